@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -23,14 +24,14 @@ PROGRAMS = PAGES | {".py", ".java", ".cpp", ".h", ".cs", ".go", ".rb", ".R", ".t
 
 def tokens(text: str) -> int:
     """Names, operators, numbers and texts of a module; comments, docstrings and layout cost nothing."""
-    documented = {(node.lineno, node.col_offset) for node in _docstrings(ast.parse(text))}
+    documented = {(node.lineno, node.col_offset) for node in _docstrings(_parsed(text))}
     read = tokenize.generate_tokens(io.StringIO(text).readline)
     return sum(token.type in COUNTED and token.start not in documented for token in read)
 
 
 def named_options(text: str) -> int:
     """Texts of a module, docstrings aside, that name an option of a command line."""
-    tree = ast.parse(text)
+    tree = _parsed(text)
     documented = {id(node) for node in _docstrings(tree)}
     texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return sum(id(node) not in documented and bool(OPTION.search(str(node.value))) for node in texts)
@@ -54,6 +55,11 @@ def sizes() -> dict[str, int]:
     pages += [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
     found["words.documents"] = sum(len(path.read_text(encoding="utf-8").split()) for path in pages)
     return dict(found)
+
+
+@functools.lru_cache(maxsize=1)  # a module is counted twice
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 def _docstrings(tree: ast.AST) -> Iterator[ast.Constant]:

@@ -140,7 +140,7 @@ def test_help_names_values_and_says_what_may_be_left_out() -> None:
             ("variance", ("[OPTIONS] RUN...",)),
             ("published", ("[OPTIONS] [BENCHMARK] [TABLE]",)),
             ("agreement", ("[OPTIONS] RUN|RATINGS.csv|.jsonl",)),
-            ("compare", ("[models|languages|shots|cot|form|", "|attempts|judges|seeds|all]")),
+            ("compare", ("--between FACTOR,...", "models, languages, shots, cot", "seeds, all")),
             ("report", ("--max-size MB", ".csv, .json, .md, .tex")),
             ("training", ("[default: terminal; in a file, as its name says]", ".csv, .json, .md, .tex")),
             ("judge-bias", ("--answers N", "--seed N")),

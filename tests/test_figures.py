@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
 import shlex
@@ -13,14 +14,22 @@ from statistics import mean
 from typing import Any
 
 import click
+import pytest
 from msgspec import Struct
 
+from benchmarks.published_readers import cmmlu_scores
 from cli.told import told
 from rows import table as cases
+from viva.benchmarks import open_exam
+from viva.benchmarks.cmmlu.benchmark import subjects
+from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.cli.main import cli
+from viva.errors import VivaError
 from viva.pages.leaderboard.assembling import ranked
 from viva.pages.leaderboard.published import published_boards
+from viva.prompting import prompt_text
 from viva.published import Entry, Table, catalogue, table
+from viva.types import ExamSpec, Response, Sampling
 
 PAGE = Path(__file__).parent.parent / "docs" / "figures.md"
 NONE = "–"
@@ -223,10 +232,6 @@ def lead(shots: str) -> float:
     return first - second
 
 
-def points(model: str, point: str, shots: str = "few_shot") -> float:
-    return entry("syneval", f"{shots}_points", model).figures[point]
-
-
 def infibench(model: str, column: str = "score") -> float:
     return entry("infibench", "leaderboard", model).figures[column]
 
@@ -253,7 +258,7 @@ def rows_of(benchmark: str, name: str) -> float:
     return float(sum(len(one["rows"]) for one in tables("published", benchmark, name)[:-1]))
 
 
-def difference(column: str) -> float:
+def difference_of(column: str) -> float:
     """InfiBench, Table 5: the furthest difference from what it is of."""
     return max(
         abs(one.figures[column] - one.figures["base"] - one.figures[f"{column}_difference"])
@@ -272,127 +277,80 @@ def baichuan() -> float:
     return sum(found["Baichuan2 7B"] > score for name, score in found.items() if "13B" in name)
 
 
-def claims() -> Iterator[tuple[str, Callable[[], float]]]:
+def claims() -> Iterator[tuple[str, float]]:
     """What the papers' texts say → what their own tables give."""
-    yield "CS-Bench text: lowest overall", lambda: min(overall_scores())
-    yield "CS-Bench text: highest overall", lambda: max(overall_scores())
-    yield "CS-Bench text: models above 70", lambda: sum(score > 70 for score in overall_scores())
+    yield "CS-Bench text: lowest overall", min(overall_scores())
+    yield "CS-Bench text: highest overall", max(overall_scores())
+    yield "CS-Bench text: models above 70", sum(score > 70 for score in overall_scores())
     for model in ("Llama2-7B", "GPT-4"):
-        for form in ("open_ended", "assertion"):
-            name = form.replace("_", "-")
-            yield (
-                f"CS-Bench text: {model}, {name} reasoning",
-                lambda a=model, b=form: entry("csbench", "en_formats", a).figures[f"{b}_reasoning"],  # type: ignore[misc]
-            )
+        figures = entry("csbench", "en_formats", model).figures
+        yield f"CS-Bench text: {model}, open-ended reasoning", figures["open_ended_reasoning"]
+        yield f"CS-Bench text: {model}, assertion reasoning", figures["assertion_reasoning"]
     for kind in ("knowledge", "reasoning"):
-        yield (
-            f"CS-Bench text: PaLM-2 minus Claude-2.1, {kind}",
-            lambda a=kind: domains("PaLM-2", f"overall_{a}") - domains("Claude-2.1", f"overall_{a}"),  # type: ignore[misc]
-        )
-    yield "CS-Bench text: Qwen1.5 from 14B to 72B", lambda: higher("Qwen1.5-72B", "Qwen1.5-14B")
-    yield "CS-Bench text: Qwen1.5 from 72B to 110B", lambda: higher("Qwen1.5-110B", "Qwen1.5-72B")
-    yield "CS-Bench text: Llama2-70B, predicted minus true", lambda: 55.08 - domains("Llama2-70B")
-    for model, name in (
-        ("Llama2-70B", "lowest"),
-        ("Llama2-70B", "highest"),
-        ("GPT-3.5", "lowest"),
-        ("GPT-3.5", "highest"),
-    ):
-        yield (
-            f"CS-Bench text: {model}, {name} DSA chapter",
-            lambda a=model, b=min if name == "lowest" else max: b(chapters(a).values()),  # type: ignore[misc]
-        )
+        difference = domains("PaLM-2", f"overall_{kind}") - domains("Claude-2.1", f"overall_{kind}")
+        yield f"CS-Bench text: PaLM-2 minus Claude-2.1, {kind}", difference
+    yield "CS-Bench text: Qwen1.5 from 14B to 72B", higher("Qwen1.5-72B", "Qwen1.5-14B")
+    yield "CS-Bench text: Qwen1.5 from 72B to 110B", higher("Qwen1.5-110B", "Qwen1.5-72B")
+    yield "CS-Bench text: Llama2-70B, predicted minus true", 55.08 - domains("Llama2-70B")
     for model in ("Llama2-70B", "GPT-3.5"):
-        yield (
-            f"CS-Bench text: {model}, DSA average",
-            lambda a=model: entry("csbench", "en_subfields", a).figures["dsa_average"],  # type: ignore[misc]
-        )
+        yield f"CS-Bench text: {model}, lowest DSA chapter", min(chapters(model).values())
+        yield f"CS-Bench text: {model}, highest DSA chapter", max(chapters(model).values())
+    for model in ("Llama2-70B", "GPT-3.5"):
+        average = entry("csbench", "en_subfields", model).figures["dsa_average"]
+        yield f"CS-Bench text: {model}, DSA average", average
     for chapter, side in (("overview", 1), ("stack_queue_array", 1), ("tree", -1), ("graph", -1)):
-        place = "above" if side == 1 else "below"
-        yield (
-            f"CS-Bench text: models {place} their DSA average, {chapter.replace('_', ' ')}",
-            lambda a=f"dsa_{chapter}", b=side: beyond_average(a, b),  # type: ignore[misc]
-        )
-    yield "CS-Bench text: subfields in which Llama2 rises with every size", rising
-    yield (
-        "CS-Bench text: Llama2-13B minus 70B, Data Representation",
-        lambda: mean(
-            [
-                entry("csbench", "en_subfields", "Llama2-13B").figures["co_data_representation_operation"]
-                - entry("csbench", "en_subfields", "Llama2-70B").figures["co_data_representation_operation"]
-            ]
-        ),
-    )
-    yield "CS-Bench text: lowest Chinese score", lambda: all_languages(min)
-    yield "CS-Bench text: highest Chinese score", lambda: all_languages(max)
-    yield "CS-Bench text: Llama3-8B-Chinese over Llama3-8B", lambda: higher("Llama3-8B-Chinese", "Llama3-8B", "zh")
-    for size in ("8B", "70B"):
-        yield (
-            f"CS-Bench text: Llama3-{size}, English minus Chinese",
-            lambda a=f"Llama3-{size}": domains(a) - domains(a, language="zh"),  # type: ignore[misc]
-        )
-    yield (
-        "CS-Bench text: Qwen1.5 models better in Chinese, of four",
-        lambda: sum(domains(f"Qwen1.5-{n}B", language="zh") > domains(f"Qwen1.5-{n}B") for n in (7, 14, 32, 72)),
-    )
-    yield "InfiBench text: GPT-4 ahead of Codestral-22b", lambda: infibench("GPT-4-0613") - infibench("Codestral-22b")
+        name = f"{'above' if side == 1 else 'below'} their DSA average, {chapter.replace('_', ' ')}"
+        yield f"CS-Bench text: models {name}", beyond_average(f"dsa_{chapter}", side)
+    yield "CS-Bench text: subfields in which Llama2 rises with every size", rising()
+    middle, large = (entry("csbench", "en_subfields", f"Llama2-{size}B").figures for size in (13, 70))
+    column = "co_data_representation_operation"
+    yield "CS-Bench text: Llama2-13B minus 70B, Data Representation", middle[column] - large[column]
+    yield "CS-Bench text: lowest Chinese score", all_languages(min)
+    yield "CS-Bench text: highest Chinese score", all_languages(max)
+    yield "CS-Bench text: Llama3-8B-Chinese over Llama3-8B", higher("Llama3-8B-Chinese", "Llama3-8B", "zh")
+    for model in ("Llama3-8B", "Llama3-70B"):
+        yield f"CS-Bench text: {model}, English minus Chinese", domains(model) - domains(model, language="zh")
+    better = sum(domains(f"Qwen1.5-{n}B", language="zh") > domains(f"Qwen1.5-{n}B") for n in (7, 14, 32, 72))
+    yield "CS-Bench text: Qwen1.5 models better in Chinese, of four", better
+    yield "InfiBench text: GPT-4 ahead of Codestral-22b", infibench("GPT-4-0613") - infibench("Codestral-22b")
     for column in ("keywords", "unit_test", "blank_filling"):
-        yield (
-            f"InfiBench text: GPT-4, {column.replace('_', ' ')}",
-            lambda a=column: infibench("GPT-4-0613", f"metric_{a}"),  # type: ignore[misc]
-        )
-    yield "InfiBench text: best of about 7B", lambda: infibench("deepseek-coder-6.7b-instruct")
-    yield "InfiBench text: lowest of about 7B", lambda: min(of_size(5, 8))
-    yield (
-        "InfiBench text: models of 70B or more below deepseek-coder-1.3b-instruct",
-        lambda: sum(score < infibench("deepseek-coder-1.3b-instruct") for score in of_size(69, 1000)),
-    )
-    yield "InfiBench text: open models reach GPT-4, billions", reached
-    yield (
-        "InfiBench text: mean of 106 models",
-        lambda: next(one.figures["score"] for one in table("infibench", "by_type").entries if one.kind == "average"),
-    )
-    yield "InfiBench text: models below y = x", below_the_diagonal
-    for column in ("python", "instruct"):
-        yield f"InfiBench: Table 5, furthest difference, {column}", lambda a=column: difference(a)  # type: ignore[misc]
-    for number, row in (("30", "5"), ("100", "6")):
-        yield (
-            f"InfiBench text: best@{number} of GPT-4-0613",
-            lambda a=row: entry("infibench", "hyperparameters", a).figures["score"],  # type: ignore[misc]
-        )
-    yield "SynEval text: MVP questions over IO questions", mvp_over_io
-    yield "SynEval text: least gain by exemplars", lambda: gain(min)
-    yield "SynEval text: most gain by exemplars", lambda: gain(max)
-    for shots in ("zero", "few"):
-        yield f"SynEval text: GPT4 ahead of the next, {shots}-shot", lambda a=f"{shots}_shot": lead(a)  # type: ignore[misc]
+        yield f"InfiBench text: GPT-4, {column.replace('_', ' ')}", infibench("GPT-4-0613", f"metric_{column}")
+    yield "InfiBench text: best of about 7B", infibench("deepseek-coder-6.7b-instruct")
+    yield "InfiBench text: lowest of about 7B", min(of_size(5, 8))
+    small = infibench("deepseek-coder-1.3b-instruct")
+    below = sum(score < small for score in of_size(69, 1000))
+    yield "InfiBench text: models of 70B or more below deepseek-coder-1.3b-instruct", below
+    for size in (1, 1.3, 6.7, 22):
+        yield f"InfiBench: Figure 4, best up to {size}B", max(of_size(0, size))
+    yield "InfiBench text: open models reach GPT-4, billions", reached()
+    means = [one for one in table("infibench", "by_type").entries if one.kind == "average"]
+    yield "InfiBench text: mean of 106 models", means[0].figures["score"]
+    yield "InfiBench text: models below y = x", below_the_diagonal()
+    yield "InfiBench: Table 5, furthest difference, python", difference_of("python")
+    yield "InfiBench: Table 5, furthest difference, instruct", difference_of("instruct")
+    yield "InfiBench text: best@30 of GPT-4-0613", entry("infibench", "hyperparameters", "5").figures["score"]
+    yield "InfiBench text: best@100 of GPT-4-0613", entry("infibench", "hyperparameters", "6").figures["score"]
+    yield "SynEval text: MVP questions over IO questions", mvp_over_io()
+    yield "SynEval text: least gain by exemplars", gain(min)
+    yield "SynEval text: most gain by exemplars", gain(max)
+    yield "SynEval text: GPT4 ahead of the next, zero-shot", lead("zero_shot")
+    yield "SynEval text: GPT4 ahead of the next, few-shot", lead("few_shot")
     for model in ("Llama2 70B", "Llama2 70B (Chat)"):
-        yield (
-            f"SynEval text: OA of {model}, few-shot",
-            lambda a=model: entry("syneval", "few_shot", a).figures["overall"],  # type: ignore[misc]
-        )
-    yield (
-        "SynEval text: models above 60 in both settings",
-        lambda: sum(
-            min(entry("syneval", f"{shots}_shot", one.name).figures["overall"] for shots in ("zero", "few")) > 60
-            for one in table("syneval", "few_shot").models
-        ),
+        yield f"SynEval text: OA of {model}, few-shot", entry("syneval", "few_shot", model).figures["overall"]
+    least = (
+        min(entry("syneval", shots, one.name).figures["overall"] for shots in ("zero_shot", "few_shot"))
+        for one in table("syneval", "few_shot").models
     )
-    yield (
-        "SynEval text: knowledge points on which GPT4 exceeds 85",
-        lambda: sum(score > 85 for score in entry("syneval", "few_shot_points", "GPT4").figures.values()),
-    )
-    yield "SynEval text: GPT4 on IO", lambda: points("GPT4", "IO")
+    yield "SynEval text: models above 60 in both settings", sum(score > 60 for score in least)
+    above = sum(score > 85 for score in entry("syneval", "few_shot_points", "GPT4").figures.values())
+    yield "SynEval text: knowledge points on which GPT4 exceeds 85", above
+    yield "SynEval text: GPT4 on IO", entry("syneval", "few_shot_points", "GPT4").figures["IO"]
     for point, shots in (("ADV", "zero"), ("ADV", "few"), ("CO", "zero")):
-        yield (
-            f"SynEval text: Llama2 70B minus GPT4, blanks of {point}, {shots}-shot",
-            lambda a=point, b=shots: (
-                per_point("Llama2 70B", a, "fitb_accuracy", b)  # type: ignore[misc]
-                - per_point("GPT4", a, "fitb_accuracy", b)
-            ),
-        )
-    yield "SynEval text: 13B models below Baichuan2 7B in multiple choice, of five", baichuan
+        ahead, behind = (per_point(model, point, "fitb_accuracy", shots) for model in ("Llama2 70B", "GPT4"))
+        yield f"SynEval text: Llama2 70B minus GPT4, blanks of {point}, {shots}-shot", ahead - behind
+    yield "SynEval text: 13B models below Baichuan2 7B in multiple choice, of five", baichuan()
     for point in ("PPA", "ADJ", "IO"):
-        yield f"SynEval text: average of {point}, few-shot", lambda a=point: points("Avg.", a)  # type: ignore[misc]
+        yield f"SynEval text: average of {point}, few-shot", entry("syneval", "few_shot_points", "Avg.").figures[point]
 
 
 def of_size(low: float, high: float) -> list[float]:
@@ -422,16 +380,15 @@ NAMED = {
 DRAWN = (("CS-Bench", "csbench"), ("CLR-Bench", "clrbench"), ("InfiBench", "infibench"), ("SynEval", "syneval"))
 
 
-def printed_and_drawn() -> Iterator[tuple[str, Callable[[], float]]]:
+def printed_and_drawn() -> Iterator[tuple[str, float]]:
     """Every table that a command prints → its rows; every figure that one draws from published rows → its marks."""
     for title, benchmark, names in PRINTED:
         for name in names:
-            label = f"Table {name}" if name.isdigit() else NAMED[name]
-            yield f"{title}: {label}, rows", lambda a=benchmark, b=name: rows_of(a, b)  # type: ignore[misc]
+            yield f"{title}: {f'Table {name}' if name.isdigit() else NAMED[name]}, rows", rows_of(benchmark, name)
     for title, benchmark in DRAWN:
         for number, figure in catalogue()[benchmark].figures.items():
             if not figure.from_runs:
-                yield f"{title}: Figure {number}, marks drawn", lambda a=benchmark, b=number: marks(a, b)  # type: ignore[misc]
+                yield f"{title}: Figure {number}, marks drawn", marks(benchmark, number)
 
 
 def marks(benchmark: str, number: str) -> float:
@@ -454,95 +411,161 @@ OTHER_PAIRS = {
 SAMPLINGS = ("(0.2,0.9)", "(0.2,1.0)", "(0.4,0.9)", "(0.6,0.9)", "(0.8,0.9)", "(1.0,0.9)", "(1.2,0.9)", "(1.4,0.9)")
 
 
-def recipes() -> Iterator[tuple[str, Callable[[], float]]]:
-    """Every figure's name in the page → how it is computed."""
-    yield "CS-Bench: 110B by Qwen1.5 of 7, 14, 32, 72", lambda: predicted("Qwen1.5-*", 110, "--fit-on", "7,14,32,72")
-    yield "CS-Bench: 70B by Llama2 of 7, 13", lambda: predicted("Llama2-*", 70)
-    for name, kinds in (
-        ("knowledge", ("knowledge",)),
-        ("reasoning", ("reasoning",)),
-        ("average", ("knowledge", "reasoning")),
-    ):
-        yield f"CS-Bench: guessing, {name}", lambda kinds=kinds: guessing(*kinds)  # type: ignore[misc]
-    yield "CS-Bench: GPT-4o, overall", lambda: overall(entry("csbench", "en_domains", "GPT-4o"))
+def recipes() -> Iterator[tuple[str, float]]:
+    """Every figure's name in the page → what it comes to."""
+    yield "CS-Bench: 110B by Qwen1.5 of 7, 14, 32, 72", predicted("Qwen1.5-*", 110, "--fit-on", "7,14,32,72")
+    yield "CS-Bench: 70B by Llama2 of 7, 13", predicted("Llama2-*", 70)
+    yield "CS-Bench: guessing, knowledge", guessing("knowledge")
+    yield "CS-Bench: guessing, reasoning", guessing("reasoning")
+    yield "CS-Bench: guessing, average", guessing("knowledge", "reasoning")
+    yield "CS-Bench: GPT-4o, overall", overall(entry("csbench", "en_domains", "GPT-4o"))
     yield (
         "CS-Bench: overall, furthest of all rows",
-        lambda: furthest(table("csbench", "en_domains"), overall, "overall_average"),
+        furthest(table("csbench", "en_domains"), overall, "overall_average"),
     )
-    yield "CS-Bench: questions, English and Chinese", lambda: 2 * total("csbench", "chapters", "test", "validation")
-    for name, language in (("en_formats", "English"), ("zh_formats", "Chinese")):
-        for form in FORMATS:
-            yield f"CS-Bench: mean over models, {form}, {language}", lambda a=name, b=form: by_format(a, b)  # type: ignore[misc]
-        if language == "English":
-            for kind in ("knowledge", "reasoning"):
-                yield (
-                    f"CS-Bench: mean over models, {kind}, English",
-                    lambda a=kind: mean(one.figures[f"overall_{a}"] for one in table("csbench", "en_domains").models),  # type: ignore[misc]
-                )
-    yield (
-        "SynEval: TF questions of MVP",
-        lambda: sum(asked("syneval", point, "tf") for point in ("GS", "SC", "DO", "IO")),
-    )
+    yield "CS-Bench: questions, English and Chinese", 2 * total("csbench", "chapters", "test", "validation")
+    for form in FORMATS:
+        yield f"CS-Bench: mean over models, {form}, English", by_format("en_formats", form)
+    for kind in ("knowledge", "reasoning"):
+        scores = [one.figures[f"overall_{kind}"] for one in table("csbench", "en_domains").models]
+        yield f"CS-Bench: mean over models, {kind}, English", mean(scores)
+    for form in FORMATS:
+        yield f"CS-Bench: mean over models, {form}, Chinese", by_format("zh_formats", form)
+    yield "SynEval: TF questions of MVP", sum(asked("syneval", point, "tf") for point in ("GS", "SC", "DO", "IO"))
     for shown, shots in enumerate(("zero", "few")):
         for label, column in MEASURES.items():
             for kind in ("kendall", "pearson"):
-                yield (
-                    f"SynEval: TF and {label}, {kind}, {shots}-shot",
-                    lambda a=shown, b=column, c=kind: correlated("syneval", a, b, c),  # type: ignore[misc]
-                )
+                yield f"SynEval: TF and {label}, {kind}, {shots}-shot", correlated("syneval", shown, column, kind)
     for label, (first, second) in OTHER_PAIRS.items():
-        yield (
-            f"SynEval: {label}, kendall, few-shot",
-            lambda a=first, b=second: correlated("syneval", 1, b, "kendall", a),  # type: ignore[misc]
-        )
+        yield f"SynEval: {label}, kendall, few-shot", correlated("syneval", 1, second, "kendall", first)
     for model in ("Random", "Mistral 7B", "GPT4"):
         for shots in ("zero", "few"):
-            yield f"SynEval: OA of {model}, {shots}-shot", lambda a=shots, b=model: oa(entry("syneval", f"{a}_shot", b))  # type: ignore[misc]
-    yield (
-        "SynEval: OA, furthest of all rows",
-        lambda: max(furthest(table("syneval", f"{shots}_shot"), oa, "overall") for shots in ("zero", "few")),
-    )
+            yield f"SynEval: OA of {model}, {shots}-shot", oa(entry("syneval", f"{shots}_shot", model))
+    off = max(furthest(table("syneval", shots), oa, "overall") for shots in ("zero_shot", "few_shot"))
+    yield "SynEval: OA, furthest of all rows", off
     for label, column in (("seed", "initial_seed_set"), ("tentative", "quota"), ("final", "questions")):
-        yield f"InfiBench: {label} questions", lambda a=column: total("infibench", "sampling", a)  # type: ignore[misc]
-    yield "InfiBench: HumanEval and score, pearson", lambda: correlated("infibench", 0, "score", "pearson")
-    yield "InfiBench: models in that correlation", lambda: float(tables("correlate", "infibench", key="rows")[0]["n"])
-    yield (
-        "InfiBench: turning point, all open models but Yuan2-102B",
-        lambda: float(broken("--exclude", "Yuan2-102B-hf")["at"]),
-    )
-    yield "InfiBench: turning point, code models, from", lambda: float(broken("--where", "domain=Code")["tied"][0])
-    yield "InfiBench: turning point, code models, to", lambda: float(broken("--where", "domain=Code")["tied"][1])
-    yield (
-        "InfiBench: turning point, all open models but Yuan2-102B, p",
-        lambda: float(broken("--exclude", "Yuan2-102B-hf")["p"]),
-    )
-    yield "InfiBench: turning point, code models, p", lambda: float(broken("--where", "domain=Code")["p"])
-    yield "InfiBench: GPT-4-0613", lambda: from_languages(entry("infibench", "leaderboard", "GPT-4-0613"))
-    yield "InfiBench: GPT-4, greedy", lambda: from_languages(ablation("greedy"))
-    for sampling in SAMPLINGS:
-        yield f"InfiBench: GPT-4, {sampling}", lambda a=sampling: from_languages(ablation(a))  # type: ignore[misc]
+        yield f"InfiBench: {label} questions", total("infibench", "sampling", column)
+    yield "InfiBench: HumanEval and score, pearson", correlated("infibench", 0, "score", "pearson")
+    yield "InfiBench: models in that correlation", float(tables("correlate", "infibench", key="rows")[0]["n"])
+    general, code = broken("--exclude", "Yuan2-102B-hf"), broken("--where", "domain=Code")
+    yield "InfiBench: turning point, all open models but Yuan2-102B", float(general["at"])
+    yield "InfiBench: turning point, code models, from", float(code["tied"][0])
+    yield "InfiBench: turning point, code models, to", float(code["tied"][1])
+    yield "InfiBench: turning point, all open models but Yuan2-102B, p", float(general["p"])
+    yield "InfiBench: turning point, code models, p", float(code["p"])
+    yield "InfiBench: GPT-4-0613", from_languages(entry("infibench", "leaderboard", "GPT-4-0613"))
+    for sampling in ("greedy", *SAMPLINGS):
+        yield f"InfiBench: GPT-4, {sampling}", from_languages(ablation(sampling))
     for kind, below, model in BEST:
         size = f" of at most {below:g} billion" if below else ""
-        yield f"InfiBench: best, {kind}{size}: {model}", lambda a=kind, b=below, c=model: best(a, b, c)  # type: ignore[misc]
+        yield f"InfiBench: best, {kind}{size}: {model}", best(kind, below, model)
     for shots, model in (("five", "Qwen2-72B"), ("five", "GPT4"), ("zero", "GPT4")):
-        yield (
-            f"CMMLU: average of {model}, {shots}-shot",
-            lambda a=shots, b=model: cmmlu_average(entry("cmmlu", f"{a}_shot", b)),  # type: ignore[misc]
-        )
-    yield "CLR-Bench: Q→AR of GPT-4-turbo", lambda: entry("clrbench", "main", "GPT-4-turbo").figures["q_ar"]
+        yield f"CMMLU: average of {model}, {shots}-shot", cmmlu_average(entry("cmmlu", f"{shots}_shot", model))
+    yield "CLR-Bench: Q→AR of GPT-4-turbo", entry("clrbench", "main", "GPT-4-turbo").figures["q_ar"]
     yield from claims()
     yield from printed_and_drawn()
 
 
-RECIPES = dict(recipes())
+OF_QUESTIONS = "published files: "
+"""How a row begins to say how it is got that needs the published questions."""
+SEVERAL_LINES = (
+    "答案为：\n\n{}. {}",
+    "正确的选项是\n{}，而不是 A：{}",
+    "{}\n{}",
+    "选项\n{}\n正确\n{}",
+    "因此选\n{}\n{}",
+)
+
+
+def differing_prompts(published: Path, shots: int) -> int:
+    """CMMLU's prompts that are not the text of the published files, to the byte."""
+    exam, differ = open_exam(ExamSpec(benchmark="cmmlu", language="zh", shots=shots), published), 0
+    files = {
+        (split, name): list(csv.DictReader((published / "cmmlu" / split / f"{name}.csv").open(encoding="utf-8-sig")))
+        for name in subjects()
+        for split in ("test", "dev")
+    }
+    for question in exam.questions():
+        name, _, number = question.id.rpartition("/")
+        shown = [*files["dev", name][:shots], {**files["test", name][int(number)], "Answer": ""}]
+        blocks = [
+            f"题目：{row['Question']}\n" + "".join(f"{a}. {row[a]}\n" for a in "ABCD") + f"答案是：{row['Answer']}"
+            for row in shown
+        ]
+        text = prompt_text(exam.request(question, 0, Sampling()).prompt)
+        differ += text.partition("\n\n")[2] != "\n\n".join(blocks)
+    return differ
+
+
+def of_cmmlu(published: Path, folder: Path) -> Iterator[tuple[str, float]]:
+    yield "CMMLU: zero-shot prompts not to the byte", differing_prompts(published, 0)
+    yield "CMMLU: five-shot prompts not to the byte", differing_prompts(published, 5)
+    exam = open_exam(ExamSpec(benchmark="cmmlu", language="zh", as_published=True), published)
+    questions = list(exam.questions())
+    replies = [SEVERAL_LINES[at % 5].format("ABCD"[at // 5 % 4], one.options[0]) for at, one in enumerate(questions)]
+    theirs = cmmlu_scores(replies, [str(one.answer) for one in questions], folder / "replies.csv")
+    pairs = zip(questions, replies, theirs, strict=True)
+    differ = sum(exam.score(one, Response(text=reply)).value != score for one, reply, score in pairs)
+    yield "CMMLU: replies of several lines scored otherwise", differ
+    negated = sum(one.tags["negation"] == "yes" for one in questions)
+    yield "CMMLU: asked by negation, per cent", 100 * negated / len(questions)
+    combined = {one.id for one in questions if one.tags["sub_options"] == "yes"}
+    yield "CMMLU: questions with sub-options", len(combined)
+    plain = {f"college_actuarial_science/{number}" for number in (42, 73, 93, 97)}
+    plain |= {"conceptual_physics/50", "conceptual_physics/56", "high_school_physics/67", "high_school_politics/120"}
+    yield "CMMLU: plain sub-options not seen, of eight", len(plain - combined)
+
+
+def of_csbench(published: Path) -> Iterator[tuple[str, float]]:
+    as_published = [
+        open_exam(ExamSpec(benchmark="csbench", language=language, as_published=True), published)
+        for language in ("de", "fr")
+    ]
+    chosen = [one for exam in as_published for one in exam.questions() if one.kind == "choice"]
+    destroyed = sum(one.answer not in tuple("ABCD") for one in chosen)
+    yield "CS-Bench: destroyed golds, kept as published", destroyed
+    off = 0
+    for language in ("de", "fr"):
+        spec = ExamSpec(benchmark="csbench", language=language, shots=5, chain_of_thought=True)
+        exam = open_exam(spec, published)
+        assert isinstance(exam, MultipleChoiceExam)
+        first = {exam.group(one): one for one in exam.questions()}
+        off += sum(shot.tags["domain"] != one.tags["domain"] for one in first.values() for shot in exam.shots(one))
+    yield "CS-Bench: exemplars of another domain, chain of thought, German and French", off
 
 
 def digits(text: str) -> int:
     return len(text.rpartition(".")[2]) if "." in text else 0
 
 
-def test_the_page_and_the_recipes_are_about_the_same_figures() -> None:
-    assert [row.figure for row in rows() if row.ours != NONE] == list(RECIPES)
+def holds(made: Iterator[tuple[str, float]], said: list[Row]) -> None:
+    """Compare the page's rows with what was made, row by row and in their order."""
+    ours = dict(made)
+    assert [row.figure for row in said] == list(ours)
+    with cases() as case:
+        for row in said:
+            with case(row.figure):
+                assert f"{ours[row.figure]:.{digits(row.ours)}f}" == row.ours
+                if row.paper == NONE:
+                    assert row.difference == NONE
+                else:
+                    places = max(digits(row.paper), digits(row.ours))
+                    difference = f"{float(row.ours) - float(row.paper):+.{places}f}".replace("-0.00", "+0.00")
+                    assert difference == row.difference or (
+                        float(row.ours) == float(row.paper) and float(row.difference) == 0
+                    )
+
+
+def made_rows(*, of_questions: bool) -> list[Row]:
+    return [row for row in rows() if row.ours != NONE and row.how.startswith(OF_QUESTIONS) == of_questions]
+
+
+def test_a_figure_is_what_the_page_says() -> None:
+    holds(recipes(), made_rows(of_questions=False))
+
+
+def test_a_figure_of_published_questions_is_what_the_page_says(published: Path, tmp_path: Path) -> None:
+    holds(itertools.chain(of_cmmlu(published, tmp_path), of_csbench(published)), made_rows(of_questions=True))
 
 
 def test_every_decimal_that_the_papers_texts_print_is_on_the_page(figures: Path) -> None:
@@ -553,31 +576,20 @@ def test_every_decimal_that_the_papers_texts_print_is_on_the_page(figures: Path)
             assert printed >= set(re.findall(r"\d+\.\d{2,}", line["printed"])), line
 
 
-def test_what_only_runs_give_is_said_and_drawn_from_runs_alone() -> None:
+def test_what_only_runs_give_is_drawn_from_runs_alone() -> None:
+    """tests/published/test_figures.py draws them."""
     figures = {
-        f"{title}: Figure {number}"
+        f"{title}: Figure {number}": (benchmark, number)
         for title, benchmark in DRAWN
         for number, figure in catalogue()[benchmark].figures.items()
         if figure.from_runs
     }
     unmade = {row.figure: row.how for row in rows() if row.ours == NONE}
-    assert figures <= set(unmade)
+    assert figures.keys() <= unmade.keys()
     assert all("from runs only" in how or "no table" in how for how in unmade.values())
-
-
-def test_a_figure_is_what_the_page_says() -> None:
-    with cases() as case:
-        for row in (row for row in rows() if row.ours != NONE):
-            with case(row.figure):
-                assert f"{RECIPES[row.figure]():.{digits(row.ours)}f}" == row.ours
-                if row.paper == NONE:
-                    assert row.difference == NONE
-                else:
-                    places = max(digits(row.paper), digits(row.ours))
-                    difference = f"{float(row.ours) - float(row.paper):+.{places}f}".replace("-0.00", "+0.00")
-                    assert difference == row.difference or (
-                        float(row.ours) == float(row.paper) and float(row.difference) == 0
-                    )
+    for benchmark, number in figures.values():
+        with pytest.raises(VivaError, match="drawn from runs alone"):
+            printed("published", benchmark, "--figure", number)
 
 
 def commands() -> Iterable[str]:

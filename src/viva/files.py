@@ -13,15 +13,13 @@ import os
 import stat
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Final
 
 import msgspec
-
-from viva.visible import escape_invisible
 
 UNREADABLE: Final = (msgspec.DecodeError, ValueError, RecursionError)
 """What decoding JSON of a stranger's may raise: no JSON, not UTF-8, numbers of too many digits, nested too deep."""
@@ -160,30 +158,6 @@ def refuse_depth(value: object, deepest: int = DEEPEST) -> None:
         if not level:
             return
     raise ValueError(f"it is nested deeper than {deepest} levels")
-
-
-def toml_lines(data: Mapping[str, object], at: str = "") -> Iterator[str]:
-    """The lines of a file that `parse_toml` reads as this data, texts and tables of them; `at`: the table and a dot.
-
-    What is invisible is escaped, so that the lines may go to a terminal.
-    """
-    for key, value in data.items():
-        if isinstance(value, str):
-            lines = '"""\n' if "\n" in value else '"'
-            yield f"{_toml_key(key)} = {lines}{_toml_text(value)}{lines.strip()}"
-    for key, value in data.items():
-        if isinstance(value, dict):
-            yield f"\n[{at}{_toml_key(key)}]"
-            yield from toml_lines(cast("dict[str, object]", value), f"{at}{_toml_key(key)}.")
-
-
-def _toml_key(key: str) -> str:
-    return key if key.isascii() and key.isidentifier() else f'"{_toml_text(key)}"'
-
-
-def _toml_text(text: str) -> str:
-    plain = text.replace("\\", "\\\\").replace('"', '\\"')
-    return "".join(one if escape_invisible(one) == one else f"\\U{ord(one):08x}" for one in plain)
 
 
 def parse_toml(text: str) -> dict[str, object]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import cast
 
 _UNUSUAL = re.compile(r"[^\n\t -~]")
 """All that is not ASCII to be seen, a line break or a tab."""
@@ -49,6 +51,30 @@ def _units(character: str) -> tuple[int, ...]:
     if code < 0x10000:
         return (code,)
     return 0xD800 + (code - 0x10000 >> 10), 0xDC00 + (code - 0x10000 & 0x3FF)
+
+
+def toml_lines(data: Mapping[str, object], at: str = "") -> Iterator[str]:
+    """The lines of a TOML file with this data, texts and tables of them; `at`: the table that it is, and a dot.
+
+    What is invisible is escaped, so that the lines may go to a terminal.
+    """
+    for key, value in data.items():
+        if isinstance(value, str):
+            lines = '"""\n' if "\n" in value else '"'
+            yield f"{_toml_key(key)} = {lines}{_toml_text(value)}{lines.strip()}"
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield f"\n[{at}{_toml_key(key)}]"
+            yield from toml_lines(cast("dict[str, object]", value), f"{at}{_toml_key(key)}.")
+
+
+def _toml_key(key: str) -> str:
+    return key if key.isascii() and key.isidentifier() else f'"{_toml_text(key)}"'
+
+
+def _toml_text(text: str) -> str:
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    return "".join(one if escape_invisible(one) == one else f"\\U{ord(one):08x}" for one in plain)
 
 
 def one_line(text: str, limit: int) -> str:

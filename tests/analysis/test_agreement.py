@@ -117,7 +117,7 @@ def test_what_cannot_be_asked(more: dict[str, object], said: str) -> None:
 MARK = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(-1e12, 1e12))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(
     st.integers(1, 3).flatmap(lambda k: st.lists(st.tuples(*[MARK] * k), min_size=1, max_size=10)),
     st.sampled_from(["nominal", "ordinal", "interval"]),

@@ -18,7 +18,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -236,7 +236,6 @@ TABLES = st.integers(1, 4).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(TABLES, st.integers(1, 3))
 def test_any_ratings(rows: list[list[float | None]], together: int) -> None:
     draws = [index // together for index in range(len(rows))]

@@ -74,7 +74,7 @@ def test_the_fewer_questions_the_further_it_is_drawn() -> None:
     assert 0.5 < many.mean < few.mean < 0.8
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(st.integers(1, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=3, max_size=8))
 def test_any_groups_have_an_interval_in_0_to_1_whatever_their_order(counts: list[tuple[int, int]]) -> None:
     found = pooled(of_ones(*counts))

@@ -53,7 +53,7 @@ def test_two_points_determine_two_parameters_and_leave_nothing_to_judge_them_by(
     st.floats(-3, 6).map(lambda power: 10**power),
     st.lists(st.sampled_from(SIZES), min_size=3, max_size=7, unique=True),
 )
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 2)
 def test_points_on_a_family_curve_give_that_curve_back(a: float, b: float, sizes: list[float]) -> None:
     scores = [float(family_curve(size, a, b)) for size in sizes]
     fit = fit_family(sizes, scores)
@@ -130,12 +130,12 @@ def test_the_log_linear_fit_and_its_prediction_interval_are_statsmodels() -> Non
 def test_intervals_from_the_sampling_of_questions_cover_what_further_questions_would_give() -> None:
     random = np.random.default_rng(8)
     sizes, questions, hits = np.array([7.0, 13.0]), 2183, 0
-    for _ in range(200):
+    for _ in range(100):
         scores = random.binomial(questions, family_curve(sizes, 0.23, 2.7)) / questions
         said = predict(fit_family(sizes, scores, scores * (1 - scores) / questions), 70)
         truth = random.binomial(questions, float(family_curve(70, 0.23, 2.7))) / questions
         hits += said.low is not None and said.high is not None and said.low <= truth <= said.high
-    assert 0.91 <= hits / 200 <= 0.99
+    assert 0.91 <= hits / 100 <= 0.99
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_what_cannot_be_fitted_is_said(sizes: list[int], scores: list[float], sa
         lambda rows: len({x for x, _ in rows}) > 1
     )
 )
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 2)
 def test_any_points_give_finite_curves_and_intervals_within_what_scores_can_be(rows: list[tuple[float, float]]) -> None:
     for fitter in (fit_family, fit_log, fit_logistic, fit_power, fit_average):
         fit = fitter([x for x, _ in rows], [y for _, y in rows])
@@ -280,14 +280,14 @@ def test_models_that_bend_from_a_fitted_curve_are_noticed_and_others_are_not() -
     line = 0.35 + 0.15 * np.log10(sizes)
     for fit_one, own in ((fit_log, line), (fit_family, family_curve(sizes, 0.4, 2.0)), (fit_average, line)):
         noticed = {"late": 0, "own": 0}
-        for _ in range(20):
+        for _ in range(10):
             for name, truth in (("late", late), ("own", own)):
                 scores = list(truth + random.normal(0, 0.01, 12))
                 found = bend(fit_one(list(sizes), scores), list(sizes), scores, draws=199)
                 assert found is not None
                 noticed[name] += found.p <= 0.05 and (name == "own" or found.upwards)
-        assert noticed["late"] == 20
-        assert noticed["own"] <= 4, fit_one
+        assert noticed["late"] == 10
+        assert noticed["own"] <= 2, fit_one
 
 
 def test_of_too_few_models_or_no_scatter_a_bend_cannot_be_told() -> None:

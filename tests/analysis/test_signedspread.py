@@ -13,7 +13,7 @@ from rows import table, tabled
 from viva.analysis.estimate import Spread
 from viva.analysis.uncertainty import adjusted_wald, score_interval, t_quantile
 
-CELLS = ((300, 0.02), (150, 0.02), (60, 0.05), (100, 0.10), (200, 0.01), (30, 0.10), (20, 0.30))
+CELLS = ((200, 0.01), (60, 0.05), (100, 0.10), (30, 0.10), (20, 0.30))
 GAINS = (0.0, 0.0025, 0.01, 0.05, 0.2)
 
 

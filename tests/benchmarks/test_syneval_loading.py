@@ -234,7 +234,7 @@ def test_too_few_exemplars_and_exemplars_that_are_asked_are_noted(tmp_path: Path
 def test_settings_that_it_does_not_have_are_refused(tmp_path: Path) -> None:
     folder = write(tmp_path)
     for (settings, why), row in tabled(
-        ({"language": "zh"}, "English"),
+        ({"language": "zh"}, "no language 'zh'; it has: en"),
         ({"shots": 6}, "at most 5 exemplars"),
         ({"chain_of_thought": True}, "no --cot: it asks for the answer alone"),
         ({"only": "comprehension"}, "no --only comprehension: no question needs a judge"),

@@ -17,8 +17,9 @@ from rows import table as cases
 from viva.benchmarks import BENCHMARKS, CARD, CARDS, open_exam
 from viva.cli.look.show import show_templates
 from viva.errors import VivaError
-from viva.files import parse_toml, toml_lines
+from viva.files import parse_toml
 from viva.types import ExamSpec, Sampling
+from viva.visible import toml_lines
 
 WAYS: tuple[tuple[str, ...], ...] = (
     ("csbench", "--shots", "2", "--cot", "--language", "en,zh"),

@@ -76,7 +76,7 @@ def folder(viva: Viva) -> Path:
     ),
     (
         ("run", "own.yaml", "--model", "baseline/first", "--shots", "1", "--cot", "--run", "r", "--tables"),
-        "card.5.own",
+        "card.6.own",
     ),
     (("run", "own.yaml", "--model", "baseline/first", "--form", "base", "--run", "b", "--tables"), "form:base"),
     (
@@ -97,7 +97,7 @@ def folder(viva: Viva) -> Path:
     (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),
     (("run", "own.yaml", "--model", "baseline/first", "--shard", "2/2", "--run", "s2"), "shard 2/2 alone"),
     (("merge", "s1", "s2", "--out", "s"), ""),
-    (("resume", "g", "--tables"), "card.5.own"),
+    (("resume", "g", "--tables"), "card.6.own"),
     (("score", "g", "--tables"), "Overall"),
     (("show", "g", "--wrong"), "read: B   gold: A"),
     (("compare", "g"), "good"),
@@ -193,18 +193,34 @@ def test_a_table_is_run_with_the_card_that_is_drafted_for_it(viva: Viva, folder:
     assert "TODO" in unclear.err
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_what_everybody_writes_first_is_a_table_too(viva: Viva, folder: Path, wrapped: bool) -> None:
+def test_what_everybody_writes_first_is_a_table_too(viva: Viva, folder: Path) -> None:
     rows = [{"question": f"2 + {at}?", "options": [str(2 + at), "1", "0"], "answer": "A"} for at in range(9)]
-    (folder / "mine.json").write_text(json.dumps({"questions": rows} if wrapped else rows), encoding="utf-8")
-    refused = viva("check", "mine.json")
-    assert (refused.code, "viva init mine.json" in refused.err) == (2, True)
-    ran = viva("run", "mine.json", "--yes", "--model", "baseline/first")
-    assert ran.code == 0, ran.err
-    assert re.search(r"^mine +100\.00 .* 9$", ran.out, re.MULTILINE)
+    places = [{**row, "answer": 0} for row in rows]
+    texts = [{**row, "answer": row["options"][0]} for row in rows]
+    forms = (("mine.json", rows), ("wrapped.json", {"questions": places}), ("texts.jsonl", texts), ("own.yaml", places),
+             ("sums.yml", {"title": "sums", "questions": texts}))  # fmt: skip
+    for (name, content), row in tabled(*forms):
+        lines = texts if name == "texts.jsonl" else [content]
+        (folder / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        with row:
+            checked = viva("check", name)
+            assert (checked.code, f"`viva init {name}` writes" in checked.err, "9 sound" in checked.out) == (
+                0,
+                True,
+                True,
+            )
+            assert len([*folder.glob(f"{name.partition('.')[0]}*")]) == 1
+            ran = viva("run", name, "--yes", "--model", "baseline/first")
+            assert re.search(r"^(?:mine|wrapped|texts|own-card|sums-card) +100\.00 .* 9$", ran.out, re.MULTILINE), (
+                ran.err
+            )
+            other = viva("run", name.replace(".", "2."), "--model", "baseline/first")
+            assert (other.code, "missing" in other.err) == (2, True)
+    (folder / "none.json").write_text("[]", encoding="utf-8")
+    assert "there is no row in it" in viva("run", "none.json", "--yes", "--model", "baseline/first").err
     graded = [{"id": "a", "question": "2 + 2?", "grading": {"choice": {"options": ["3", "4"], "answer": "B"}}}]
-    (folder / "own.json").write_text(json.dumps({"questions": graded}), encoding="utf-8")
-    assert "own.json: 1 question" in viva("check", "own.json").out
+    (folder / "own.json").write_text(json.dumps({"questions": [*graded, rows[0]]}), encoding="utf-8")
+    assert "`options` is called part of `grading" in viva("check", "own.json").out
 
 
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```"

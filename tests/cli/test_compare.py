@@ -138,6 +138,10 @@ def test_of_a_grid_only_pairs_with_nobody_in_between(viva: Viva) -> None:
     assert names(compared(zero, five, "--between", "shots")) == [
         (f"{RANDOM} · 0-shot", f"{RANDOM} · 5-shot"), (f"{FIRST} · 0-shot", f"{FIRST} · 5-shot")
     ]  # fmt: skip
+    thought = run(viva, "thought", "cmmlu", "--cot", models=(RANDOM, FIRST))
+    three = names(compared(zero, five, thought, "--between", "shots,cot"))
+    assert len(three) == 6, "three modes of each of two models, and not the fifteen pairs of six contestants"
+    assert all(first.partition(" · ")[0] == second.partition(" · ")[0] for first, second in three)
     assert names(compared(zero, five, "--baseline", f"{RANDOM} · 0-shot"))[0][0] == f"{RANDOM} · 0-shot"
     assert names(compared(zero, five, "--pairs", "first=random")) == [
         (f"{FIRST} · 0-shot", f"{RANDOM} · 0-shot"), (f"{FIRST} · 5-shot", f"{RANDOM} · 5-shot")

@@ -26,8 +26,12 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Missing())
-import aiohttp, genai_prices, numpy, rich.console
+import aiohttp, contextlib, genai_prices, importlib, numpy, pkgutil, rich.console, viva
 from viva.cli.main import main
+for module in pkgutil.walk_packages(viva.__path__, "viva."):
+    if not {{"__main__", "harness"}} & {{*module.name.split(".")}}:
+        with contextlib.suppress(ImportError):  # what needs an extra as it is imported, and is imported again
+            importlib.import_module(module.name)
 """
 """Viva on a machine that has none of the extras."""
 DISTRIBUTIONS = {

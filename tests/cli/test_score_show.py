@@ -104,8 +104,9 @@ def test_what_a_file_is_called_says_what_is_in_it(viva: Viva) -> None:
         ("report", "runs/x"), ("breakdown", "runs/x", "--by", "home"), ("published", "cmmlu"), asked,
     )  # fmt: skip
     with table() as row:
-        for words in commands:
-            for name, form in (PAGES if words[0] == "report" else FORMS).items():
+        for at, words in enumerate(commands):
+            forms = [*(PAGES if words[0] == "report" else FORMS).items()]
+            for name, form in forms if not at else [*forms[at % 3 :: 3], forms[-1]]:  # all have them from one place
                 with row((*words, name)):
                     assert viva(*words, "--out", name).code == 0
                     text = (viva.folder / name).read_text(encoding="utf-8")
@@ -201,19 +202,18 @@ def test_changed_data_is_noticed(viva: Viva) -> None:
     refused(viva("score", "run"), "has changed", "data")
 
 
-@pytest.mark.sandbox
 def test_which_questions_are_refused_and_how_often(viva: Viva, tmp_path: Path) -> None:
     from viva.benchmarks import open_exam
     from viva.types import ExamSpec
 
-    first, second, third = [q.id for q in open_exam(ExamSpec(benchmark="infibench"), None).questions()][:3]
+    first, second, third = [q.id for q in open_exam(ExamSpec(benchmark="cmmlu", language="zh"), None).questions()][:3]
     texts = {first: ["I cannot help with that."] * 2, second: ["I cannot help with that.", "x"], third: ["x", "x"]}
     rows = [
         {"question": name, "sample": at, "text": text} for name, said in texts.items() for at, text in enumerate(said)
     ]
     file = tmp_path / "a.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    viva("grade", "infibench", file, "--run", "run", "--progress", "quiet")
+    viva("grade", "cmmlu", file, "--run", "run", "--progress", "quiet")
     ended = viva("show", "run", "--outcome", "refused", "--by-question")
     assert ended.code == 0, ended.err
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.out.splitlines() if "│" in line]

@@ -66,7 +66,7 @@ def test_tls_that_does_not_fit_is_said_at_once(viva: Viva) -> None:
             unreached(viva, ended, f"the certificate of 127.0.0.1:{number} is not trusted (self", "SSL_CERT_FILE")
         with row("the certificate named, as the sentence says"):
             viva.environment["SSL_CERT_FILE"] = str(viva.folder / "certificate.pem")
-            assert viva.start("resume", "run", "--progress", "quiet").ended().code == 0  # read as a process starts
+            assert viva("resume", "run", "--progress", "quiet").code == 0
 
 
 def test_a_proxy_that_is_not_there_is_named(viva: Viva) -> None:

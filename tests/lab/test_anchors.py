@@ -22,7 +22,7 @@ def test_the_cross_validated_error_is_the_error_on_new_models_and_intervals_hold
     true: list[float] = []
     plain: list[float] = []
     inside: list[bool] = []
-    for seed in range(6):
+    for seed in range(3):
         scores = subjects(36, 500, seed)
         known, new = scores[:16], scores[16:]
         validation = validate(known, 40, rounds=3)

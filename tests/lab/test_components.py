@@ -189,7 +189,7 @@ def assert_unbiased(sets: Iterable[Components], truth: dict[str, float]) -> None
 def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
     random = np.random.default_rng(11)
     cells = [*factorial([3, 4], part)]
-    sets = (estimate(simulated(random, 60, cells, 2), cells, NAMES) for _ in range(400))
+    sets = (estimate(simulated(random, 60, cells, 2), cells, NAMES) for _ in range(200))
     assert_unbiased(sets, {name: sd**2 for name, sd in SD.items()})
 
 
@@ -204,7 +204,7 @@ def test_components_of_judges_are_unbiased_and_their_intervals_cover(cells: list
         base |= {"prompt": 0.06, f"{QUESTION} × prompt": 0.2}
 
     def sets() -> Iterator[Components]:
-        for _ in range(400):
+        for _ in range(200):
             count = len(cells)
             values = 0.6 + random.normal(0, base[QUESTION], (50, 1, 1)) + random.normal(0, base[CHANCE], (50, count, 2))
             values = values + random.normal(0, base.get("prompt", 0.0), (1, count, 1))
@@ -218,7 +218,7 @@ def test_judges_who_are_equally_severe_are_rarely_found_to_differ() -> None:
     """They may differ on single questions and answers all the same."""
     random = np.random.default_rng(37)
     sd = {f"{QUESTION} × {JUDGE}": 0.2, f"{CHANCE} × {JUDGE}": 0.2}
-    answers = 0.6 + random.normal(0, 0.3, (1000, 60, 1, 1)) + np.zeros((1, 1, 1, 2))
+    answers = 0.6 + random.normal(0, 0.3, (400, 60, 1, 1)) + np.zeros((1, 1, 1, 2))
     for judges in (2, 4):
         found = [estimate(judged(random, each, judges, sd), [()], ()).components for each in answers]
         shown = float(np.mean([one.low > 0 for each in found for one in each if one.name == JUDGE]))

@@ -244,7 +244,7 @@ def test_a_fit_that_was_cut_short_says_so() -> None:
     assert not fit(world(20, 30, 1).scores, "2pl", steps=2).converged
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.integers(0, 10_000), st.integers(2, 9), st.integers(2, 12), st.sampled_from(["1pl", "2pl", "3pl"]))
 def test_whatever_the_scores_the_figures_are_finite(seed: int, models: int, questions: int, logistic: Logistic) -> None:
     dice = np.random.default_rng(seed)

@@ -111,17 +111,19 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     assert ended.code == 0, ended.err
     assert "cost in US$" in ended.out
     assert "time" in ended.out
-    assert "cost in US$" not in viva("plan", "run").out  # nobody knows what a server of one's own costs
-    budget = json.loads(viva("plan", "run", "--max-cost", 1, "--price", "3/15", "--format", "json").out)
-    twice = json.loads(viva("plan", "run", "--max-cost", 2, "--price", "3/15", "--format", "json").out)
+    plain = viva("plan", "run").out
+    assert "cost in US$" not in plain  # nobody knows what a server of one's own costs
+    priced = ("plan", "run", "--difference", 5, "--price", "3/15")
+    budget = json.loads(viva(*priced, "--max-cost", 1, "--format", "json").out)
+    twice = json.loads(viva(*priced, "--max-cost", 2, "--format", "json").out)
     (one,), (two,) = budget["shown"], twice["shown"]
     assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
     assert two["half_width"] < one["half_width"]
-    said = viva("plan", "run", "--max-cost", 2, "--price", "3/15").out
+    said = viva(*priced, "--max-cost", 2).out
     assert "Cost: at the prices that --price says" in said
     assert "2 US$ pay for both models' answers" in said
-    assert "Cost:" not in viva("plan", "run").out
-    asked = [one["questions"] for one in json.loads(viva("plan", "run", "--format", "json").out)["shown"]]
+    assert "Cost:" not in plain
+    asked = [each["questions"] for each in json.loads(viva(*priced, "--format", "json").out)["shown"]]
     assert asked == [20, 100, 200, 500, 1000, 2000, 5000]
 
 
@@ -136,7 +138,7 @@ def test_few_clusters_that_were_measured_do_not_raise_the_error_of_a_small_set_a
         for model, gap in (("a", 0.0), ("b", 0.1)) for number in range(size * count)
     ]  # fmt: skip
     path = write_jsonl(Path("fields.jsonl"), rows)
-    sizes = ("--questions", 100, "--questions", 7000, "--questions", 70_000)
+    sizes = ("--difference", 5, "--questions", 100, "--questions", 7000, "--questions", 70_000)
     small, whole, more = plan(path, "--cluster", "field", *sizes)["shown"]
     assert 0.09 < small["half_width"] < 0.16
     assert whole["half_width"] < small["half_width"]
@@ -209,14 +211,14 @@ def test_judges_of_recorded_answers_cost_as_well(serve: Callable[..., LocalServe
 
 def test_hours_are_a_budget(server: LocalServer, viva: Viva) -> None:
     assert viva.examine(server, "--limit", 20).code == 0
+    planned = ("plan", "run", "--difference", 5)
     one, two = (
-        json.loads(viva("plan", "run", "--max-time", hours, "--format", "json").out)["shown"][0] for hours in (0.1, 0.2)
+        json.loads(viva(*planned, "--max-time", hours, "--format", "json").out)["shown"][0] for hours in (0.1, 0.2)
     )
     assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
-    assert "both models answer in 0.1 h" in viva("plan", "run", "--max-time", 0.1).out
-    both = json.loads(
-        viva("plan", "run", "--max-time", 0.1, "--max-cost", 1e-3, "--price", "3/15", "--format", "json").out
-    )
+    assert "both models answer in 0.1 h" in viva(*planned, "--max-time", 0.1).out
+    limits = ("--max-time", 0.1, "--max-cost", 1e-3, "--price", "3/15")
+    both = json.loads(viva(*planned, *limits, "--format", "json").out)
     assert both["shown"][0]["questions"] < one["questions"]
 
 
@@ -233,7 +235,7 @@ def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
 def test_the_tables_of_a_plan_agree_with_each_other() -> None:
     for source, row in tabled((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
         with row:
-            shown = plan(*source, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
+            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
             for one in shown:
                 same, other = one["same_questions"], one["other_questions"]
                 assert 0 < same <= other

@@ -232,7 +232,7 @@ def judges() -> Iterator[str]:
 def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...]) -> None:
     asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "samples": 2, "seed": 0}
     ask = partial(viva.lab.variance_run, vary=vary) if vary else viva.run
-    ask("csbench", model=["openai/a", "openai/b"], run="run", **asked)
+    ask("csbench", model=["openai/a", "openai/b"][: 1 if vary else 2], run="run", **asked)
     found = viva.lab.variance("run")
     cells = 4 if vary else 1
     assert [factor.name for factor in found.design.factors] == [*(["prompt", "order"] if vary else []), "judge"]

@@ -58,20 +58,3 @@ def test_sub_options_however_labels_and_options_are_written() -> None:
         ("f(1)2 与 f(2)3 之和是", ("1", "2", "3", "4")),
     ):
         assert not has_sub_options(text, options), text
-
-
-def test_what_asks_by_negation_and_what_only_has_its_words() -> None:
-    asked = (
-        "下列不属于栈的操作的是",
-        "以下说法错误的是",
-        "除队列外，下列哪项是线性结构，除外的是",
-        "不．恰．当．的做法是",
-    )
-    told = (
-        "患者肝脾触诊不满意，首选检查是",
-        "下列属于不可再生资源的是",
-        "两者不同于栈的是什么",
-        "他没有来，原因是（ ）",
-    )
-    assert [text for text in asked if not has_negation(text)] == []
-    assert [text for text in told if has_negation(text)] == []

@@ -66,6 +66,7 @@ def test_the_default_request_is_answered_by_every_server_that_takes_chat_complet
     stand: Callable[..., LocalServer],
 ) -> None:
     azure = {"deployments": {"mine": "gpt-5"}}
+    alive = {"keepalive": 0.02, "latency": 0.05}  # comments of a stream and blank lines before the reply, meanwhile
     for (name, model, plan, said, becomes), row in tabled(
         ("openai", "gpt-5", {}, {}, {"max_tokens": RENAMED, "temperature": LEFT_OUT}),
         ("openai", "o1-mini", {}, {}, {"max_tokens": RENAMED, "temperature": LEFT_OUT}),
@@ -79,8 +80,8 @@ def test_the_default_request_is_answered_by_every_server_that_takes_chat_complet
         ("sglang", "qwen3", {}, {}, {}),
         ("llamacpp", "qwen3", {}, {}, {}),
         ("ollama", "qwen3", {}, {}, {}),
-        ("openrouter", "openai/gpt-5", {}, {}, {}),
-        ("deepseek", "deepseek-reasoner", {}, {}, {}),
+        ("openrouter", "openai/gpt-5", alive, {}, {}),
+        ("deepseek", "deepseek-reasoner", alive, {}, {}),
         ("dashscope", "qwen3-32b", {}, {}, {}),
         ("dashscope", "qwq-plus", {}, {}, {}),
     ):

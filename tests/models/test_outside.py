@@ -63,7 +63,7 @@ def test_a_provider_from_outside_takes_what_is_said_of_requests_and_keeps_its_li
     assert viva("resume", "run").code == 2, "its cap is the run's"
     assert viva("resume", "run", "--max-cost", 1000).code == 0
     assert server.asked == SAMPLE
-    record, used = RunFolder.open(viva.folder / "run").record, {"elsewhere/m": Tokens(input=1000, output=100)}
+    record, used = RunFolder.open(viva.folder / "run").record, {("elsewhere/m", ""): Tokens(input=1000, output=100)}
     assert list_cost(record.models, used, record.prices) == pytest.approx(1.2)
     assert list_cost(record.models, used) is None, "nobody knows its list price: it is not free"
     assert list_cost(record.models, used, {"": Price(1.0, 1.0)}) == pytest.approx(0.0011)

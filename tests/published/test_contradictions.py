@@ -340,18 +340,3 @@ def test_syneval_average_rows_have_a_row_in_them_that_is_not_printed(shots: str,
     for column in points.columns:
         missing = 24 * average.figures[column.name] - sum(row.figures[column.name] for row in points.models)
         assert 20 < missing < 35, "such as guessing scores"
-
-
-def test_syneval_oa_of_every_row_is_within_a_hundredth() -> None:
-    furthest = max(
-        (abs(_oa(row) - row.figures["overall"]), row.model)
-        for name in ("zero_shot", "few_shot")
-        for row in table("syneval", name).entries
-    )
-    assert furthest[0] < 0.01
-    assert furthest[1] == "Falcon 7B"
-
-
-def _oa(row: Entry) -> float:
-    blanks = (row.figures["fitb_accuracy"] + row.figures["fitb_f1"]) / 2
-    return (row.figures["tf_accuracy"] + row.figures["mc_accuracy"] + blanks) / 3

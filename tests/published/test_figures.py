@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 import viva
-from rows import table as cases
 from viva.analysis.scalinggroups import Point, frontier
 from viva.errors import DataError, VivaError
-from viva.published import catalogue, table
-from viva.render.charts import save, spec
+from viva.render.charts import spec
 from viva.studies.published.study import PublishedConfig, study
 
 
@@ -32,34 +29,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return tuple(str(folder / name) for name in ("zero", "five", "cot", "syneval"))
 
 
-def test_every_figure_of_published_rows_is_drawn(tmp_path: Path) -> None:
-    with cases() as case:
-        for benchmark, about in catalogue().items():
-            for number, figure in about.figures.items():
-                if figure.from_runs:
-                    continue
-                with case((benchmark, number)):
-                    found = study(PublishedConfig(benchmark=benchmark, figure=number))
-                    drawn = found.chart()
-                    assert drawn is not None
-                    save(drawn, tmp_path / "figure.svg")
-                    assert (tmp_path / "figure.svg").stat().st_size > 5_000
-
-
 def test_the_frontier_is_the_models_that_set_a_new_best() -> None:
     points = [Point(model=f"{size}-{score}", size=size, score=score) for size, score in
               ((7, 0.5), (1, 0.3), (1, 0.2), (3, 0.3), (13, 0.4), (7, 0.6), (70, 0.6), (80, 0.7))]  # fmt: skip
     assert [point.model for point in frontier(points)] == ["1-0.3", "7-0.6", "80-0.7"]
     assert frontier([]) == []
-
-
-def test_infibenchs_figure_4_fits_four_models_and_draws_all() -> None:
-    (group,) = json.loads(study(PublishedConfig(benchmark="infibench", figure="4")).to_json())["tables"][0]["groups"]
-    assert [(point["size"], round(point["score"], 4)) for point in group["points"]] == [
-        (1.0, 0.3194), (1.3, 0.4132), (6.7, 0.5325), (22.0, 0.6298),
-    ]  # fmt: skip
-    assert len(group["held_out"]) == 90
-    assert round(group["reached"][0]["reach"]["size"], 1) == 47.6
 
 
 def test_figure_4c_has_a_column_for_each_way_of_asking(runs: tuple[str, ...]) -> None:
@@ -138,7 +112,3 @@ def test_runs_of_another_benchmark_are_refused(runs: tuple[str, ...]) -> None:
             study(PublishedConfig(benchmark="infibench", run=runs[:1], **given))
     with pytest.raises(DataError, match="no figure of csbench's table zh_domains"):
         study(PublishedConfig(benchmark="csbench", name="zh_domains", run=runs[:1]))
-
-
-def test_a_number_of_a_paper_is_its_table() -> None:
-    assert table("infibench", "by_language").title in study(PublishedConfig(benchmark="infibench", name="7")).to_text()

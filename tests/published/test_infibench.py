@@ -117,9 +117,9 @@ def test_versions_are_offered_and_not_chosen(rows: tuple[Entry, ...]) -> None:
     assert [row.name for row in similar(rows, "gpt-4o")] == ["GPT-4o-2024-05-13"]
     assert len(similar(rows, "codellama")) == 3
     assert similar(rows, "") == similar(rows, "my-model") == []
-    with pytest.raises(DataError, match=r"did you mean 'GPT-3\.5-turbo-0613'\?"):
+    with pytest.raises(DataError, match=r"do you mean 'GPT-3\.5-turbo-0613'\?"):
         called(rows, "gpt-3.5-turbo")
-    with pytest.raises(DataError, match=r"no row 'my-model'$"):
+    with pytest.raises(DataError, match=r"no published row is called 'my-model'; .viva published"):
         called(rows, "my-model")
 
 

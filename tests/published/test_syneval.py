@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 
 from published import syneval
-from rows import table as table_of
 from viva.published import Size, table
-
-FEW_SHOT = {"mc_accuracy": (0.674, 0.810), "fitb_accuracy": (0.490, 0.534), "fitb_f1": (0.471, 0.548)}
-"""As computed from the paper's Table 6 (Kendall, Pearson)."""
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -34,69 +30,11 @@ def test_the_figures_are_the_published_ones(figures: Path) -> None:
         }
 
 
-def test_the_overall_score_is_what_its_formula_gives() -> None:
-    with table_of() as row:
-        for shots in syneval.SHOTS:
-            rows = syneval.main(shots)
-            assert len(rows) == 24
-            for model, scores in rows.items():
-                with row((shots, model)):
-                    assert syneval.overall(scores) == pytest.approx(scores["overall"], abs=0.01)
-
-
 def test_no_simpler_formula_would_do() -> None:
     row = syneval.main("zero")["GPT4"]
     for measure in ("fitb_f1", "fitb_accuracy"):
         simple = (row["tf_accuracy"] + row["mc_accuracy"] + row[measure]) / 3
         assert abs(simple - row["overall"]) > 1, measure
-
-
-def coefficients(shots: str, without: str = "") -> dict[str, tuple[float, float]]:
-    from viva.analysis.correlation import correlate
-
-    rows = {model: row for model, row in syneval.main(shots).items() if model != without}
-    columns = {name: [row[name] for row in rows.values()] for name in syneval.MEASURES}
-    found: dict[str, tuple[float, float]] = {}
-    for name in syneval.MEASURES[1:]:
-        pair = correlate(list(rows), columns, "tf_accuracy", name)
-        kendall, pearson = pair.of("kendall").value, pair.of("pearson").value
-        assert kendall is not None
-        assert pearson is not None
-        found[name] = (round(kendall, 3), round(pearson, 3))
-    return found
-
-
-def test_the_table_gives_table_7_to_three_decimals() -> None:
-    expected = {"mc_accuracy": (0.560, 0.798), "fitb_accuracy": (0.480, 0.698), "fitb_f1": (0.516, 0.671)}
-    printed = {entry.model: entry.figures for entry in table("syneval", "correlation").entries}
-    kendall, pearson = printed["Kendall's tau (zero-shot)"], printed["Pearson's r (zero-shot)"]
-    assert coefficients("zero") == expected == {name: (kendall[name], pearson[name]) for name in expected}
-
-
-def test_the_few_shot_row_of_kendall_is_what_table_6_gives_for_all_six_pairs() -> None:
-    from itertools import combinations
-
-    from viva.analysis.correlation import correlate
-
-    rows = syneval.main("few")
-    columns = {name: [row[name] for row in rows.values()] for name in syneval.MEASURES}
-    taus = [correlate(list(rows), columns, *pair).of("kendall").value for pair in combinations(syneval.MEASURES, 2)]
-    (printed,) = (one for one in table("syneval", "correlation").entries if one.model == "Kendall's tau (few-shot)")
-    assert [round(tau or 0, 3) for tau in taus] == list(printed.figures.values())
-
-
-def test_the_few_shot_row_of_pearson_repeats_the_zero_shot_one_and_the_data_give_another() -> None:
-    printed = {entry.model: entry.figures for entry in table("syneval", "correlation").entries}
-    assert printed["Pearson's r (few-shot)"] == printed["Pearson's r (zero-shot)"]
-    assert coefficients("few") == FEW_SHOT
-    assert {name: pearson for name, (_, pearson) in FEW_SHOT.items()} != printed["Pearson's r (few-shot)"]
-    assert any("0.810, 0.534 and 0.548" in note for note in table("syneval", "correlation").notes)
-
-
-def test_only_with_the_baseline_among_the_rows() -> None:
-    everything, without = coefficients("zero"), coefficients("zero", without=syneval.BASELINE)
-    assert all(without[name] != everything[name] for name in without)
-    assert without["mc_accuracy"] == (0.552, 0.798)
 
 
 def test_table_1_adds_up() -> None:

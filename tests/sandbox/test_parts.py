@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tabled
-from viva.sandbox.languages import languages
+from rows import each_row
 from viva.sandbox.launch import script, wall_seconds
 from viva.sandbox.proof import Conversation
 from viva.sandbox.seccomp import syscall_filter
@@ -160,36 +159,3 @@ def test_the_script_quotes_what_it_is_given() -> None:
     text = script(["cc", "a; rm -rf b"], ["./main"], proved=False)
     assert "'a; rm -rf b'" in text
     assert text.endswith("exec ./main 3<&- 4>&-")
-
-
-P = "struct P { int x; }; bool operator==(const P &p, const std::pair<int, int> &q) { return q.first == 1; } P f(int);"
-CLASS = "struct f { f(int); }; bool operator==(const f &, int);"
-MADE = [
-    (P, "int main() { assert((P{1} == std::make_pair(1, 2))); }", True),
-    (P, 'int main() { P p{1}; /* f */ if (p == std::make_pair(1, 2)) return 1; throw "f"; }', True),
-    (P, "#include <f>\nint main() { P p(1); assert(p == std::make_pair(1, 2)); // f(2)\n}", True),
-    (P, "int main() { assert(f(1) == std::make_pair(1, 2)); }", False),
-    (P, "int main() { P p = f(1); assert(p == std::make_pair(1, 2)); }", False),
-    (P, "int main() { assert(P(1) == std::make_pair(1, 2)); }", False),
-    (P, "int main() { assert(3 * f(2) == 6); }", False),
-    (CLASS, "int main() { assert(f(1) == 4); }", False),
-    (CLASS, "int main() { auto one = f(1); assert(one == 4); }", False),
-]
-
-
-def test_a_cpp_operator_over_foreign_types_is_marked_unless_the_test_makes_what_it_compares() -> None:
-    (refusal,) = languages()["cpp"].refused
-    own = "struct P { int x; bool operator==(const P &other) const; };\nbool operator!=(const P &a, const P &b);"
-    assert refusal.marked(own) == own
-    same = "template <class T> struct V { bool operator==(V<T> const &o) const; };"
-    assert refusal.marked(same) == same
-    marked = "operator== [[gnu::unavailable]]("
-    assert marked in refusal.marked("struct A {}; bool operator==(A, int) { return true; }")
-    assert marked in refusal.marked("struct A {}; template <class T> bool operator==(A, const T &) { return true; }")
-    assert marked in refusal.marked("#define EQUAL(A) bool operator==(A, decltype(int()) n)")
-    assert "not_eq [[gnu::unavailable]]" in refusal.marked("struct A { bool operator not_eq(int n); };")
-    assert "/**/== [[gnu::unavailable]]" in refusal.marked("#define EQUAL operator/**/==\n")
-    assert marked in refusal.marked("namespace std { bool operator==(const vector<int> &, const vector<int> &); }")
-    for (program, test, made), row in tabled(*MADE):
-        with row:
-            assert refusal.made_by_the_test(program, test) is made

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from rows import table, tabled
 from sandbox.conftest import Run, request, run_all
 from viva.sandbox.separable import shared_reason
+from viva.types import Execute
 
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("separate.toml").read_text(encoding="utf-8"))
 TEST = "import numpy as np\nassert answer(2) == 2117\nassert list(answer(3)) == [1, 2]"
@@ -114,3 +116,14 @@ def test_without_walls_there_are_two_processes_as_well() -> None:
     requests = [request("python", DATA["program"], test) for test in (DATA["holds"][6], DATA["fails"][0])]
     right, wrong = run_all(*requests, unsafe_host_execution=True)
     assert (right.verdict, right.isolation, wrong.verdict) == ("passed", "separate", "failed"), right.detail
+
+
+@pytest.mark.sandbox
+def test_what_solves_nothing_fails_by_whatever_mechanism_or_the_verdict_says_who_decided(run: Run) -> None:
+    fakes = tomllib.loads(Path(__file__).with_name("told_fakes.toml").read_text(encoding="utf-8"))["fake"]
+    asked = [{key: one[key] for key in ("language", "program", "test", "calls") if key in one} for one in fakes]
+    found = run(*(convert({"question": "q", "sample": 0, "seconds": 30.0} | one, Execute) for one in asked))
+    for (one, ran), row in tabled(*zip(fakes, found, strict=True)):
+        with row:
+            wanted = ("passed", "shared") if one.get("flagged") else ("failed", "separate")
+            assert (ran.verdict, ran.isolation) == wanted, (one["name"], ran.detail)

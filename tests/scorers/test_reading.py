@@ -69,7 +69,26 @@ LETTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("The options that fit are (F) and (I). However, of these the most typical is (F)", "F", TEN), ("答えはCです", "C", ()), ("Ответ: C", "C", ()), ("الإجابة هي (C)", "C", ()),
     ("A resposta correta é a letra C", "C", ()), ("정답은 C입니다.", "C", ()), ("Odpowiedź: D", "D", ()), ("उत्तर: B", "B", ()), ("Atsakymas: D", "D", ()),
 ("Premise 1: ~G ⊃ H\nPremise 2: ~H\nConclusion: G\n\nRow 1: ~G is true,", "unparsed", TEN),
-    ("K", "K", tuple("abcdefghijk")),
+    ("K", "K", tuple("abcdefghijk")), ("A. iron\nB. tin\nC. gold\nD. lead\n\nThe most plausible metal is:\n\nB. tin\n\nIt is soft. It melts early.", "B", METALS),
+)  # fmt: skip
+ANY_LANGUAGE = (  # labelled before they were read
+    ("Правильный ответ — B", "B"), ("Відповідь: B", "B"), ("答えは（C）です。", "C"), ("正解：D", "D"), ("정답: B", "B"), ("정답은 (B)입니다", "B"), ("الجواب: D", "D"), ("الإجابة الصحيحة هي (B)", "B"), ("คำตอบ: A", "A"),
+    ("Đáp án: C", "C"), ("Đáp án đúng là C.", "C"), ("Cevap: B", "B"), ("Doğru cevap: C", "C"), ("Vastaus: A", "A"), ("Svar: D", "D"), ("Rätt svar är B.", "B"), ("Het juiste antwoord is C.", "C"),
+    ("Prawidłowa odpowiedź to B.", "B"), ("Správná odpověď je C.", "C"), ("Răspuns: A", "A"), ("Helyes válasz: B", "B"), ("Απάντηση: C", "C"), ("Η σωστή απάντηση είναι η (B).", "B"),
+    ("Jawaban: A", "A"), ("Jawaban yang benar adalah B.", "B"), ("La risposta corretta è la C.", "C"), ("La respuesta correcta es la opción D.", "D"), ("A alternativa correta é (B).", "B"),
+    ("תשובה: B", "B"), ("התשובה הנכונה היא (D)", "D"), ("پاسخ: C", "C"), ("Jibu: B", "B"), ("Vastus: **C**", "C"), ("Svaret er B.", "B"), ("Atbilde: (B)", "B"),
+    ("Reasons come first.\n\nAtsakymas: D", "D"), ("これは鉄です。したがって、答えはCです。", "C"), ("Kowarski was born in 1907.\n**Vastus: B**", "B"), ("Die Antwort ist B.", "B"), ("Jawaban:\nC", "C"),
+    ("Odgovor: C", "C"), ("Одговор: A", "A"), ("Atsakymas – **D**", "D"), ("Pilihan yang tepat adalah (D)", "D"), ("Vastaus on C.", "C"), ("Rezultatul este (C)", "C"),
+)  # fmt: skip
+NO_LETTER = (
+    "Vitamin C", "The nutrient is vitamin C.", "It belongs to Group A.", "We follow Plan B.", "The patient has hepatitis B.", "The program is written in C.", "The temperature is 10 °C.",
+    "It boils at 100 °C", "La température est de 20 °C.", "What about C?", "Is it B?", "Ist es B?", "¿Es la B?", "是C吗？", "A ist falsch", "A ist falsch.", "La respuesta no es B.",
+    "La réponse n'est pas B.", "Ответ не B.", "答案不是C", "答えはCではありません", "الإجابة ليست (C)", "A resposta não é a letra C", "Odpowiedź to nie B.", "정답은 C가 아닙니다.", "A. iron",
+    "A. iron B. tin C. gold D. lead", "The current flows from A to B.", "So did I.", "He wrote \"B\" on the board.", "Figure B", "See appendix C.", "Das ist eine Frage der Gruppe A.", "Ответ: A или B",
+    "Ответ: A, B", "答え：AかB", "Svar: A eller C", "Réponse : ni A ni B", "x lies in A", "The set (A", "f(C)", "See figure (B)", "Let us look at (C).", "Regardons (B).", "Betrachten wir (D).",
+    "It is not (C).", "Es ist nicht (C).", "Ce n'est pas (C).", "Это не (C).", "(C) ist falsch.", "Нет, (B) неверно.", "Equation (A)", "in Abbildung (B)", "la vitamine C", "el grupo A", "гепатит B",
+    "витамин C", "C型肝炎", "ビタミンC", "B細胞", "Ответ: витамин C", "答え：ビタミンC", "Wait: is it (B)?", "Ist die Antwort (C)?", "لا (B)", "Either (A) or (B).", "Entweder (A) oder (B)", "(A) y (B)", "Note: A",
+    "Question: B", "Weder (A) noch (B).", "Perhaps (C)?", "Odpowiedzią nie jest (B).", "Yanıt (C) değil.",
 )  # fmt: skip
 SIX = "The answer is (A)\nThe answer is (H)\nThe answer is (E)\nThe answer is (I)\nThe answer is (B)\nThe answer is (D)"
 
@@ -123,6 +142,11 @@ def test_what_is_mostly_said_of_an_answer_is_one_where_it_is_accepted() -> None:
 def test_letters_in_other_layouts(reply: str, letter: str, options: tuple[str, ...]) -> None:
     letters = "ABCDEFGHIJKLMNOP"[: len(options) or 4]
     assert read_choice(reply, letters=letters, options=options).read == letter
+
+
+@each_row(*ANY_LANGUAGE, *((reply, "unparsed") for reply in NO_LETTER))
+def test_a_heading_or_a_verb_before_one_letter_needs_no_list_of_a_language(reply: str, letter: str) -> None:
+    assert read_choice(reply).read == letter
 
 
 def test_the_last_of_bare_statements_answers_where_exemplars_were_as_many() -> None:

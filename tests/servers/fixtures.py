@@ -24,6 +24,8 @@ HERE = Path(__file__).parent
 SAMPLE = 96
 """Questions in the bundled sample of CMMLU."""
 QUIET = ("--progress", "quiet")
+AT_START = ("PYTHON", "SSL_")
+"""Variables that are read as a process starts, or as a library is loaded: a warm interpreter has done so."""
 
 
 class LocalServer:
@@ -277,7 +279,7 @@ class Viva:
         given = [str(argument) for argument in arguments]
         process: subprocess.Popen[bytes] | Fork
         with out.open("wb") as to_out, err.open("wb") as to_err:
-            if popen or any(name.startswith("PYTHON") and name != "PYTHONPATH" for name in self.environment):
+            if popen or any(name.startswith(AT_START) and name != "PYTHONPATH" for name in self.environment):
                 process = subprocess.Popen(
                     [sys.executable, "-m", "viva", *given],
                     cwd=self.folder,

@@ -218,7 +218,7 @@ def breakdown(
 ) -> Findings[tuple[Slices, ...]]: ...
 def compare(
     *sources: str | PathLike[str] | Run,
-    between: Literal["models", "languages", "shots", "cot", "form", "rationale", "extraction", "sampling", "samples", "attempts", "judges", "seeds", "all"] | None = ...,
+    between: str | float | None = ...,
     baseline: str | float | None = ...,
     pairs: str | float | Sequence[str | float] = ...,
     model: str | float | Sequence[str | float] = ...,

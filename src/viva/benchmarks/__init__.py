@@ -19,6 +19,7 @@ from viva.contracts import Benchmark, Exam
 from viva.designs import Design
 from viva.errors import DataError, MissingDataError, VivaError, option
 from viva.io.bounded import unpacked_head
+from viva.io.records import DOCUMENTS
 from viva.plugins import Names
 from viva.prompting import merged
 from viva.sources.catalogue import nearest, sources
@@ -43,10 +44,13 @@ CARD = "card"
 _OF_FILES = {CUSTOM: "viva.benchmarks.custom.benchmark", CARD: "viva.benchmarks.card.benchmark"}
 CARDS = Path(__file__).parent / "card" / "cards"
 """The cards that come with Viva: NAME.yaml."""
-_TABLES = frozenset({".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".gz"})
-"""What a file of questions ends in that needs a card; JSON only where no question says how it is graded."""
+_TABLES = frozenset({".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".gz", *DOCUMENTS})
+"""What a file of questions ends in that needs a card; JSON and YAML only where no question says how it is graded."""
 _LOOKED_AT = 1 << 20
-"""Bytes of a JSON file in which a question file grades its first question."""
+"""Bytes of a document in which a question file grades its first question."""
+_GRADED = re.compile(rb"\b(?:grading|examples)[\"']?[ \t]*:")
+_ROW = re.compile(rb"(?:\A|[\s{,])[\"']?(?:options|choices|answer)[\"']?[ \t]*:")
+"""What rows of YAML have that are a table: everybody's {question, options, answer}."""
 _CARD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
@@ -188,6 +192,8 @@ def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
             raise DataError(
                 f"{spec.extraction} and {other} exclude each other: leave one of them out", field="extraction"
             )
+    if spec.language not in about.languages and not about.more_languages:
+        raise DataError(f"{about.title} has no language {spec.language!r}; it has: {', '.join(about.languages)}")
     for way, called in asked.items():
         if way not in about.supports:
             why = about.reasons.get(way)
@@ -205,16 +211,18 @@ def question_file(name: str) -> Path | None:
         read_by = (sources()[name].card or name) if is_set(name) else name
         if (card := CARDS / f"{read_by}.yaml").is_file():
             return card
-    return Path(name) if Path(name).suffix.lower() in (".yaml", ".yml", ".json") and not is_table(name) else None
+    return Path(name) if Path(name).suffix.lower() in DOCUMENTS and not is_table(name) else None
 
 
 def is_table(name: str) -> bool:
-    """Whether a command names a file of rows in place of a benchmark."""
+    """Tell whether a command names a file of rows in place of a benchmark."""
     suffix = Path(name.removesuffix(".gz")).suffix.lower()
     if suffix not in _TABLES - {".gz"} or not Path(name).is_file():
         return False
-    head = unpacked_head(Path(name), _LOOKED_AT) if suffix == ".json" else b'"'
-    return b'"' in head and b'"grading"' not in head
+    head = unpacked_head(Path(name), _LOOKED_AT) if suffix in DOCUMENTS else b""
+    if suffix in DOCUMENTS[1:]:
+        return bool(_ROW.search(head)) and not _GRADED.search(head) and file_benchmark(Path(name)) != CARD
+    return b'"grading"' not in head and (b'"' in head or not head.lstrip().startswith(b"{"))
 
 
 def is_set(name: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from viva.contracts import Exam
+from viva.prompting import Templates
 from viva.types import Compare, Constant, Evidence, Execute, Generate, Kind, Opinion, Question, Response, ReviewItem
 
 
@@ -26,15 +27,27 @@ class NoSimilarity:
         return ()
 
 
-class NoDesign:
-    """The part of `Exam` about designs, for exams that ask a question in one way."""
+class FromTemplates:
+    """The part of `Exam` about prompts, for exams that ask a question in one way, in the words of their `_texts`."""
+
+    _texts: Templates
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """The templates in use."""
+        return self._texts.data
+
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """No exemplars are shown, or others with each question."""
+        return {}
 
     def variant(self, question: Question, sample: int) -> Question:
         """The question itself."""
         return question
 
 
-class GradedByRule(NoExecution, NoSimilarity, NoDesign):
+class GradedByRule(NoExecution, NoSimilarity, FromTemplates):
     """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
 
     def constant(self: Exam) -> Constant | None:

@@ -99,11 +99,6 @@ class MultipleChoiceExam(GradedByRule):
         self._prefixes: dict[str, str] = {}
 
     @property
-    def templates(self) -> Mapping[str, object]:
-        """The templates in use."""
-        return self._texts.data
-
-    @property
     def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
         """How often each letter or truth value is shown, a group."""
         counts = {

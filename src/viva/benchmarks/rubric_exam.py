@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.defaults import NoDesign, NoSimilarity
+from viva.benchmarks.defaults import FromTemplates, NoSimilarity
 from viva.benchmarks.judged import JudgedExam, ask_judge
 from viva.benchmarks.sets import without_word_list
 from viva.contracts import ContextWindow
@@ -76,7 +76,7 @@ class Item(Struct, frozen=True, kw_only=True):
     post_handler: PostHandler | None = None
 
 
-class RubricExam(JudgedExam, NoSimilarity, NoDesign):
+class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
     """Questions with rubrics, as an exam. Tables and headline are those of the benchmark that makes it."""
 
     def __init__(
@@ -97,16 +97,6 @@ class RubricExam(JudgedExam, NoSimilarity, NoDesign):
         self._texts = templates
         self._layouts = layouts
         self._headline = headline or Aggregate("Overall")
-
-    @property
-    def templates(self) -> Mapping[str, object]:
-        """The templates in use."""
-        return self._texts.data
-
-    @property
-    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
-        """No exemplars are shown."""
-        return {}
 
     def __len__(self) -> int:
         return len(self._items)

@@ -34,7 +34,7 @@ def open_worker_pool(on: str = "local", jobs: int = 0) -> WorkerPool:
 
 
 def refuse_no_place(on: str) -> None:
-    """Raises VivaError for what names neither this machine nor a cluster, and for a cluster without Ray.
+    """Raise VivaError for what names neither this machine nor a cluster, and for a cluster without Ray.
 
     Imports nothing heavy, asks nobody.
     """

@@ -50,7 +50,7 @@ class Node(Struct, frozen=True):
 
 
 def is_place(on: str) -> bool:
-    """Whether `on` names a cluster, rather than this machine or nothing."""
+    """Tell whether `on` names a cluster, rather than this machine or nothing."""
     if on == "ray":
         return True
     match = _PLACE.fullmatch(on)
@@ -58,7 +58,7 @@ def is_place(on: str) -> bool:
 
 
 def need_ray(on: str) -> None:
-    """Raises VivaError where Ray is not installed, or not the part of it that a cluster elsewhere is reached with."""
+    """Raise VivaError where Ray is not installed, or not the part of it that a cluster elsewhere is reached with."""
     elsewhere = (os.environ.get("RAY_ADDRESS", "") if on == "ray" else on).startswith("ray://")
     for module, what in (("ray", "Ray"), *([("grpc", "Ray Client (ray[client])")] if elsewhere else [])):
         if importlib.util.find_spec(module) is None:
@@ -102,7 +102,7 @@ class Cluster:
                 raise ClusterError(f"Ray could not be started here ({_reason(second)})") from second
 
     def nodes(self) -> list[Node]:
-        """The machines that are there now, in a fixed order."""
+        """Return the machines that are there now, in a fixed order."""
         found = []
         for one in self.ray.nodes():
             has: Mapping[str, float] = one.get("Resources") or {}
@@ -113,13 +113,13 @@ class Cluster:
 
 @cache
 def connect(on: str) -> Cluster:
-    """The cluster `on`; connected once."""
+    """Return the cluster `on`; connected once."""
     return Cluster(on)
 
 
 @cache
 def edition() -> str:
-    """Which Viva this is: its version and a hash of its sources. Results are the same where this is the same."""
+    """Return which Viva this is: its version and a hash of its sources. Results are the same where this is the same."""
     root = Path(__file__).parents[1]
     digest = hashlib.blake2b(digest_size=6)
     for path in sorted(root.rglob("*")):
@@ -142,7 +142,7 @@ def introduce() -> bool:
 
 
 def knock(address: str) -> None:
-    """Raises OSError where nobody listens at an address: Ray would try for minutes, and then end the whole process.
+    """Raise OSError where nobody listens at an address: Ray would try for minutes, and then end the whole process.
 
     "auto" is the last cluster that `ray start` began here, by the file that a killed head leaves behind.
     """

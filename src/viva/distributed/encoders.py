@@ -20,7 +20,7 @@ Recipe = Callable[[int], Callable[[Sequence[tuple[str, str]]], list[float]]]
 
 
 def replicas(on: str) -> Needs:
-    """A card each, where the cluster has any; otherwise all processors of a node."""
+    """Return a card each, where the cluster has any; otherwise all processors of a node."""
     cards = any(node.gpus >= 1 for node in connect(on).nodes())
     return Needs(gpus=1, depth=2) if cards else Needs(whole=True, depth=2)
 
@@ -49,7 +49,7 @@ class RemoteEncoder:
         return self._identity
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The similarity of each text to its reference; blocking, and for several threads at once."""
+        """Return the similarity of each text to its reference; blocking, and for several threads at once."""
         with self._opening:
             if self._pool is None:
                 self._pool = self._open()
@@ -81,7 +81,7 @@ class Same:
         self._host = "this machine" if known is not None else ""
 
     def met(self, host: str, report: Any) -> None:
-        """Raises VivaError for one that is another."""
+        """Raise VivaError for one that is another."""
         found = self._identity(report)
         if self._known is None:
             self._known, self._host = found, host

@@ -27,12 +27,12 @@ START = (
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Return those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def unnamed(_: object) -> str:
-    """A piece that has no name but its number."""
+    """Return a piece that has no name but its number."""
     return ""
 
 
@@ -66,7 +66,7 @@ class ProcessHandle(NamedTuple):
         self.process.kill()
 
     def lost(self) -> str:
-        """How it ended."""
+        """Return how it ended."""
         self.connection.close()
         try:
             code = self.process.wait(5)
@@ -108,7 +108,7 @@ class Team(Generic[P]):
             self._busy[handle.connection] = (handle, number)
 
     def ended(self, wait: bool) -> list[Ended]:
-        """What is done or lost by now."""
+        """Return what is done or lost by now."""
         found, self._lost = self._lost, []
         if not self._busy:
             return found
@@ -148,7 +148,7 @@ class LocalWorkerPool:
     def map(
         self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = unnamed
     ) -> Iterator[R]:
-        """What becomes of the pieces, in their order: see contracts.Crew."""
+        """Return what becomes of the pieces, in their order: see contracts.Crew."""
         if self._jobs == 1:
             yield from by_one(recipe, pieces)
             return

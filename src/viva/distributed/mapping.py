@@ -44,7 +44,7 @@ class WorkerHandles(Protocol[P_contra]):
         ...
 
     def ended(self, wait: bool) -> list[Ended]:
-        """What is done or lost by now; with `wait`, at least one."""
+        """Return what is done or lost by now; with `wait`, at least one."""
         ...
 
 
@@ -57,7 +57,7 @@ class Source(Generic[P]):
         self.problem: Exception | None = None
 
     def take(self) -> list[P]:
-        """The next piece, or nothing."""
+        """Return the next piece, or nothing."""
         if not self.ended:
             try:
                 return [next(self._pieces)]
@@ -79,7 +79,7 @@ def by_one(recipe: Callable[[], Callable[[P], Any]], pieces: Iterable[P]) -> Ite
 def in_order(
     handles: WorkerHandles[P], source: Source[P], first: Iterable[P], name: Callable[[P], str]
 ) -> Iterator[Any]:
-    """The results of the pieces of `first` and `source`, in their order.
+    """Return the results of the pieces of `first` and `source`, in their order.
 
     Raises LostWorkerError for a piece that lost several workers, and in its turn what the work on a piece raised.
     """

@@ -329,14 +329,14 @@ class Pool:
         self._waiting.extendleft(reversed(left))
 
     def _capability_count(self, handle: WorkerHandle) -> int:
-        """How much a worker can do of what differs: who can do most is kept for what few can."""
+        """Return how much a worker can do of what differs: who can do most is kept for what few can."""
         return len(handle.hello.report) if handle.hello and isinstance(handle.hello.report, dict) else 0
 
     def _lacking(self, report: Any, need: str) -> str:
         return self._capabilities.lacking(report, need) if self._capabilities else ""
 
     def _surveyed(self) -> bool:
-        """Whether it is known what every node can do, or one keeps us waiting for too long."""
+        """Tell whether it is known what every node can do, or one keeps us waiting for too long."""
         if self._capabilities is None or time.monotonic() - self._began > PATIENCE:
             return True
         return all(
@@ -344,7 +344,7 @@ class Pool:
         )
 
     def _nobody(self, need: str) -> str:
-        """Why no node of the cluster can ever do it; empty while one may."""
+        """Return why no node of the cluster can ever do it; empty while one may."""
         if self._capabilities is None or not self._reports:
             return ""
         reasons = []

@@ -69,7 +69,7 @@ class RayWorkerPool:
     def map(
         self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = unnamed
     ) -> Iterator[R]:
-        """What becomes of the pieces, in their order: see contracts.Crew."""
+        """Return what becomes of the pieces, in their order: see contracts.Crew."""
         source = Source(pieces)
         first = source.take()
         if not first:

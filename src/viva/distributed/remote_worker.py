@@ -28,11 +28,11 @@ class RemoteWorker:
         self._loop = WorkerLoop(recipe)
 
     def hello(self) -> bytes:
-        """A Hello, pickled."""
+        """Return a Hello, pickled."""
         return pickle.dumps(Hello(edition(), self._loop.failure, self._loop.report(), os.getpid()))
 
     def do(self, piece: bytes) -> bytes:
-        """One piece: see worker.Bench."""
+        """Return one piece: see worker.Bench."""
         return self._loop.do(piece)
 
     def drain(self) -> None:

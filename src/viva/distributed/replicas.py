@@ -52,7 +52,7 @@ class ModelDescription(Protocol):
         ...
 
     def check_supported(self, request: Request) -> None:
-        """Raises VivaError where requests of this kind can never be answered."""
+        """Raise VivaError where requests of this kind can never be answered."""
         ...
 
 
@@ -95,15 +95,15 @@ class RemoteModel:
                 await asyncio.sleep(SETTLE)  # what waits is about to be sent
 
     def check_supported(self, request: Request) -> None:
-        """Raises VivaError where requests of this kind can never be answered."""
+        """Raise VivaError where requests of this kind can never be answered."""
         self._description.check_supported(request)
 
     async def answer(self, request: Generate) -> Response:
-        """The model's own words."""
+        """Return the model's own words."""
         return await self._asked(request)
 
     async def choose(self, request: Choose) -> Response:
-        """How probable each continuation is."""
+        """Return how probable each continuation is."""
         return await self._asked(request)
 
     async def close(self) -> None:

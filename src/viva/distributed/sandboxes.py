@@ -99,7 +99,7 @@ class _Toolchains:
                 )
 
     def lacking(self, report: Any, need: str) -> str:
-        """Why programs of this language are not run there."""
+        """Return why programs of this language are not run there."""
         if need not in report:
             return self._describe(need)
         lacks, _ = report[need]

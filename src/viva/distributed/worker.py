@@ -25,7 +25,7 @@ LOOK = 2000
 
 
 def attempt(work: Callable[[Any], object], piece: object) -> bytes:
-    """What became of a piece, pickled: (True, result) or (False, what was raised)."""
+    """Return what became of a piece, pickled: (True, result) or (False, what was raised)."""
     try:
         return pickle.dumps((True, work(piece)), pickle.HIGHEST_PROTOCOL)
     except Exception as problem:
@@ -33,7 +33,7 @@ def attempt(work: Callable[[Any], object], piece: object) -> bytes:
 
 
 def failed(problem: Exception) -> bytes:
-    """A problem on its way to another process; as words where it cannot go there itself."""
+    """Return a problem on its way to another process; as words where it cannot go there itself."""
     if not isinstance(problem, VivaError):
         problem.add_note("In a worker:\n" + "".join(traceback.format_exception(problem)))
     try:
@@ -48,7 +48,7 @@ def failed(problem: Exception) -> bytes:
 
 
 def outcome(content: bytes) -> Any:
-    """The result that `attempt` packed; raises what was raised."""
+    """Return the result that `attempt` packed; raises what was raised."""
     good, value = pickle.loads(content)  # noqa: S301 - our own
     if good:
         return value
@@ -67,7 +67,7 @@ class WorkerLoop:
             self.failure = failed(problem)
 
     def report(self) -> object:
-        """What it says of itself, where it has anything to say."""
+        """Return what it says of itself, where it has anything to say."""
         told: Callable[[], object] | None = getattr(self._work, "report", None)
         return told() if told else None
 
@@ -78,7 +78,7 @@ class WorkerLoop:
             told()
 
     def do(self, piece: bytes) -> bytes:
-        """One piece."""
+        """Return one piece."""
         if self._work is None:
             return self.failure
         try:

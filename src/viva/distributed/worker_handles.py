@@ -35,7 +35,7 @@ class Needs(Struct, frozen=True, kw_only=True):
     """Workers that a piece may cost."""
 
     def fit(self, node: Node) -> int:
-        """How many workers a node has room for."""
+        """Return how many workers a node has room for."""
         if self.gpus:
             return int(node.gpus // self.gpus)
         return min(1, int(node.cpus)) if self.whole else int(node.cpus)
@@ -82,7 +82,7 @@ class Capabilities(Protocol):
         ...
 
     def lacking(self, report: Any, need: str) -> str:
-        """Why a worker that reported this cannot do pieces that need that; empty where it can."""
+        """Return why a worker that reported this cannot do pieces that need that; empty where it can."""
         ...
 
 
@@ -98,13 +98,13 @@ def settle(future: Future[bytes], result: bytes | BaseException) -> None:
 
 
 def how_lost(problem: BaseException) -> str:
-    """How a worker was lost."""
+    """Return how a worker was lost."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     return one_line(f"was lost ({type(problem).__name__}: {lines[-1] if lines else ''})", LONGEST)
 
 
 def not_started(problem: BaseException) -> str:
-    """Why a worker could not be started."""
+    """Return why a worker could not be started."""
     said = " ".join(str(problem).split())
     if "No module named 'viva" in said:
         return "Viva is not installed there: a cluster's nodes need the same Viva as this machine"

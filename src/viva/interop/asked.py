@@ -79,11 +79,11 @@ class Asked(Struct):
         return self.about.few_shot if self.about.few_shot and self.exam.spec.shots else self.about.draws
 
     def prompt(self, question: Question, seed: int = 0) -> tuple[Message, ...] | str:
-        """What Viva asks."""
+        """Return what Viva asks."""
         return self.exam.request(question, 0, self.draws.sampling).prompt
 
     def settings(self, model: str = "", judges: Sequence[str] = (), judge_samples: int = 1) -> dict[str, str | int]:
-        """The parts of Viva's signature by name. The encoder is not used here, and said to be missing."""
+        """Return the parts of Viva's signature by name. The encoder is not used here, and said to be missing."""
         spec = self.exam.spec
         record = ExamRecord(
             spec=spec,
@@ -146,7 +146,7 @@ class Programs:
         self._why = ""
 
     async def run(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
-        """How an answer's programs fared, in order; None where nothing can run them."""
+        """Return how an answer's programs fared, in order; None where nothing can run them."""
         wanted = exam.executions(question, response)
         if not wanted:
             return []
@@ -181,7 +181,7 @@ async def score(
     judges: Mapping[str, Ask],
     judge_samples: int = 1,
 ) -> Score:
-    """The score of one answer: its programs are run and its judges asked before; the encoder is not used."""
+    """Return the score of one answer: its programs are run and its judges asked before; the encoder is not used."""
     executions = await PROGRAMS.run(exam, question, response)
     opinions: list[Opinion] = []
     form: VerdictFormat = "line" if exam.spec.as_published else "nonce"

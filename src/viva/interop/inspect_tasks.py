@@ -128,7 +128,7 @@ def _task(
 
 
 def _sample(opened: Asked, question: Question) -> Sample:
-    """A question as Viva asks it; its tags go along, for metrics and filters."""
+    """Return a question as Viva asks it; its tags go along, for metrics and filters."""
     usual = opened.draws.sampling
     request = opened.exam.request(question, 0, usual)
     shorter = request.sampling.max_tokens if isinstance(request, Generate) else usual.max_tokens
@@ -218,7 +218,7 @@ def headline(label: str, over: str, attempts: str) -> Metric:
 
 
 def _marked(one: SampleScore, number: int) -> asked.Marked:
-    """A sample's score, its epochs taken together."""
+    """Return a sample's score, its epochs taken together."""
     value = one.score.as_float()
     outcome: Outcome = "right" if value >= 1 else "partly" if value > 0 else "wrong"
     known = one.sample_metadata or {}

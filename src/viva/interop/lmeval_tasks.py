@@ -29,7 +29,7 @@ _runner = asyncio.Runner()
 
 
 def load(benchmark: str, given: dict[str, Any]) -> dict[str, Dataset]:
-    """The documents of a benchmark, as the split "test".
+    """Return the documents of a benchmark, as the split "test".
 
     `given` are the task's metadata and what `--metadata` adds: data, language, shots, ... as `viva run` has them.
     """
@@ -60,12 +60,12 @@ def _system(prompt: Sequence[Any]) -> str:
 
 
 def doc_to_text(doc: dict[str, Any]) -> str:
-    """The prompt; what the system is to be told (`system`) is the task's description."""
+    """Return the prompt; what the system is to be told (`system`) is the task's description."""
     return str(doc["prompt"])
 
 
 def doc_to_target(doc: dict[str, Any]) -> str:
-    """The gold answer, for the log."""
+    """Return the gold answer, for the log."""
     return str(doc["target"])
 
 
@@ -111,7 +111,7 @@ def headline(items: Sequence[dict[str, Any]]) -> float:
 
 
 def unscored(items: Sequence[int]) -> int:
-    """How many answers nobody could score."""
+    """Return how many answers nobody could score."""
     return sum(items)
 
 

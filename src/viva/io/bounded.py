@@ -26,6 +26,8 @@ LARGEST_PACKED = 16 << 30
 """Bytes of all that a zip file holds, unpacked."""
 RATIO = 200
 """How many times smaller than its content a member of a zip file may be; logs of text reach about 50."""
+MOST_VALUES, DEEPEST = 600_000, 30
+"""Values of a YAML file, and how deep they may nest."""
 SMALL = 16 << 20
 """Bytes that are no danger whatever they were packed into."""
 _CHUNK = 1 << 20
@@ -44,7 +46,7 @@ def is_gzip(path: Path) -> bool:
 
 
 def head(path: Path, size: int) -> bytes:
-    """The first bytes of a file. Raises DataError where it cannot be read."""
+    """Return the first bytes of a file. Raises DataError where it cannot be read."""
     try:
         with reading(path, follow=True) as file:
             return file.read(size)
@@ -53,13 +55,13 @@ def head(path: Path, size: int) -> bytes:
 
 
 def unpacked_head(path: Path, size: int) -> bytes:
-    """The first bytes of what a file holds, be it packed with gzip or not."""
+    """Return the first bytes of what a file holds, be it packed with gzip or not."""
     with opened(path) as file:
         return _guarded(path, lambda: file.read(size))
 
 
 def opened(path: Path) -> IO[bytes]:
-    """A file, unpacked where it is gzipped. Raises DataError where it cannot be read."""
+    """Return a file, unpacked where it is gzipped. Raises DataError where it cannot be read."""
     try:
         return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else reading(path, follow=True)
     except OSError as problem:
@@ -74,7 +76,7 @@ def _guarded(path: Path, read: Any) -> bytes:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not blank, with their numbers. Raises DataError for one that is too long."""
+    """Return the lines of a file that are not blank, with their numbers. Raises DataError for one that is too long."""
     with opened(path) as file:
         number = 0
         while line := _guarded(path, lambda: file.readline(LONGEST_LINE + 1)):
@@ -86,7 +88,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSONL file with the numbers of their lines. Raises DataError for what is none."""
+    """Return the objects of a JSONL file with the numbers of their lines. Raises DataError for what is none."""
     for number, line in lines(path):
         found = decoded(line, f"{path}, line {number}")
         if not isinstance(found, dict):
@@ -95,7 +97,7 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def content(path: Path) -> bytes:
-    """A whole file, unpacked. Raises DataError for one that is too large."""
+    """Return a whole file, unpacked. Raises DataError for one that is too large."""
     with opened(path) as file:
         found = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
     if len(found) > LARGEST_DOCUMENT:
@@ -104,12 +106,35 @@ def content(path: Path) -> bytes:
 
 
 def document(path: Path) -> object:
-    """A whole JSON file. Raises DataError for one that is too large or none."""
+    """Return a whole JSON file. Raises DataError for one that is too large or none."""
     return decoded(content(path), str(path))
+
+
+def yaml_document(path: Path, loader: Any = None, *, most: int = MOST_VALUES, deepest: int = DEEPEST) -> object:
+    """Read a whole YAML file: every value as the text that it is, or as a `loader` has it.
+
+    Raises DataError for none, and for what nests too deep for a loader that recurses, or grows by aliases.
+    """
+    import yaml
+
+    text = content(path)
+    try:
+        depth = 0
+        for values, event in enumerate(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
+            if isinstance(event, yaml.AliasEvent):
+                raise DataError(f"{path}: it has an alias (*{event.anchor}), which is not read: write the value out")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > deepest or values > most:
+                raise DataError(f"{path} has more than {most:,} values or nests more than {deepest} deep")
+        return yaml.load(text, Loader=loader or getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 - no object is made
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        raise DataError(f"{path} is no YAML that can be read: {' '.join(str(problem).split())[:200]}") from None
 
 
 def decoded(given: bytes, where: str) -> object:
     """JSON as Python writes it, NaN included (Python's own tools write it). Raises DataError naming `where`."""
+    if not given.strip():
+        raise DataError(f"{where} is empty: there is no row in it")
     try:
         return msgspec.json.decode(given)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -125,7 +150,7 @@ def decoded(given: bytes, where: str) -> object:
 
 
 def likely_encoding(content: bytes) -> str:
-    """The encoding other than UTF-8 whose usual characters a text has; "" where it has those of none."""
+    """Return the encoding other than UTF-8 whose usual characters a text has; "" where it has those of none."""
     for name, about in shipped_table(__file__, "encodings.toml", dict[str, _Encoding]).items():
         try:
             text = codecs.getincrementaldecoder(name)().decode(content)  # its last character may be cut
@@ -138,7 +163,7 @@ def likely_encoding(content: bytes) -> str:
 
 
 def not_utf8(content: bytes) -> str:
-    """What a text is, and what to do, behind its name."""
+    """Return what a text is, and what to do, behind its name."""
     likely = likely_encoding(content)
     looks = f" and looks like {likely}" if likely else " (it may be WINDOWS-1252, GB18030, …)"
     return f"is not UTF-8{looks}: save it as UTF-8 (iconv -f {likely.upper() or 'ENCODING'} -t UTF-8)"

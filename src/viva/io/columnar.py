@@ -66,7 +66,7 @@ def _refuse_bomb(file: Path, table: pl.LazyFrame, height: int) -> None:
 
 
 def _leaves(column: pl.Series) -> int:
-    """How many values a column of lists and structs holds, at any depth."""
+    """Return how many values a column of lists and structs holds, at any depth."""
     import polars as pl
 
     if isinstance(column.dtype, pl.List):

@@ -15,7 +15,7 @@ _FEWEST_PAIRS = 10
 
 
 def listed(found: object, name: str) -> list[Record]:
-    """The rows of a JSON document. Raises DataError where it holds none, or several lists of them."""
+    """Return the rows of a JSON document. Raises DataError where it holds none, or several lists of them."""
     if isinstance(found, dict):
         found = _of_object(found, name)
     if not isinstance(found, list) or not _is_records(found):

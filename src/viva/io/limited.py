@@ -34,7 +34,7 @@ class LimitedProcess:
         atexit.register(self.close)
 
     def ask(self, request: object) -> Any:
-        """What it answers; None where the process ended in place of it."""
+        """Return what it answers; None where the process ended in place of it."""
         with self._lock:
             answer = self._line(json.dumps(request, default=str).encode())
         return json.loads(answer) if answer else None

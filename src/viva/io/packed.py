@@ -23,17 +23,17 @@ SUFFIXES = tuple(_OPENERS)
 
 
 def opener(begins: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
-    """What unpacks a file that begins so; None where it is not packed."""
+    """Return what unpacks a file that begins so; None where it is not packed."""
     return next((opened for magic, opened in _OPENERS.values() if begins.startswith(magic)), None)
 
 
 def unpacking(file: IO[bytes], suffix: str) -> IO[bytes]:
-    """What an open file of this suffix (`.gz`) holds: itself where it is not packed."""
+    """Return what an open file of this suffix (`.gz`) holds: itself where it is not packed."""
     return _OPENERS[suffix][1](file) if suffix in _OPENERS else file
 
 
 def unpacked(path: Path, what: str) -> bytes:
-    """All that a file holds which a user named. Raises DataError, which calls it `what`."""
+    """Return all that a file holds which a user named. Raises DataError, which calls it `what`."""
     try:
         with path.open("rb") as file, unpacking(file, path.suffix.lower()) as content:
             return content.read()

@@ -1,4 +1,4 @@
-"""Rows of tables that others wrote, one at a time: CSV, TSV, JSONL, JSON (all also gzipped), Parquet, Arrow.
+"""Rows of tables that others wrote, one at a time: CSV, TSV, JSONL, JSON (all also gzipped), YAML, Parquet, Arrow.
 
 Which form a file has is told by its content where that says it (Parquet, Arrow, gzip, JSON), else by its name; what
 separates the cells of a CSV, and its encoding, by its first lines.
@@ -26,6 +26,8 @@ from viva.io.documents import listed, unnested
 Record = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
 """Files of a folder that are tables; any of the text forms may end in .gz besides."""
+DOCUMENTS = (".json", ".yaml", ".yml")
+"""Files that are one list of rows; of a folder those in YAML are none of its tables: a card lies there, too."""
 SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "auxiliary_train")
 _LONGEST_CELL = 16 << 20
 """Characters of a cell of CSV."""
@@ -44,7 +46,7 @@ class EncodingError(DataError):
 
 
 def split_of(path: Path, root: Path) -> str:
-    """The split that a file's name or folder says it is of, in lower case; "" where it says none."""
+    """Return the split that a file's name or folder says it is of, in lower case; "" where it says none."""
     below = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
     for part in (plain_stem(path), *reversed(below.parts[:-1])):
         if found := _SPLIT.search(part):
@@ -53,9 +55,9 @@ def split_of(path: Path, root: Path) -> str:
 
 
 def plain_stem(path: Path) -> str:
-    """A file's name without `.gz` and without what says its form."""
+    """Return a file's name without `.gz` and without what says its form."""
     name = path.name.removesuffix(".gz")
-    return Path(name).stem if Path(name).suffix.lower() in SUFFIXES else name
+    return Path(name).stem if Path(name).suffix.lower() in (*SUFFIXES, *DOCUMENTS) else name
 
 
 def files_of(given: Path, split: str = "") -> list[Path]:
@@ -106,7 +108,7 @@ def _is_table(file: Path) -> bool:
 
 
 def fingerprint_of(files: Sequence[Path]) -> bytes:
-    """A digest of the files' contents, in their order. Raises DataError for one that cannot be read."""
+    """Return a digest of the files' contents, in their order. Raises DataError for one that cannot be read."""
     digest = hashlib.sha256()
     for path in files:
         try:
@@ -137,6 +139,8 @@ def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iter
         raise DataError(f"{path} is UTF-16, and JSON is UTF-8: save it in that encoding (iconv -f UTF-16 -t UTF-8)")
     if form in (".jsonl", ".ndjson") or (content[:1] == b"{" and _is_lines(content)):
         found: Iterator[Record] = (row for _, row in bounded.rows(path))
+    elif form in DOCUMENTS[1:]:
+        found = iter(listed(bounded.yaml_document(path), str(path)))
     elif form == ".json" or content[:1] in (b"{", b"["):
         found = iter(listed(bounded.document(path), str(path)))
     elif form in (".csv", ".tsv", ".txt") or not form:

@@ -37,12 +37,12 @@ class CsvText:
         self._writer.writerows(rows)
 
     def text(self) -> str:
-        """All of it."""
+        """Return all of it."""
         return self._out.getvalue()
 
 
 def table_text(path: Path, what: str = "table") -> str:
-    """The text of a table that a user named, packed or not. Raises DataError."""
+    """Return the text of a table that a user named, packed or not. Raises DataError."""
     return utf8(unpacked(path, what), f"cannot read the {what}: {path} is no CSV in UTF-8")
 
 
@@ -62,7 +62,7 @@ def read_csv(
     unnamed: bool = False,
     check: Callable[[list[str]], None] = lambda _: None,
 ) -> tuple[list[str], Iterator[Row]]:
-    """The columns of a table, and its rows; empty lines are none.
+    """Return the columns of a table, and its rows; empty lines are none.
 
     `longest`: characters of a cell; `unnamed`: several columns may be without a name; `check` may refuse the header.
     Raises DataError for columns of one name, rows of another length, what is no CSV.
@@ -77,7 +77,7 @@ def read_csv(
 
 
 def _records(name: Path | str, text: str, longest: int) -> Iterator[tuple[int, list[str]]]:
-    """The header, trimmed, [] where there is none; then the rows."""
+    """Return the header, trimmed, [] where there is none; then the rows."""
     usual = csv.field_size_limit(longest)
     try:
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -100,7 +100,7 @@ def _rows(name: Path | str, header: Sequence[str], rows: Iterator[tuple[int, lis
 
 
 def json_lines(name: Path | str, content: bytes, kind: type[T], what: str = "JSON object") -> Iterator[tuple[int, T]]:
-    """The lines that are not blank, with their numbers. Raises DataError for one that is no `what`."""
+    """Return the lines that are not blank, with their numbers. Raises DataError for one that is no `what`."""
     decode = msgspec.json.Decoder(kind).decode
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():

@@ -48,7 +48,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 
 def connect(name: str, endpoint: Endpoint) -> Model:
-    """The model `provider/name`, optionally `provider/name@URL`. Raises VivaError for what cannot be a model."""
+    """Return the model `provider/name`, optionally `provider/name@URL`. Raises VivaError for what cannot be a model."""
     provider = provider_of(name)
     if endpoint.key_variable and not endpoint.key_variable.isidentifier():
         # Perhaps the key itself: not to be repeated.

@@ -83,7 +83,7 @@ class Adapting:
         return max(most or 0, REASONING_LIMIT) if limit is None and self.thinks else limit
 
     def note(self, response: Response) -> bool:
-        """Whether a reply shows that the model reasons; said the first time."""
+        """Tell whether a reply shows that the model reasons; said the first time."""
         usage = response.usage
         if not (response.reasoning or response.stop_reason == "thinking" or (usage and usage.reasoning)):
             return False
@@ -146,11 +146,11 @@ class Adapting:
         return await again(request, self.limit(limit)) if self.thinks else None
 
     def becomes(self, name: str) -> str:
-        """What becomes of a parameter; "" where it is sent as it is."""
+        """Return what becomes of a parameter; "" where it is sent as it is."""
         return self.known.parameters.get(name, "")
 
     def refused(self, names: Iterable[str], words: str, tried: Tried) -> Tried:
-        """What to try next after a refusal in these `words`, which named `names`: what was tried, and one more.
+        """Return what to try next after a refusal in these `words`, which named `names`: what was tried, and one more.
 
         Raises ModelError, a fatal one, where the user wants nothing adapted. Empty where nothing is left to try.
         """
@@ -188,7 +188,7 @@ class Adapting:
             self.stream(f"a request was cut off after {seconds:.0f} s of silence")
 
     async def watched(self, asked: Awaitable[HttpReply]) -> HttpReply:
-        """What comes of a request; one that was lost is noted. Raises ModelError."""
+        """Return what comes of a request; one that was lost is noted. Raises ModelError."""
         began = time.monotonic()
         try:
             reply = await asked
@@ -235,13 +235,13 @@ def _word(name: str) -> re.Pattern[str]:
 
 
 def _message(words: str) -> str:
-    """The sentence in an error of JSON; other words as they are."""
+    """Return the sentence in an error of JSON; other words as they are."""
     found = re.search(r'"(?:message|msg|error|detail)"\s*:\s*"((?:[^"\\]|\\.)+)', words)
     return found[1].replace('\\"', '"') if found else words
 
 
 def _said(content: bytes) -> tuple[str, list[str]]:
-    """The words of a refusal, and the parameters that it names in a field for that."""
+    """Return the words of a refusal, and the parameters that it names in a field for that."""
     text = content[:LONGEST].decode("utf-8", "replace")
     try:
         value: Any = msgspec.json.decode(content)
@@ -265,7 +265,7 @@ def _bare(name: object) -> str:
 
 
 def total(used: Sequence[Usage | None]) -> Usage | None:
-    """What several requests used; None where the server did not count one of them."""
+    """Return what several requests used; None where the server did not count one of them."""
     known = [one for one in used if one is not None]
     if len(known) < len(used):
         return None

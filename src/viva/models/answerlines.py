@@ -93,7 +93,7 @@ class JsonLines:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
-        """The lines that are not blank: their numbers from 1, where they begin, and their bytes."""
+        """Return the lines that are not blank: their numbers from 1, where they begin, and their bytes."""
         number = place = 0
         with explained(self.path), self.open() as file:
             for chunk in lines(file, self.path):
@@ -104,7 +104,7 @@ class JsonLines:
                     place += len(line)
 
     def row(self, number: int, line: bytes, mended: list[int]) -> AnswerRow:
-        """What a line says; its number joins those `mended` where its text cannot be written as it is.
+        """Return what a line says; its number joins those `mended` where its text cannot be written as it is.
 
         Raises DataError.
         """
@@ -175,7 +175,7 @@ def _key(key: tuple[str, int]) -> bytes:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """A file that cannot be read is a DataError that names it."""
+    """Return a file that cannot be read is a DataError that names it."""
     try:
         yield
     except FileNotFoundError:
@@ -185,12 +185,12 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def changed(path: Path) -> DataError:
-    """What is said of a file that is not what it was."""
+    """Return what is said of a file that is not what it was."""
     return DataError(f"the answer file {path} was changed while it was in use; begin again")
 
 
 def second(where: str, key: tuple[str, int]) -> DataError:
-    """What is said of a row that answers what an earlier one answered."""
+    """Return what is said of a row that answers what an earlier one answered."""
     return DataError(f"{where}: a second answer to question {key[0]}, sample {key[1]}; number the samples 0, 1, ...")
 
 
@@ -201,7 +201,7 @@ def question_id(name: str) -> str:
 
 
 def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
-    """The answer in a row. Raises DataError, which says `where`, for a row that is none."""
+    """Return the answer in a row. Raises DataError, which says `where`, for a row that is none."""
     question = _column(row, _QUESTION, where)
     text = _column(row, _TEXT, where)
     sample = row.get("sample") or 0

@@ -131,7 +131,7 @@ class AnthropicModel(ApiModel):
         return kept(response, self._said)
 
     def _refused_one(self, words: str) -> bool:
-        """Whether a request of a batch was refused for what is left out from now on: it is worth another try."""
+        """Tell whether a request of a batch was refused for what is left out from now on: it is worth another try."""
         if self._most(words):
             return True
         names = ["stop" if name == "stop_sequences" else name for name in named(words.encode(), _DROPPABLE, "")]
@@ -139,7 +139,7 @@ class AnthropicModel(ApiModel):
         return any(map(self.adapting.becomes, names))
 
     def _params(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """A request as the API has it."""
+        """Return a request as the API has it."""
         if isinstance(request.prompt, str):
             raise ModelError(
                 "rejected", f"Anthropic has chat models only: leave out {option('form', 'base')}", fatal=True
@@ -170,7 +170,7 @@ class AnthropicModel(ApiModel):
         return {name: value for name, value in params.items() if value is not None}
 
     def _problem(self, problem: Exception) -> ModelError:
-        """An error of the SDK's as the engine's. Raises what is none."""
+        """Return an error of the SDK's as the engine's. Raises what is none."""
         import anthropic
 
         if isinstance(problem, anthropic.APIStatusError):
@@ -190,7 +190,7 @@ class AnthropicModel(ApiModel):
         raise problem
 
     def _read(self, reply: AnthropicMessage) -> Response:
-        """A message. Raises ModelError for a block of text without one."""
+        """Return a message. Raises ModelError for a block of text without one."""
         blocks = [block.text for block in reply.content if block.type == "text"]
         texts = [text for text in blocks if isinstance(text, str)]
         if len(texts) < len(blocks):
@@ -206,7 +206,7 @@ class AnthropicModel(ApiModel):
 
 
 def _thinking(said: RequestOptions) -> dict[str, Any]:
-    """The fields that say how much to think."""
+    """Return the fields that say how much to think."""
     if said.effort == "none":
         return {"thinking": dict(_OFF)}
     found: dict[str, Any] = {}

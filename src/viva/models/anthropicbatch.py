@@ -118,7 +118,7 @@ class AnthropicBatches:
         return "message"
 
     def line(self, name: str, request: Generate) -> bytes:
-        """One of `requests`, as JSON."""
+        """Return one of `requests`, as JSON."""
         return self._encode({"custom_id": name, "params": self._params(request)})
 
     async def newest(self) -> str:
@@ -163,7 +163,7 @@ class AnthropicBatches:
         return BatchState(status="ended" if found.processing_status == "ended" else "working", done=done, total=total)
 
     async def _retrieve(self, batch: str) -> anthropic.types.messages.MessageBatch:
-        """Raises ModelError, also for a reply that is none: the SDK hands on what it cannot read as it is."""
+        """Raise ModelError, also for a reply that is none: the SDK hands on what it cannot read as it is."""
         try:
             found = await self._client.messages.batches.retrieve(batch)
             _ = found.archived_at, found.results_url, _total(found), found.processing_status
@@ -213,7 +213,7 @@ class AnthropicBatches:
             yield line
 
     def _result(self, line: bytes) -> tuple[str, Response | ModelError] | None:
-        """One result; None for a line that is none."""
+        """Return one result; None for a line that is none."""
         try:
             found = decode_json(line, _Line)
         except msgspec.DecodeError:

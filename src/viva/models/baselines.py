@@ -83,7 +83,7 @@ class Baseline:
         self._chooses = name not in ("silent", ECHO)
 
     async def answer(self, request: Generate) -> Response:
-        """The rule's answer."""
+        """Return the rule's answer."""
         some = request.choices or (request.examples and self._rule is _example) or self._rule is _echo
         text = self._rule(request, self._seed) if some else "I do not know." if self._speaks else ""
         return Response(text=text, usage=Usage())
@@ -92,7 +92,7 @@ class Baseline:
         """It answers anything."""
 
     async def choose(self, request: Choose) -> Response:
-        """The rule's choice: certain of one continuation, and of no other."""
+        """Return the rule's choice: certain of one continuation, and of no other."""
         drawn = Generate(
             question=request.question,
             sample=request.sample,

@@ -9,7 +9,7 @@ LONGEST_LINE = 16 << 20
 
 
 def lost(batch: str) -> str:
-    """What to do about a batch that a provider does not know. Without its name it is searched for once more."""
+    """Return what to do about a batch that a provider does not know. Without its name it is searched for once more."""
     return (
         "was it handed in with the key of another organisation or workspace? If it is lost, remove the line "
         f"`submitted` of {batch} from batches.jsonl, and its requests are asked anew"
@@ -25,7 +25,7 @@ class Lines:
         self._size = 0
 
     def take(self, piece: bytes) -> Iterator[bytes]:
-        """The lines that end in this piece."""
+        """Return the lines that end in this piece."""
         start = 0
         while (end := piece.find(b"\n", start)) >= 0:
             self._keep(piece[start:end])
@@ -34,7 +34,7 @@ class Lines:
         self._keep(piece[start:])
 
     def rest(self) -> Iterator[bytes]:
-        """What stands behind the last line feed, if anything does."""
+        """Return what stands behind the last line feed, if anything does."""
         line = b"".join(self._parts).strip()
         if line and self._size <= self._longest:
             yield line

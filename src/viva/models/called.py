@@ -37,7 +37,7 @@ class Prompt(str):
 
     @classmethod
     def of(cls, request: Generate) -> Prompt:
-        """A request as a function takes it."""
+        """Return a request as a function takes it."""
         made = cls(prompt_text(request.prompt))
         turns = (
             [("user", request.prompt)]
@@ -67,7 +67,7 @@ class Called(TextOnly):
         self._idle: list[ThreadPoolExecutor] = []
 
     def check_supported(self, request: Request) -> None:
-        """Raises VivaError for a choice by probability, and where the function is not here."""
+        """Raise VivaError for a choice by probability, and where the function is not here."""
         super().check_supported(request)
         if self.function is None:
             raise VivaError(self._gone())
@@ -79,7 +79,7 @@ class Called(TextOnly):
         )
 
     async def answer(self, request: Generate) -> Response:
-        """One call. What it raises is why there is no answer; a lost connection or a timeout is tried again."""
+        """Make one call. What it raises is why there is no answer; a lost connection or a timeout is tried again."""
         if self.function is None:
             raise ModelError("function", self._gone(), fatal=True)
         try:
@@ -99,7 +99,7 @@ class Called(TextOnly):
         return await found if inspect.isawaitable(found) else found
 
     async def _in_a_thread(self, function: Callable[[Prompt], object], prompt: Prompt) -> object:
-        """One call beside the loop, in the thread that was idle last.
+        """Make one call beside the loop, in the thread that was idle last.
 
         Functions that are called one by one are therefore called in one thread, which some insist on (SQLite's
         connections, a card's contexts). A common pool does not promise that: it hires another thread where the last
@@ -124,11 +124,11 @@ class Called(TextOnly):
 
 
 def _awaits(function: Function | None) -> bool:
-    """Whether calling it gives something to await: a coroutine function, or an object with such a `__call__`."""
+    """Tell whether calling it gives something to await: a coroutine function, or an object with such a `__call__`."""
     calls = getattr(type(function), "__call__", None)  # noqa: B004
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(calls)
 
 
 def connect(name: str, endpoint: Endpoint) -> Called:
-    """A function of a run that is only read: nobody can call it from here."""
+    """Return a function of a run that is only read: nobody can call it from here."""
     return Called(name)

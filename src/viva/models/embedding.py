@@ -68,7 +68,7 @@ class Cache:
         return len(self._kept)
 
     def get(self, text: str) -> Embedded | None:
-        """A text's embedding, if it is here; it is then the last to go."""
+        """Return a text's embedding, if it is here; it is then the last to go."""
         found = self._kept.get(text)
         if found is not None:
             self._kept.move_to_end(text)
@@ -178,7 +178,7 @@ class ContextualEncoder:
         return torch.stack([of_text[text.own].mean(), of_reference[reference.own].mean()])
 
     def _embed(self, texts: Iterable[str]) -> dict[str, Embedded]:
-        """Every text's tokens, from the cache or the encoder; none for a text of too many."""
+        """Return every text's tokens, from the cache or the encoder; none for a text of too many."""
         found: dict[str, Embedded] = {}
         new: list[str] = []
         for text in texts:
@@ -232,7 +232,7 @@ class ContextualEncoder:
         return found
 
     def _joined(self, windows: list[Any]) -> Embedded:
-        """The windows of one text as one; a text without any has no tokens."""
+        """Return the windows of one text as one; a text without any has no tokens."""
         torch = self._torch
         vectors = torch.cat(windows) if windows else torch.zeros((0, 1), device=self.device)
         own = torch.zeros(len(vectors), dtype=torch.bool)
@@ -244,7 +244,7 @@ class ContextualEncoder:
 
 
 def frame_of(name: str, tokenizer: Any, model: Any) -> Frame:
-    """How texts must be wrapped for this encoder. Raises VivaError where its window leaves no room for text."""
+    """Return how texts must be wrapped for this encoder. Raises VivaError where its window leaves no room for text."""
     framed = tokenizer("a", return_special_tokens_mask=True)
     numbers, special = list(framed["input_ids"]), list(framed["special_tokens_mask"])
     first = special.index(0) if 0 in special else len(special)
@@ -288,7 +288,7 @@ def _readable(text: str) -> str:
 
 
 def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """Each pair of non-empty texts once, as many at a time as `_GROUP` bytes."""
+    """Return each pair of non-empty texts once, as many at a time as `_GROUP` bytes."""
     group: list[tuple[str, str]] = []
     size = 0
     for pair in dict.fromkeys(pairs):

@@ -111,7 +111,7 @@ class GoogleModel(ApiModel):
             raise ModelError("body", self._clean(f"the reply is no completion ({problem})"), retry=True) from None
 
     def _thinking(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """How much to think, and whether to show it: the thoughts of a model that is known to have some."""
+        """Return how much to think, and whether to show it: the thoughts of a model that is known to have some."""
         said = self._said
         found: dict[str, Any] = {}
         if said.effort == "none":

@@ -155,7 +155,7 @@ class OpenAIModel(ApiModel):
         self._wire.refuse(status, content, {}, self._model)
 
     async def choose(self, request: Choose) -> Response:
-        """One attempt; see `Model.choose`. By likelihood, one request a continuation, one after the other.
+        """Make one attempt; see `Model.choose`. By likelihood, one request a continuation, one after the other.
 
         What an attempt found before it failed is kept for the next one of the same request.
         """
@@ -195,7 +195,7 @@ class OpenAIModel(ApiModel):
         return found
 
     def check_supported(self, request: Request) -> None:
-        """Raises VivaError for the likelihood of a text in a chat, of which servers say nothing."""
+        """Raise VivaError for the likelihood of a text in a chat, of which servers say nothing."""
         weighed = isinstance(request, Choose) and request.by == "likelihood"
         if weighed and self._body(request.prompt, 1).messages:
             raise VivaError(self._no_weighing())
@@ -248,7 +248,7 @@ class OpenAIModel(ApiModel):
         return self._unfit(words, echo=True)
 
     def _unfit(self, what: str, *, echo: bool = False) -> ModelError:
-        """A server that cannot do this: for good, unless it has shown that it can."""
+        """Return a server that cannot do this: for good, unless it has shown that it can."""
         message = f"the server {what}; `viva doctor {self._url} {flag('model')} {self._model}` says what it supports"
         return ModelError("logprobs", message, fatal=echo not in self._shown)
 
@@ -290,7 +290,7 @@ class OpenAIModel(ApiModel):
         await self._refuse(status, content, headers, body)
 
     def _refusal(self, words: str, content: bytes, sent: Body) -> Refusal:
-        """What of a request, or of the user's options, a refusal is about, if it is about that."""
+        """Return what of a request, or of the user's options, a refusal is about, if it is about that."""
         droppable = {name: (name, value) for name, value in _droppable(sent).items()}
         found = refusal(ModelError("parameter", words), content, droppable, list(self._more or ()), _prompt_of(sent))
         if not found.names and self.adapting.thinks and "max_tokens" in droppable and TOO_LONG.search(words):
@@ -298,11 +298,11 @@ class OpenAIModel(ApiModel):
         return found
 
     def _wants_stream(self, sent: Body, words: str) -> bool:
-        """Whether a refusal asks for a stream: some servers think in streams alone."""
+        """Tell whether a refusal asks for a stream: some servers think in streams alone."""
         return self._said.stream == "auto" and not sent.stream and bool(_STREAM.search(words))
 
     def _adapted(self, body: Body, parameters: Mapping[str, str]) -> Body:
-        """A body as this server takes it."""
+        """Return a body as this server takes it."""
         body = copy.copy(body)
         for name, how in parameters.items():
             if name == "system":
@@ -326,7 +326,7 @@ class OpenAIModel(ApiModel):
         return self._encode({name: value for name, value in fields.items() if value is not None})
 
     async def _fields(self) -> dict[str, Any]:
-        """The fields that the user's words come to at this server."""
+        """Return the fields that the user's words come to at this server."""
         said = self._said
         owner = await owner_of(self._wire, self._model) if said.effort or said.budget else ""
         try:
@@ -414,7 +414,7 @@ _DEFAULTS: dict[str, Any] = {"temperature": None, "top_p": None, "seed": None, "
 
 
 def _droppable(sent: Body) -> dict[str, object]:
-    """What of a request could be left out or said in another way: name → value."""
+    """Return what of a request could be left out or said in another way: name → value."""
     found: dict[str, object] = {
         name: getattr(sent, name) for name, without in _DEFAULTS.items() if getattr(sent, name) != without
     }
@@ -426,7 +426,7 @@ def _droppable(sent: Body) -> dict[str, object]:
 
 
 def _names_scoring(content: bytes, body: Body) -> bool:
-    """Whether a refusal is about the scoring, not about this prompt (too long, say), which it may quote."""
+    """Tell whether a refusal is about the scoring, not about this prompt (too long, say), which it may quote."""
     if not body.echo:
         return b"logprobs" in content
     said, prompt = content.lower(), body.prompt.lower()

@@ -117,11 +117,11 @@ class OpenAIBatches:
         self._encode = msgspec.json.Encoder().encode
 
     def kind(self, request: Generate) -> str:
-        """The URL of a request, which a batch has one of."""
+        """Return the URL of a request, which a batch has one of."""
         return f"/v1{self._body(request)[0]}"
 
     def line(self, name: str, request: Generate) -> bytes:
-        """A line of the file. It ends in no line feed, and has none."""
+        """Return a line of the file. It ends in no line feed, and has none."""
         path, body = self._body(request)
         return self._encode({"custom_id": name, "method": "POST", "url": f"/v1{path}", "body": body})
 
@@ -250,7 +250,7 @@ class OpenAIBatches:
         return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
 
     async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
-        """Both files, one after the other."""
+        """Return both files, one after the other."""
         found = await self._batch(batch)
         left = 2 * max(MOST_REQUESTS, found.counted("total"))  # a file that never ends, does
         for file in (found.output_file_id, found.error_file_id):
@@ -270,7 +270,7 @@ class OpenAIBatches:
                 raise ModelError("gone", f"the results of batch {batch} are not there any more") from None
 
     def _reply(self, line: bytes) -> tuple[str, Response | ModelError] | None:
-        """One result; None for a line that is none."""
+        """Return one result; None for a line that is none."""
         found = _decoded(line, _Line)
         if found is None:
             return None

@@ -35,12 +35,12 @@ class Echo(Struct, frozen=True):
     written: int = 1
 
     def ends(self) -> list[int]:
-        """Where the text may end, the likeliest first."""
+        """Return where the text may end, the likeliest first."""
         count = len(self.tokens)
         return [end for end in dict.fromkeys((count - self.written, count - 1, count)) if 0 < end <= count]
 
     def readings(self) -> list[list[bytes]]:
-        """The tokens' bytes as they are and, where that differs, with the marks of tokenizers read as blanks."""
+        """Return the tokens' bytes as they are and, where that differs, with the marks of tokenizers read as blanks."""
         plain = [token.content for token in self.tokens]
         marked = [
             piece if _LOST in token.text else token.text.translate(MARKS).encode()
@@ -50,7 +50,7 @@ class Echo(Struct, frozen=True):
 
 
 def echo_of(tokens: Sequence[Token], scored: Scored) -> Echo:
-    """The tokens with what else the reply says of them."""
+    """Return the tokens with what else the reply says of them."""
     offsets = scored.logprobs.text_offset if scored.logprobs else None
     known = isinstance(offsets, list) and all(isinstance(one, int) for one in offsets)
     return Echo(tokens, cast("list[int]", offsets) if known else (), scored.written)
@@ -78,7 +78,7 @@ def likelihood(echo: Echo, prompt: str, continuation: str) -> Likelihood:
 
 
 def text_logprobs(echo: Echo, text: str) -> list[float] | None:
-    """The log-probability of each token of an echoed text; None where these tokens are not those of the text.
+    """Return the log-probability of each token of an echoed text; None where these tokens are not those of the text.
 
     The first token has none unless the server puts a beginning-of-text mark before it.
     """
@@ -94,7 +94,7 @@ def text_logprobs(echo: Echo, text: str) -> list[float] | None:
 
 
 def marks_before(echo: Echo, text: str) -> list[str] | None:
-    """The tokens before an echoed text (a beginning-of-text mark); None where the text is not found in them."""
+    """Return the tokens before an echoed text (a beginning-of-text mark); None where the text is not found in them."""
     found = _by_texts(echo, "", text) or _by_offsets(echo, "", text)
     return None if found is None else [token.text for token in echo.tokens[: found[0]] if token.text.strip()]
 
@@ -106,7 +106,7 @@ def _number(token: Token) -> float:
 
 
 def _start(pieces: Sequence[bytes], end: int, size: int) -> tuple[int, int]:
-    """The token where the last `size` bytes before `end` begin, and how many bytes of it lie before them."""
+    """Return the token where the last `size` bytes before `end` begin, and how many bytes of it lie before them."""
     start = end
     while start and size > 0:
         start -= 1
@@ -117,7 +117,7 @@ def _start(pieces: Sequence[bytes], end: int, size: int) -> tuple[int, int]:
 
 
 def _by_texts(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
-    """Where all the tokens' texts add up to what was sent."""
+    """Return where all the tokens' texts add up to what was sent."""
     whole, size = (prompt + wanted).encode("utf-8", "replace"), len(wanted.encode("utf-8", "replace"))
     for pieces in echo.readings():
         for end in echo.ends():
@@ -131,7 +131,7 @@ def _by_texts(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
 
 
 def _by_ends(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
-    """Where pieces of the prompt are lost, but not next to the border: what can be read there must agree."""
+    """Return where pieces of the prompt are lost, but not next to the border: what can be read there must agree."""
     tail = wanted.encode("utf-8", "replace")
     for pieces in echo.readings():
         for end in echo.ends():
@@ -151,7 +151,7 @@ def _by_offsets(echo: Echo, prompt: str, wanted: str) -> tuple[int, int] | None:
 
 
 def offsets_span(echo: Echo, text: str, unit: Unit) -> tuple[int, int] | None:
-    """Where a text's tokens begin and end by offsets in this unit; None where these do not fit."""
+    """Return where a text's tokens begin and end by offsets in this unit; None where these do not fit."""
     return _counted(echo, "", text, unit)
 
 
@@ -176,7 +176,7 @@ def _counted(echo: Echo, prompt: str, wanted: str, unit: Unit) -> tuple[int, int
 
 
 def _in_order(echo: Echo, text: str) -> tuple[int, int] | None:
-    """Where pieces of a whole text are lost, and the others are there, one after the other, up to its end."""
+    """Return where pieces of a whole text are lost, and the others are there, one after the other, up to its end."""
     for end in echo.ends():
         shown = [token.text for token in echo.tokens[:end]]
         place, lost = 0, False

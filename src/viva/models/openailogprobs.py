@@ -90,7 +90,7 @@ class Token(Struct, frozen=True):
 
 
 def joined_scored(stream: bytes) -> Scored:
-    """A stream that nobody asked for, put together. Raises msgspec.DecodeError for an event that is none."""
+    """Return a stream that nobody asked for, put together. Raises msgspec.DecodeError for an event that is none."""
     whole = Logprobs()
     texts: list[str] = []
     found = Scored()
@@ -107,7 +107,7 @@ def joined_scored(stream: bytes) -> Scored:
 
 
 def tokens_of(found: Logprobs | None) -> list[Token] | None:
-    """The tokens with their numbers, from either shape; None where there are no logprobs at all."""
+    """Return the tokens with their numbers, from either shape; None where there are no logprobs at all."""
     if found is None:
         return None
     if found.content is not None:
@@ -146,7 +146,7 @@ def _content(text: str, given: object) -> bytes:
 def next_token(
     listed: Sequence[tuple[str, float | None]], continuations: Sequence[str], *, chat: bool = False
 ) -> tuple[Likelihood, ...]:
-    """How probable each continuation is as the one next token, out of the tokens that a server lists there.
+    """Return how probable each continuation is as the one next token, out of the tokens that a server lists there.
 
     The exact text counts, the marks of tokenizers read as the blanks that they stand for: " A" is another token than
     "A", and what merely begins alike ("As") is something else. Where none of the continuations is listed exactly,
@@ -177,7 +177,7 @@ def next_token(
 
 
 def checked(value: float, text: str) -> float:
-    """A log-probability, rounding taken off. Raises a fatal ModelError for a number that is none."""
+    """Return a log-probability, rounding taken off. Raises a fatal ModelError for a number that is none."""
     if value > ROUNDING:
         raise ModelError(
             "logprobs",

@@ -78,7 +78,7 @@ class ResponsesModel(ApiModel):
         self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
 
     def check_supported(self, request: Request) -> None:
-        """Raises VivaError for a choice, and for a text to continue."""
+        """Raise VivaError for a choice, and for a text to continue."""
         super().check_supported(request)
         if isinstance(request.prompt, str):
             raise VivaError(f"{self.name}: the Responses API takes messages only: leave out {option('form', 'base')}")
@@ -172,7 +172,7 @@ class ResponsesModel(ApiModel):
 
 
 def _thoughts(item: _Item) -> list[str]:
-    """The texts of an item that is a thought: its own, or their summary."""
+    """Return the texts of an item that is a thought: its own, or their summary."""
     parts = item.content or item.summary
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     return [text for text in texts if isinstance(text, str)]
@@ -185,7 +185,7 @@ def _limit(limit: int | None, becomes: str) -> int | None:
 
 
 def _last(stream: bytes) -> _Reply:
-    """The response that a stream ends with."""
+    """Return the response that a stream ends with."""
     for event in events(stream, _Event):
         if event.type in _ENDED and event.response is not None:
             return event.response

@@ -103,7 +103,7 @@ class Envelope(Struct):
         return read_usage(known, sent, came, thought)
 
     def served(self, clean: Callable[[str], str]) -> Served:
-        """Who answered: each text is shortened after it is made `clean` of keys."""
+        """Return who answered: each text is shortened after it is made `clean` of keys."""
         said = (self.model, self.provider, self.system_fingerprint)
         return Served(*[clean(one)[:LONGEST_NAME].strip() if one and isinstance(one, str) else "" for one in said])
 
@@ -255,7 +255,7 @@ class Wire:
         return f"{self.url}{path}" + (f"?api-version={quote(self._version, safe='')}" if self._version else "")
 
     def _might_want_tls(self, problem: Exception) -> bool:
-        """Whether a port took a connection without TLS and gave no reply of HTTP yet."""
+        """Tell whether a port took a connection without TLS and gave no reply of HTTP yet."""
         lost = isinstance(
             problem, aiohttp.ServerDisconnectedError | aiohttp.ClientResponseError | aiohttp.ClientOSError
         )
@@ -263,7 +263,7 @@ class Wire:
         return plain and lost and not isinstance(problem, aiohttp.ClientConnectorError)
 
     async def lines(self, path: str, longest: int, model: str) -> AsyncIterator[bytes]:
-        """The lines of a file, one after the other; of one that is longer than `longest` bytes nothing comes.
+        """Return the lines of a file, one after the other; of one that is longer than `longest` bytes nothing comes.
 
         Raises ModelError, also where the file breaks off.
         """
@@ -325,12 +325,12 @@ class Wire:
         )
 
     def words(self, content: bytes) -> str:
-        """The beginning of a body in one line, without the key."""
+        """Return the beginning of a body in one line, without the key."""
         # Cleaned before it is cut: half a key would not be recognised.
         return " ".join(self.clean(content[:LONGEST_ERROR].decode("utf-8", "replace")).split())[:400]
 
     def decoded(self, content: bytes, kind: type[T], joined: Callable[[bytes], T]) -> T:
-        """A body, or a stream that is to be `joined`. Raises ModelError for what is no completion."""
+        """Return a body, or a stream that is to be `joined`. Raises ModelError for what is no completion."""
         try:
             return joined(content) if content.startswith(_STREAMED) else decode_json(content, kind)
         except msgspec.DecodeError as problem:
@@ -338,7 +338,7 @@ class Wire:
             raise ModelError("body", f"the reply is no completion ({problem}): {shown!r}", retry=True) from None
 
     def failed(self, error: object) -> ModelError:
-        """The error for a reply without choices, which may say itself what failed behind a gateway."""
+        """Return the error for a reply without choices, which may say itself what failed behind a gateway."""
         if not isinstance(error, dict):
             return ModelError("body", "the reply has no choices", retry=True)
         code = error.get("code")
@@ -352,7 +352,7 @@ class Wire:
         return self._secrecy.in_error(text)
 
     def reply(self, text: str) -> str:
-        """What a model wrote, without the key: a server can echo it there, too."""
+        """Return what a model wrote, without the key: a server can echo it there, too."""
         return self._secrecy.in_reply(text)
 
     async def close(self) -> None:
@@ -363,7 +363,7 @@ class Wire:
 
 
 def base_url(given: str, field: str = OPTION) -> str:
-    """The base of an address that may be pasted with its ending. Raises VivaError for what is none."""
+    """Return the base of an address that may be pasted with its ending. Raises VivaError for what is none."""
     url = given.strip().rstrip("/")
     if not url:
         raise VivaError("is empty: give the server's address, such as http://127.0.0.1:8000/v1", field=field)
@@ -393,7 +393,7 @@ def _proxy_for(url: str) -> str | None:
 
 
 def _codes(content: bytes) -> set[str]:
-    """What an error calls itself; its text is for people, and may mention anything."""
+    """Return what an error calls itself; its text is for people, and may mention anything."""
     try:
         trouble = decode_json(content, Envelope).error
     except msgspec.DecodeError:
@@ -402,7 +402,7 @@ def _codes(content: bytes) -> set[str]:
 
 
 def events(stream: bytes, kind: type[T]) -> Iterator[T]:
-    """What a stream of server-sent events holds. Raises msgspec.DecodeError for an event that is none."""
+    """Return what a stream of server-sent events holds. Raises msgspec.DecodeError for an event that is none."""
     for line in stream.splitlines():
         data = line.removeprefix(b"data:").strip()
         if line.startswith(b"data:") and data not in (b"", _DONE):
@@ -434,7 +434,7 @@ def joined(stream: bytes) -> Completion:
 
 
 def text_of(choice: Choice) -> str:
-    """What an answer says."""
+    """Return what an answer says."""
     if choice.message is None:
         return choice.text or ""
     content = choice.message.content
@@ -445,7 +445,7 @@ def text_of(choice: Choice) -> str:
 
 
 def thoughts_of(choice: Choice) -> str:
-    """What it says that it thought, in the fields that servers have for that; "" for none."""
+    """Return what it says that it thought, in the fields that servers have for that; "" for none."""
     message = choice.message
     if message is None:
         return ""

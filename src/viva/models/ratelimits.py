@@ -79,7 +79,7 @@ def _quota(headers: Mapping[str, str], family: str, what: str, now: float) -> Qu
 
 
 def _get(headers: Mapping[str, str], name: str) -> str:
-    """A header's text; not every mapping of headers minds no capitals."""
+    """Return a header's text; not every mapping of headers minds no capitals."""
     value = headers.get(name) or headers.get(name.title()) or ""
     return value.strip() if len(value) <= LONGEST else ""
 
@@ -114,7 +114,7 @@ def seconds_until(text: str, now: float) -> float | None:
 def of_status(
     status: int, message: str, secrecy: Secrecy, after: float | None = None, *, fatal: bool = False
 ) -> ModelError:
-    """The error that an HTTP status stands for; `fatal` where the API says more."""
+    """Return the error that an HTTP status stands for; `fatal` where the API says more."""
     auth = status in (401, 403)
     fatal = fatal or auth or status == 402
     return ModelError(

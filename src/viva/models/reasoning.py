@@ -43,14 +43,14 @@ def _table() -> _Table:
 
 
 def reasons_by_name(name: str) -> bool:
-    """Whether a model is known to think first, by what it is called."""
+    """Tell whether a model is known to think first, by what it is called."""
     short = name.lower().rpartition("/")[2]
     names = _table().names
     return any(re.search(one, short) for one in names.reason) and not any(re.search(one, short) for one in names.do_not)
 
 
 def fields_for(said: RequestOptions, url: str, owner: str) -> dict[str, Any]:
-    """The fields of a request that tell a server what the user says of reasoning.
+    """Return the fields of a request that tell a server what the user says of reasoning.
 
     `owner` is what its list of models says. Raises VivaError for what this kind of server does not have.
     """

@@ -12,7 +12,7 @@ from viva.weights import Weights
 
 
 def encoder_worker(name: str, _place: int) -> RemoteEncoderWorker:
-    """An encoder, opened. Raises VivaError where it cannot be."""
+    """Return an encoder, opened. Raises VivaError where it cannot be."""
     return RemoteEncoderWorker(name)
 
 
@@ -29,12 +29,12 @@ class RemoteEncoderWorker:
         return self._encoder.name, dict(self._encoder.identity), self._encoder.batch
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The similarity of each pair."""
+        """Return the similarity of each pair."""
         return self._encoder.similarities(pairs)
 
 
 def model_worker(place: str, weights: Weights, shown: str, said: RequestOptions, _place: int) -> RemoteModelWorker:
-    """A model's weights. Raises VivaError where there are none."""
+    """Return a model's weights. Raises VivaError where there are none."""
     return RemoteModelWorker(place, weights, shown, said)
 
 
@@ -57,7 +57,7 @@ class RemoteModelWorker:
         cancel_pending()
 
     def __call__(self, requests: Sequence[Generate | Choose]) -> list[Response | dict[str, object]]:
-        """All of them at once, so that batches are full."""
+        """Return all of them at once, so that batches are full."""
         return asyncio.run(self._all(requests))
 
     async def _all(self, requests: Sequence[Generate | Choose]) -> list[Response | dict[str, object]]:

@@ -49,7 +49,7 @@ class Replay(TextOnly):
     """A file of answers, or what will be its content."""
 
     def __init__(self, path: Path, *, shown: str = "", content: bytes | None = None) -> None:
-        """Raises DataError for a file that cannot be read; what is in it is decoded when first asked for."""
+        """Raise DataError for a file that cannot be read; what is in it is decoded when first asked for."""
         self.name = shown or f"replay/{path.name}"  # not the path: names go into tables and signatures
         self.rate_limit_group = "replay"
         self._path, self._content = path, content
@@ -78,7 +78,7 @@ class Replay(TextOnly):
         return self._found
 
     def _lines(self) -> JsonLines:
-        """The file; one that is packed, or a table, is read as a whole."""
+        """Return the file; one that is packed, or a table, is read as a whole."""
         whole = self._content is None and (self._path.suffix == ".gz" or _is_table(self._path))
         return JsonLines(self._path, _read(self._path) if whole else self._content)
 
@@ -113,11 +113,11 @@ class Replay(TextOnly):
         return 1 + max(self.sample_numbers)
 
     def questions(self) -> Iterator[str]:
-        """The question of every answer, and of every error."""
+        """Return the question of every answer, and of every error."""
         return (question for question, _ in itertools.chain(self.answers, self.errors))
 
     async def answer(self, request: Generate) -> Response:
-        """The recorded answer."""
+        """Return the recorded answer."""
         found = self.answers.get((request.question, request.sample))
         if found is None:
             if why := self.errors.get((request.question, request.sample)):
@@ -149,7 +149,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _of_table(source: JsonLines) -> Recorded:
-    """The answers of a CSV, which is read as a whole."""
+    """Return the answers of a CSV, which is read as a whole."""
     path, answers = source.path, dict[tuple[str, int], Response]()
     found = Recorded(answers, {}, set(), [], "")
     seen: set[tuple[str, int]] = set()
@@ -210,7 +210,7 @@ def connect(name: str, endpoint: Endpoint) -> Replay:
 
 
 def located(name: str, folder: Path) -> str:
-    """A model's name with the path of a file that its run keeps, the run being at `folder`."""
+    """Return a model's name with the path of a file that its run keeps, the run being at `folder`."""
     start = f"replay/{KEPT}"
     inside = name.removeprefix(start)
     if not name.startswith(start):

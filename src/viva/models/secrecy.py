@@ -82,7 +82,7 @@ class Secrecy:
         return _URL.sub(lambda found: self._address(found[0]), text)
 
     def in_reply(self, text: str) -> str:
-        """A model's answer without the key; addresses in it are its own."""
+        """Return a model's answer without the key; addresses in it are its own."""
         return _replaced(text, self._in_replies)
 
     def _without_parts(self, text: str) -> str:

@@ -28,7 +28,7 @@ class Refusal(Struct):
 def refusal(
     error: ModelError, content: bytes, sent: Mapping[str, tuple[str, object]], own: Sequence[str], prompt: str
 ) -> Refusal:
-    """What a refusal in these words is about.
+    """Return what a refusal in these words is about.
 
     `sent` is what can be left out: its name in the request → Viva's name for it, and the value; `own` are fields that
     the user asked for: refused, they end the run.
@@ -93,7 +93,7 @@ class ApiModel(TextOnly):
         return self._secrecy.in_error(text)[:400]
 
     async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`."""
+        """Make one attempt; see `Model.answer`."""
         return kept(await self.adapting.answer(request, self._answer), self._said)
 
     async def _answer(self, request: Generate, limit: int | None) -> Response:

@@ -37,7 +37,7 @@ class _Listing(Struct):
 
 
 def names_in(content: bytes) -> list[str] | None:
-    """The names that a body of GET /models lists; None for what is no list of models."""
+    """Return the names that a body of GET /models lists; None for what is no list of models."""
     try:
         return [one.id for one in decode_json(content, _Listing).data if one.id]
     except msgspec.DecodeError:
@@ -45,12 +45,12 @@ def names_in(content: bytes) -> list[str] | None:
 
 
 def says_no_model(status: int, content: bytes) -> bool:
-    """Whether a refusal may be about the model's name or the address, in any server's words."""
+    """Tell whether a refusal may be about the model's name or the address, in any server's words."""
     return status in (404, 405) or (status in (400, 422) and b"model" in content and bool(_NO_MODEL.search(content)))
 
 
 async def hint(url: str, key: str | None, model: str, field: str = "base_url") -> str:
-    """What the server's list says of a model that it refuses; empty where it lists the model, or has no list.
+    """Return what the server's list says of a model that it refuses; empty where it lists the model, or has no list.
 
     An address without /v1 is looked up with it, too.
     """
@@ -85,7 +85,7 @@ async def owner_of(wire: Wire, model: str) -> str:
 
 
 def _missing(model: str, names: Sequence[str]) -> str:
-    """The sentence for a name that is not among those listed: the nearest first, at most `SHOWN` of them."""
+    """Return the sentence for a name that is not among those listed: the nearest first, at most `SHOWN` of them."""
     if not names:
         return f"the server lists no models, so {one_line(model, 80)!r} is none of them"
     folded = {name.casefold(): name for name in reversed(names[:1000])}

@@ -36,7 +36,7 @@ class Got(Struct, frozen=True):
     found: Scored
 
     def scored(self) -> Echo | None:
-        """The first choice's tokens with their numbers; None where there are no logprobs. Raises ModelError."""
+        """Return the first choice's tokens with their numbers; None where there are no logprobs. Raises ModelError."""
         if not self.found.choices:
             raise ModelError("logprobs", "its logprobs are in no known shape")
         tokens = tokens_of(self.found.logprobs)
@@ -74,7 +74,7 @@ class Asking:
         self._newer_limit = False
 
     async def models(self) -> list[str] | Trouble:
-        """The names of the models served."""
+        """Return the names of the models served."""
         status, content, _ = await self._ask("/models", None)
         if status != 200:
             return self._trouble(status, content)
@@ -84,11 +84,11 @@ class Asking:
         return found
 
     async def say(self, messages: tuple[Message, ...], **fields: object) -> Got | Trouble:
-        """A chat."""
+        """Return a chat."""
         return await self._complete("/chat/completions", {"messages": messages, **fields})
 
     async def go_on(self, prompt: str, **fields: object) -> Got | Trouble:
-        """A text to be continued."""
+        """Return a text to be continued."""
         return await self._complete("/completions", {"prompt": prompt, **fields})
 
     async def _complete(self, path: str, fields: Mapping[str, object]) -> Got | Trouble:

@@ -98,7 +98,7 @@ class Probes:
         self._note(name, "refused" if trouble.refused else "no", trouble.words)
 
     def _ask(self, drawn: bool = False, **fields: Any) -> Coroutine[Any, Any, Got | Trouble]:
-        """What any way of asking will do for: by chat where there is one."""
+        """Return what any way of asking will do for: by chat where there is one."""
         if self._by_chat:
             return self._asking.say(RANDOM if drawn else QUESTION, **fields)
         return self._asking.go_on(RANDOM_TEXT if drawn else TEXT, **fields)
@@ -323,7 +323,7 @@ class Probes:
             self._note("usage", "no", "tokens are not counted")
 
     def refusal(self) -> str:
-        """Why key or model is refused; empty where something else is wrong."""
+        """Return why key or model is refused; empty where something else is wrong."""
         keys = [one.words for one in self._troubles if one.status in (401, 403)]
         if keys:
             return keys[0]
@@ -339,7 +339,7 @@ def _spoken(reply: Got) -> tuple[Verdict, str, str]:
 
 
 def _implausible(values: Sequence[float | None]) -> str:
-    """Why these are no logarithms of probabilities; empty if they can be."""
+    """Return why these are no logarithms of probabilities; empty if they can be."""
     numbers = [value for value in values if value is not None and value > NEVER]
     if values and not numbers:
         return "none of the listed tokens has a number"

@@ -42,14 +42,14 @@ def version(name: str) -> str:
 
 
 def unknown(family: str) -> str:
-    """Why this is no family, with those that are; "" if it is one."""
+    """Return why this is no family, with those that are; "" if it is one."""
     if family in _table():
         return ""
     return f"no family of prompt templates is called {one_line(family, 40)!r}; there are {', '.join(sorted(_table()))}"
 
 
 def render(family: str, prompt: Prompt) -> str:
-    """A prompt as the family's text, up to where the model answers. A text counts as what the user says.
+    """Return a prompt as the family's text, up to where the model answers. A text counts as what the user says.
 
     Several messages of one kind are joined by line feeds: the templates have one place for each. What they contain is
     never looked at again. Raises VivaError for an unknown family.

@@ -13,7 +13,7 @@ class TextOnly:
     context_window = None
 
     def check_supported(self, request: Request) -> None:
-        """Raises VivaError for a choice: nobody can read a probability out of a text."""
+        """Raise VivaError for a choice: nobody can read a probability out of a text."""
         if isinstance(request, Choose):
             raise VivaError(self._no_probabilities())
 

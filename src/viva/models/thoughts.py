@@ -52,7 +52,7 @@ def _split(text: str, *, quoting: bool, cut: bool) -> tuple[str, str]:
 
 
 def stop_reason(word: object, known: Mapping[str, StopReason]) -> StopReason:
-    """Why a reply ended, by the server's `word` for it, in whatever form; one without a word just ended."""
+    """Return why a reply ended, by the server's `word` for it, in whatever form; one without a word just ended."""
     return "stop" if word is None else known.get(word, "other") if isinstance(word, str) else "other"
 
 
@@ -86,6 +86,6 @@ def read_count(value: object) -> int | None:
 
 
 def cut_at(text: str, stops: Sequence[str], stop: StopReason) -> tuple[str, StopReason]:
-    """A reply up to the first of the texts that should have ended it, where the server does not do that."""
+    """Return a reply up to the first of the texts that should have ended it, where the server does not do that."""
     ends = [at for one in stops if one and (at := text.find(one)) >= 0]
     return (text[: min(ends)], "stop") if ends else (text, stop)

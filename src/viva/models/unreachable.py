@@ -39,7 +39,7 @@ def place(url: str) -> str:
 def unreachable(
     url: str, problem: BaseException, *, proxy: str | None = None, patience: float = 0.0, given: str = OPTION
 ) -> ModelError:
-    """The error for a request to `url` that got no reply of HTTP.
+    """Return the error for a request to `url` that got no reply of HTTP.
 
     `patience`: seconds that connecting may take. `given`: the option or variable that the address comes from. What is
     no trouble of a network keeps its own words, and does not count as unreachable.
@@ -113,7 +113,7 @@ def _of_talking(where: str, raised: Sequence[BaseException], names: set[str], nu
 
 
 def _chain(problem: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what it was raised from, at most ten."""
+    """Return an exception and what it was raised from, at most ten."""
     for _ in range(10):
         if problem is None:
             return
@@ -129,7 +129,7 @@ def _numbers(problem: BaseException) -> Iterator[int]:
 
 
 async def speaks_tls(url: str) -> bool:
-    """Whether the port of an address that was asked without TLS answers a TLS handshake."""
+    """Tell whether the port of an address that was asked without TLS answers a TLS handshake."""
     parts = urlsplit(url)
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -143,11 +143,11 @@ async def speaks_tls(url: str) -> bool:
 
 
 def wants_tls(url: str, given: str = OPTION) -> ModelError:
-    """The error for an address with http:// whose port speaks TLS."""
+    """Return the error for an address with http:// whose port speaks TLS."""
     return _absent(f"{place(url)} speaks TLS: write https:// in place of http:// ({option(given)})")
 
 
 def silent(url: str, seconds: float, given: str = OPTION) -> ModelError:
-    """The error for a port that takes requests and says nothing, not even which models it serves."""
+    """Return the error for a port that takes requests and says nothing, not even which models it serves."""
     said = f"{place(url)} accepts connections and answers nothing, not even GET {urlsplit(url).path}/models"
     return _absent(f"{said} within {seconds:g} s: is it a model server, and is the address right ({option(given)})?")

@@ -76,7 +76,7 @@ def _hash(path: Path, start: int, size: int) -> bytes:
 
 
 def any_weights(folder: Path) -> list[Path]:
-    """All files of weights: safetensors, or else pickled tensors."""
+    """Return all files of weights: safetensors, or else pickled tensors."""
     for pattern in ("*.safetensors", "pytorch_model*.bin"):
         found = sorted(folder.glob(pattern))
         if found:
@@ -95,7 +95,7 @@ def model_weights(folder: Path) -> list[Path]:
 
 
 def read_json(path: Path) -> dict[str, object]:
-    """A JSON object. Raises ValueError with a few words where it is none."""
+    """Return a JSON object. Raises ValueError with a few words where it is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as problem:
@@ -127,7 +127,7 @@ it is no `Exception`."""
 
 
 def foreign_code(config: object, *, deepest: int = 8) -> str:
-    """What of a config.json would have transformers fetch code and run it, in a few words; "" if nothing.
+    """Return what of a config.json would have transformers fetch code and run it, in a few words; "" if nothing.
 
     It takes a name of attention that it does not know for a kernel on the Hub, also in the configurations of parts;
     and without flash_attn here, flash attention for one, too.
@@ -203,13 +203,13 @@ def _broken_safetensors(path: Path) -> str:
 
 
 def offline() -> bool:
-    """Whether the Hub is switched off (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE)."""
+    """Tell whether the Hub is switched off (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE)."""
     said = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
     return said.upper() in ("1", "ON", "YES", "TRUE")
 
 
 def fetched(name: str) -> Path:
-    """Where the Hub's client keeps what it fetched: a folder a revision."""
+    """Return where the Hub's client keeps what it fetched: a folder a revision."""
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
     cached = os.environ.get("HF_HUB_CACHE") or Path(home) / "hub"
     return Path(cached).expanduser() / f"models--{name.replace('/', '--')}" / "snapshots"
@@ -230,7 +230,7 @@ def snapshot(name: str, revision: str) -> Path | None:
 
 
 def look_up_the_hub() -> None:
-    """Raises OSError where there is no network: the Hub's client would try for half a minute."""
+    """Raise OSError where there is no network: the Hub's client would try for half a minute."""
     if not any(os.environ.get(variable) for variable in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
         hub = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
         socket.getaddrinfo(hub.hostname, hub.port or 443)
@@ -248,7 +248,7 @@ def _shards(index: Path) -> list[Path]:
 
 
 def _unlike(path: Path) -> str:
-    """What a file is in place of its content."""
+    """Return what a file is in place of its content."""
     if not path.is_file():
         return "not there"
     with path.open("rb") as content:

@@ -13,7 +13,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from viva.analysis.wording import interval_text, percent, score_text
-from viva.errors import StorageError
+from viva.errors import StorageError, VivaError
 from viva.pages.serving.forms import FormError, read_form
 from viva.shipped import shipped_text
 from viva.types import outcome_name
@@ -28,8 +28,9 @@ from viva.web.text import LONGEST
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import BaseRoute
 
-    from viva.pages.serving.guard import Access
+    from viva.pages.serving.guard import Access, Guard
 
 SIGNS = {
     "right": "✓", "partly": "◐", "wrong": "✗", "unparsed": "?", "empty": "∅", "truncated": "…", "refused": "⊘",
@@ -130,6 +131,20 @@ class Served:
         self._templates = templates(styles=self.styles, scripts=self.scripts, **more)
         names = ("icon.svg", *self.styles, *self.scripts, *self.more, *FORMULAS)
         self._static = {name.rpartition("/")[2]: name for name in names}
+
+    def application(self, routes: Sequence[BaseRoute], style: str = "", *, asking: bool = False) -> Guard:
+        """The pages behind their guard; `style` and `asking` as there."""
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.routing import Route
+
+        from viva.pages.serving.guard import Guard
+
+        handlers: Any = dict.fromkeys((HTTPException, VivaError, FormError), self.refused) | {Exception: self.failed}
+        static = [Route(path, self.static) for path in ("/static/{name}", "/favicon.ico")]
+        return Guard(
+            Starlette(routes=[*routes, *static], exception_handlers=handlers), self.access, style, asking=asking
+        )
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
         """A template as the answer."""

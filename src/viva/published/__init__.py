@@ -11,7 +11,7 @@ Facts: every figure is as its paper or its authors print it. What they are facts
 """
 
 from viva.published.catalogue import Figure, about, bibtex, catalogue, table, tables
-from viva.published.model import Column, Entry, Kind, Neighbour, Paper, Size, Source, Table, plain, share
+from viva.published.model import Column, Entry, Kind, Neighbour, Size, Source, Table, plain, share
 from viva.published.names import called, find, similar
 from viva.published.neighbours import NEAREST, NONE, neighbours, published_rows
 from viva.published.sizes import size
@@ -24,7 +24,6 @@ __all__ = [
     "Figure",
     "Kind",
     "Neighbour",
-    "Paper",
     "Size",
     "Source",
     "Table",

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.io.tables import read_csv as csv_rows
-from viva.published.model import Column, Entry, Kind, Paper, Size, Source, Table, plain
+from viva.published.model import Column, Entry, Kind, Size, Source, Table, plain
 from viva.published.sizes import known, size, stated
 from viva.shipped import shipped_table, shipped_text
 
@@ -117,14 +117,17 @@ class Figure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Benchmark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A benchmark as the catalogue has it."""
+    """A benchmark's paper, as methods sections and reference lists need it, with its tables and figures."""
 
     title: str
+    """What the benchmark is called ("CS-Bench")."""
     paper: str
+    """Authors, title, venue and year."""
     url: str
     version: str
     key: str
     bibtex: str
+    """The whole BibTeX entry, whose key is `key`."""
     tables: tuple[Declared, ...]
     settings: tuple[Setting, ...] = ()
     figures: dict[str, Figure] = {}
@@ -137,8 +140,8 @@ def catalogue() -> dict[str, Benchmark]:
     return shipped_table(__file__, "catalogue.toml", dict[str, Benchmark])
 
 
-def declared(benchmark: str) -> Benchmark:
-    """Raises DataError with the benchmarks that have published tables."""
+def about(benchmark: str) -> Benchmark:
+    """What is declared of a benchmark: its paper, tables and figures. Raises DataError naming the benchmarks."""
     found = catalogue().get(benchmark)
     if found is None:
         raise DataError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
@@ -150,13 +153,13 @@ def tables(benchmark: str) -> tuple[Table, ...]:
     """A benchmark's published tables, in the catalogue's order; empty for a benchmark that has none."""
     if benchmark not in catalogue():
         return ()
-    about = catalogue()[benchmark]
-    return tuple(_read(benchmark, about, one) for one in about.tables)
+    paper = catalogue()[benchmark]
+    return tuple(_read(benchmark, paper, one) for one in paper.tables)
 
 
 def table(benchmark: str, name: str) -> Table:
     """Raises DataError with the names that there are."""
-    declared(benchmark)
+    about(benchmark)
     for found in tables(benchmark):
         if found.name == name:
             return found
@@ -164,32 +167,19 @@ def table(benchmark: str, name: str) -> Table:
     raise DataError(f"{benchmark} has no published table {name!r}; it has: {known_names}")
 
 
-def about(benchmark: str) -> Paper:
-    """The benchmark's paper. Raises DataError for a benchmark without."""
-    one = declared(benchmark)
-    return Paper(
-        benchmark=benchmark,
-        title=one.title,
-        paper=one.paper,
-        url=one.url,
-        key=one.key,
-        bibtex=one.bibtex.strip() + "\n",
-    )
-
-
 def bibtex(benchmark: str) -> str:
     """The BibTeX entry of the benchmark's paper."""
     return about(benchmark).bibtex
 
 
-def _read(benchmark: str, about: Benchmark, one: Declared) -> Table:
-    sizes = _sizes(about, one.sizes) if one.sizes else {}
+def _read(benchmark: str, paper: Benchmark, one: Declared) -> Table:
+    sizes = _sizes(paper, one.sizes) if one.sizes else {}
     rows = [row for row in read_csv(one.file) if all(row[word] == value for word, value in one.where.items())]
     return Table(
         benchmark=benchmark,
         name=one.name,
         title=one.title,
-        source=Source(paper=about.paper, url=about.url, table=one.table, version=about.version, bibtex=about.key),
+        source=Source(paper=paper.paper, url=paper.url, table=one.table, version=paper.version, bibtex=paper.key),
         columns=tuple(Column(name, label, one.units.get(name, one.unit)) for name, label in one.columns.items()),
         entries=_arranged([_entry(row, one, sizes) for row in rows], one),
         notes=one.notes,
@@ -226,9 +216,9 @@ def _entry(row: dict[str, str], one: Declared, sizes: dict[str, Size]) -> Entry:
     )
 
 
-def _sizes(about: Benchmark, name: str) -> dict[str, Size]:
+def _sizes(paper: Benchmark, name: str) -> dict[str, Size]:
     """Plain name → size, for a base model and for its chat version, which has the same."""
-    file = next(one.file for one in about.tables if one.name == name)
+    file = next(one.file for one in paper.tables if one.name == name)
     found: dict[str, Size] = {}
     for row in read_csv(file):
         billions = float(row["billions"])

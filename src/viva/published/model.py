@@ -33,19 +33,6 @@ class Source(Struct, frozen=True, kw_only=True):
         return ", ".join([self.paper, self.table, *([] if self.version in self.paper else [self.version])])
 
 
-class Paper(Struct, frozen=True, kw_only=True):
-    """A benchmark's paper, as methods sections and reference lists need it."""
-
-    benchmark: str
-    title: str
-    """What the benchmark is called ("CS-Bench")."""
-    paper: str
-    url: str
-    key: str
-    bibtex: str
-    """The whole BibTeX entry, whose key is `key`."""
-
-
 class Size(Struct, frozen=True):
     """Parameters in billions: all of them, and those that one token passes through; equal for dense models."""
 

@@ -42,9 +42,9 @@ def called(rows: Sequence[N], name: str) -> N:
     """The row that a user names. Raises DataError with the names that come near."""
     row = find(rows, name)
     if row is None:
-        near = [other.name for other in similar(rows, name)]
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise DataError(f"the published table has no row {name[:60]!r}{hint}")
+        near = " or ".join(repr(other.name) for other in similar(rows, name, 12))
+        hint = f"do you mean {near}?" if near else "`viva published` lists the tables"
+        raise DataError(f"no published row is called {name[:60]!r}; {hint}")
     return row
 
 

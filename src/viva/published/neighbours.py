@@ -8,7 +8,7 @@ from viva.errors import DataError, option
 from viva.languages import language_name
 from viva.published.catalogue import Declared, Setting, catalogue, table
 from viva.published.model import Entry, Neighbour, plain, share
-from viva.published.names import find, similar
+from viva.published.names import called, find
 from viva.types import ExamSpec
 
 _SHOTS = {0: "zero-shot", 1: "one exemplar", 5: "five-shot"}
@@ -37,21 +37,19 @@ def neighbours(
     said = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
     ours = [one for one in catalogue()[spec.benchmark].tables if one.name in setting.tables]
     ours.sort(key=lambda one: setting.tables.index(one.name))
+    shown = [table(spec.benchmark, one.name) for one in ours]
     entries = [
-        {
-            plain(entry.name): entry
-            for entry in table(spec.benchmark, one.name).entries
-            if entry.kind not in setting.without
-        }
-        for one in ours
+        {plain(entry.name): entry for entry in one.entries if entry.kind not in setting.without} for one in shown
     ]
-    source = table(spec.benchmark, ours[0].name).source
+    source = shown[0].source
     found: list[Neighbour] = []
     for name, entry in entries[0].items():
         rows = [each.get(name) for each in entries]
         printed = {word: figure for row in rows if row is not None for word, figure in row.figures.items()}
         shared = _comprehension(setting, printed)
-        score = shared if spec.only and setting.comprehension else _headline(setting, printed)
+        score = share(printed[setting.headline]) if setting.headline in printed else None
+        if spec.only and setting.comprehension:
+            score = shared
         figures = _figures(spec, ours, rows)
         cell = setting.comprehension_cell if spec.only else setting.shared_cell
         if cell is not None and shared is not None:
@@ -90,7 +88,8 @@ def differences(
     elif spec.choose and spec.choose != setting.choose:
         found.append("options chosen by the next token")
     if spec.only:
-        found.append(f"{spec.only} only, the published parts averaged by their {_counted(setting)} questions")
+        counted = " and ".join(f"{count:,}" for count in setting.comprehension.values())
+        found.append(f"{spec.only} only, the published parts averaged by their {counted} questions")
     if answers and setting.answers and answers != setting.answers:
         found.append(f"{answers} answer{'s' if answers > 1 else ''} to a question")
     if sample:
@@ -110,10 +109,6 @@ def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
     return f"{spec.limit:,} questions at most" if spec.limit is not None and spec.limit < published else ""
 
 
-def _counted(setting: Setting) -> str:
-    return " and ".join(f"{count:,}" for count in setting.comprehension.values())
-
-
 def _setting(spec: ExamSpec) -> Setting:
     """The nearest way in which the paper asked: first the language, then the exemplars (some beat none)."""
     settings = catalogue()[spec.benchmark].settings
@@ -123,12 +118,6 @@ def _setting(spec: ExamSpec) -> Setting:
         return setting.language != spec.language, some, min(abs(shots - spec.shots) for shots in setting.shots)
 
     return min(settings, key=distance)
-
-
-def _headline(setting: Setting, figures: Mapping[str, float]) -> float | None:
-    """As a share of 1."""
-    value = figures.get(setting.headline)
-    return None if value is None else share(value)
 
 
 def _comprehension(setting: Setting, figures: Mapping[str, float]) -> float | None:
@@ -145,10 +134,11 @@ def _figures(
     """The figures by the exam's cells, shares of 1. Of an exam of some formats, only those formats' own."""
     found: dict[tuple[str, str, str], float] = {}
     for one, entry in zip(declared, entries, strict=True):
-        for block in one.cells if entry is not None else ():
+        printed = entry.figures if entry else {}
+        for block in one.cells:
             for cell, name in block.named().items():
-                if entry is not None and name in entry.figures and not (spec.only and _mixed(cell)):
-                    found[cell] = share(entry.figures[name])
+                if name in printed and not (spec.only and _mixed(cell)):
+                    found[cell] = share(printed[name])
     return found
 
 
@@ -170,7 +160,10 @@ def published_rows(
     if not everything or wanted in ("", NONE):
         return ()
     if wanted != NEAREST:
-        named = (_called(everything, name.strip()) for name in wanted.split(",") if name.strip())
+        try:
+            named = [called(everything, name.strip()) for name in wanted.split(",") if name.strip()]
+        except DataError as problem:
+            raise DataError(f"{option('published_rows')}: {problem}") from None
         return tuple({one.model: one for one in named}.values())
     same = find(everything, model)
     others = [one for one in everything if one is not same and one.score is not None]
@@ -184,12 +177,3 @@ def published_rows(
 
 def _of(one: Neighbour) -> float:
     return one.score or 0.0
-
-
-def _called(everything: Sequence[Neighbour], name: str) -> Neighbour:
-    found = find(everything, name)
-    if found is None:
-        near = [repr(other.name) for other in similar(everything, name, limit=12)]
-        hint = f"; do you mean {' or '.join(near)}?" if near else "; `viva published` lists the tables"
-        raise DataError(f"{option('published_rows')}: no published row is called {name[:60]!r}{hint}")
-    return found

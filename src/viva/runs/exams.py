@@ -410,7 +410,7 @@ def _of_rows(path: Path) -> list[str]:
 
 
 def unguarded(text: str) -> str:
-    """A CSV field as it was before `viva.visible.harmless` kept a spreadsheet from running it."""
+    """A CSV field as it was before `viva.visible.csv_safe` kept a spreadsheet from running it."""
     return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
 
 

@@ -61,7 +61,7 @@ def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
     names = _called(program, calls)
     rows = ""
     for call in calls:
-        function = _cpp_function(call) if call.call in names else "0"
+        function = _cpp_function(call, program) if call.call in names else "0"
         name = functions.setdefault(function, f"{entry}_{len(functions)}") if function != "0" else function
         rows += f"    {name},\n"
     text = '#include "{entry}.h"\n#include "{entry}_program.h"\n\n;\n'
@@ -116,17 +116,23 @@ def _wider(kinds: set[str], numbers: tuple[str, ...], otherwise: str) -> str:
 _CPP_NUMBERS = ("int", "long long", "unsigned long long", "double")
 
 
-def _cpp_function(call: Call) -> str:
-    """The body of a function that makes a call: by address, or by name with arguments of the first types that fit."""
+def _cpp_function(call: Call, program: str) -> str:
+    """The body of a function that makes a call: by address, or by name with arguments of the first types that fit.
+
+    A class has no address, and makes an object, which is no value."""
     name = "::" + call.call.replace(".", "::")
+    addressed = (
+        f"decltype({{entry}}::by_address(&{name}, {{entry}}n)) {{ return {{entry}}::by_address(&{name}, {{entry}}n); }}"
+    )
+    if re.search(rf"\b(?:struct|class|union)\s+{name.rpartition(':')[2]}\b", program):
+        addressed = "typename decltype({entry}n)::none { return {}; }"
     listed: dict[str, None] = {}
     for whole in ("int", "long long", "double"):
         kinds = ", ".join(_cpp_type(value, whole) for value in call.args)
         listed["{entry}::Types<" + kinds + ">"] = None
     return (
         f"{{\n    {{entry}}::call<{len(call.args)}>(\n"
-        f"        [](auto {{entry}}n) -> decltype({{entry}}::by_address(&{name}, {{entry}}n))"
-        f" {{ return {{entry}}::by_address(&{name}, {{entry}}n); }},\n"
+        f"        [](auto {{entry}}n) -> {addressed},\n"
         f"        [](auto &&...{{entry}}a) -> decltype({name}({{entry}}a...)) {{ return {name}({{entry}}a...); }},\n"
         f"        {{entry}}::Types<{', '.join(listed)}>(), {{entry}}g, {{entry}}::Rank<1>());\n}}\n"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Mapping
 from functools import cache
@@ -35,81 +34,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     disk: int
     inodes: int
     open_files: int
-
-
-class Rewriting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A regular expression, and what takes the place of its matches."""
-
-    pattern: str
-    to: str
-
-
-class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How operators over types that are not the program's own are found, and whether the test uses them.
-
-    `pattern` has the parameters of an operator in its group `types` where it finds them, and an empty group `mark`;
-    `declared` finds the types that a program declares. With `mark` put there, the compiler reports every use. `check`
-    is a shell command that reads these reports, and fails where the test is among them.
-    """
-
-    pattern: str
-    declared: str
-    mark: str
-    check: str
-
-    def marked(self, program: str) -> str:
-        """The program with every such operator marked; as it is where it has none."""
-        own = set(re.findall(self.declared, program))
-        parts, end = [], 0
-        for found in re.finditer(self.pattern, program):
-            types = found["types"]
-            bases = [""] if types is None else [_base(each) for each in _split(types) if each.strip()]
-            if any(base not in own for base in bases):
-                parts += [program[end : found.start("mark")], self.mark]
-                end = found.end("mark")
-        return "".join([*parts, program[end:]])
-
-    def made_by_the_test(self, program: str, test: str) -> bool:
-        """Whether the test has no value of the program's but those that it makes itself: as `Type{...}` or variables.
-
-        What it compares then, and by which operators, is what it asks for. Where in doubt: no.
-        """
-        own = set(re.findall(self.declared, program))
-        bare = re.sub(_NO_NAMES, " ", test, flags=re.DOTALL)
-        for kind in own:
-            bare = re.sub(rf"\b{kind}\b(?=\s*\{{)|\b{kind}\s+\w+(?=\s*[;={{(])", " ", bare)
-        words = set(re.findall(r"[^\W\d]\w*", bare)) - _ANYBODYS
-        variables = set(re.findall(rf"\b(?:{'|'.join(own)})\s+(\w+)(?=\s*[;={{(])", test)) if own else set()
-        return not (words - variables) & set(re.findall(r"\w+", program))
-
-
-_NO_NAMES = r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#[^\n]*|\bstd\s*::\s*\w+'
-"""Of a C++ text: literals, comments, directives, and what belongs to the library."""
-_ANYBODYS = frozenset((
-    "int", "main", "return", "if", "else", "for", "while", "bool", "char", "double", "float", "long", "short",
-    "unsigned", "auto", "const", "void", "true", "false", "assert", "exit", "abort", "throw", "static", "using",
-    "namespace", "std",
-))  # fmt: skip
-"""Words of C++ that a test and a program have in common without one meaning the other's."""
-
-
-def _split(parameters: str) -> list[str]:
-    """A parameter list at its commas, those between angle brackets aside."""
-    parts, depth = [""], 0
-    for character in parameters:
-        depth += (character == "<") - (character == ">")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
-
-
-def _base(parameter: str) -> str:
-    """The name of a parameter's type, without qualifiers, template arguments and the parameter's own name."""
-    bare = re.sub(r"<.*>|\b(?:const|volatile|typename|struct|class|enum)\b|[&*]|=.*", " ", parameter, flags=re.DOTALL)
-    words = bare.replace(" ::", "::").split()
-    return words[0].rpartition("::")[2] if words else ""
 
 
 class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -168,8 +92,6 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     optional_packages: tuple[str, ...] = ()
     node_packages: tuple[str, ...] = ()
     python_packages: tuple[str, ...] = ()
-    rewritten: tuple[Rewriting, ...] = ()
-    refused: tuple[Refusal, ...] = ()
     reserved: tuple[str, ...] = ()
     imported: dict[str, str] = {}
     answering: Answering | None = None

@@ -87,7 +87,6 @@ class Plan:
         words = dict.fromkeys(re.findall(r"\w+", request.test))
         self.words["{words}"] = " ".join(words)
         self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
-        self.checks = [row.check] if row.check else []
         program, test = _encoded(request.program), _encoded(request.test)
         self.sources: dict[str, bytes] = {}
         self.harness = row.harness
@@ -112,11 +111,6 @@ class Plan:
                 )
             if row.imported:
                 self.sources[f"{self.entry}_names.go"] = _encoded(_imports(row.imported, request.test))
-            for refusal in row.refused:
-                marked = refusal.marked(request.program)
-                if marked != request.program and not refusal.made_by_the_test(request.program, request.test):
-                    self.sources[f"{self.entry}_marked.h"] = _encoded(marked) + b"\n"
-                    self.checks.append(refusal.check)
         if request.calls:
             self.conversation = CallConversation(request.calls)
         else:
@@ -168,8 +162,6 @@ class Plan:
     def _joined(self, program: str, test: str) -> bytes:
         """Program and test as one file, with nothing between them that an open comment or text could swallow the test
         by."""
-        for rewriting in self.row.rewritten:
-            program = re.sub(rewriting.pattern, self._filled(rewriting.to), program)
         if self.row.renamed:
             to = self._filled(self.row.renamed_to)
             if re.search(self.row.renamed, test):
@@ -202,7 +194,7 @@ class Plan:
             [self._filled(word) for word in running],
             proved=proved,
             remove=self._removed() if proved and row.compile_proved else [],
-            check=self._filled(" && ".join(f"{{ {check.strip()}; }}" for check in self.checks)) if proved else "",
+            check=self._filled(row.check) if proved else "",
         )
 
     def _removed(self) -> list[str]:

@@ -22,12 +22,10 @@ from viva.scorers.candidates import CONDITIONAL, Candidate, Judgement, Strength
 from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.conclusion import concluded, finished
 from viva.scorers.fold import fold, windows
-from viva.scorers.hints import singled_out
 from viva.scorers.mentions import mark
-from viva.scorers.namedoption import named_option
-from viva.scorers.optiontext import OptionTexts, restated_from, stated_option
+from viva.scorers.optiontext import OptionTexts, restated_from
 from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.letters import at_the_end, from_slots, ticked
+from viva.scorers.reading.letters import from_slots, ticked
 from viva.scorers.reading.segments import found_retraction, read_visible
 from viva.scorers.short import is_lone_letter, with_own_text
 from viva.types import Extraction
@@ -195,11 +193,6 @@ def _with_own_text(part: Part) -> Reading | None:
     return Reading(own[0], own[1:], "letter with its own text") if own else None
 
 
-def _repeated(part: Part) -> Reading | None:
-    letter = part.texts.letter(part.text) if part.texts else ""
-    return Reading(letter, (0, len(part.text)), "option repeated in full") if letter else None
-
-
 def _stated(part: Part) -> Reading | None:
     """What the reply states, unless it takes that back, or puts another option's text next to the letter."""
     chosen, view = part.chosen, part.windows[-1]
@@ -212,15 +205,10 @@ def _stated(part: Part) -> Reading | None:
     return Reading(chosen.letter, chosen.span, chosen.rule)
 
 
-def _by_text(part: Part) -> Reading | None:
-    for view in reversed(part.windows if part.texts else ()):
-        if part.texts and (found := stated_option(view.marked.text, view.marked.tokens, view.kinds, part.texts)):
-            letter, span = found
-            said = part.body[span[0] :].strip()
-            if said.startswith("$") and said.count("$") == 1 and "$" not in part.options[part.letters.index(letter)]:
-                return None  # cut off within a formula
-            return Reading(letter, span, "option repeated in full").moved(view.base)
-    return None
+def _from_slots(part: Part) -> Reading | None:
+    """What a slot holds: an option's text, and its letter where no statement of the four languages names one."""
+    letters = part.letters if part.chosen is None else ""
+    return from_slots(part.body, letters, part.texts, ended=part.known.ended)
 
 
 def _several(part: Part) -> Reading | None:
@@ -246,60 +234,26 @@ def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
     return Reading(later[-1].letters, later[-1].span, "the one option called correct")
 
 
-def _of_two(part: Part) -> Reading | None:
-    """ "It is A or D. D is ruled out, …": the one that is left of those between which the reply decides."""
-    view, judged = part.windows[-1], part.judged
-    several = [group for group in view.groups if len(group.letters) > 1 and not group.listing]
-    if not part.ended or not several or any(judgement.good for judgement in judged):
-        return None
-    at = several[-1].start + view.offset
-    bad = {letter for each in judged if each.at > at and len(each.letters) == 1 for letter in each.letters}
-    left = [letter for letter in several[-1].letters if letter not in bad]
-    if len(left) != 1 or not bad or not bad <= set(several[-1].letters):
-        return None
-    return Reading(left[0], judged[-1].span, "the one option left")
-
-
-def _left(part: Part) -> Reading | None:
-    """ "B, C and D are wrong.": the one option that is left when all others are ruled out."""
-    bad = {letter for judgement in part.judged if not judgement.good for letter in judgement.letters}
-    left = set(part.letters) - bad
-    if not part.ended or len(bad) < 2 or len(left) != 1 or any(judgement.good for judgement in part.judged):
-        return None
-    if left & {group.letters for group in part.windows[-1].groups}:
-        return None
-    return Reading(left.pop(), part.judged[-1].span, "the one option left")
-
-
-def _last_resort(part: Part, options: Sequence[str] = ()) -> Reading | None:
+def _last_resort(part: Part) -> Reading | None:
     """What the end of the reply suggests where nothing states the answer."""
     view = part.windows[-1]
     hint = concluded(view.marked) if part.known.ended else None
-    if hint and any(each.letters != hint.letter if each.good else hint.letter in each.letters for each in part.judged):
+    if hint is None or any(
+        each.letters != hint.letter if each.good else hint.letter in each.letters for each in part.judged
+    ):
         return None
-    if hint is None and not part.judged and part.known.ended:
-        hint = singled_out(view.marked, view.letters) or (
-            named_option(view.marked, view.letters, options) if options else None
-        )
-    return Reading(hint.letter, hint.span, hint.rule).moved(view.base) if hint else None
+    return Reading(hint.letter, hint.span, hint.rule).moved(view.base)
 
 
 RULES: dict[str, Callable[[Part], Reading | None]] = {
     "bare statements behind those of the exemplars": _behind_exemplars,
     "ticked boxes": _ticked,
     "a letter with its own text": _with_own_text,
-    "an option's text": _repeated,
     "statements": _stated,
     "a line that is a letter with its own text": _lettered_line,
-    "a statement of an option's text": _by_text,
-    "the one option left": _left,
-    "the one left of two": _of_two,
+    "slots": _from_slots,
     "several letters": _several,
-    "slots": lambda part: from_slots(part.body, part.letters),
-    "a letter with its own text at the end": lambda part: (
-        at_the_end(part.body, part.letters, part.known.options) if part.known.ended and part.known.options else None
-    ),
-    "the closing sentence": lambda part: _last_resort(part, part.options if len(part.windows) == 1 else ()),
+    "the closing sentence": _last_resort,
 }
 """What reads a letter, in this order: the first that says something decides."""
 

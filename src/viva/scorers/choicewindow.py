@@ -120,7 +120,8 @@ class ChoiceWindow:
     def _head(self, group: Group) -> Candidate | None:
         """The letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
         kinds = self.kinds
-        if group.listing or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
+        asked = "¿" in self.marked.text[: self.marked.tokens[group.start].start]
+        if group.listing or asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
             return None
         token = self.marked.tokens[group.end - 1]
         apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, token.end)

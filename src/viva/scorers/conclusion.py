@@ -49,11 +49,11 @@ def last_sentence(kinds: str) -> tuple[int, int]:
     return max(kinds.rfind(stop, 0, end) for stop in ".n?") + 1, end
 
 
-def concluded(marked: Marked, *, alone: bool = False) -> Candidate | None:
-    """The option that the closing sentence points at; `alone` allows a reply of one sentence."""
+def concluded(marked: Marked) -> Candidate | None:
+    """The option that the closing sentence points at."""
     kinds = marked.kinds
     start, end = last_sentence(kinds)
-    if end - start > _REACH or (start < 3 and not alone) or kinds.startswith("?", end - 1):
+    if end - start > _REACH or start < 3 or kinds.startswith("?", end - 1):
         return None
     at = [index for index in range(start, end) if kinds[index] in "LPM" or _introduced(marked, index, start, end)]
     named = {letter for index in at for letter in marked.letters(index)}

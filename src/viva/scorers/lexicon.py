@@ -31,6 +31,8 @@ _SPLIT: Final = {"trifft": ("zu", "zutreffend"), "kommt": ("infrage", "zutreffen
 
 _Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
 """How a phrase may go on: by its second word, the words that follow and its kind."""
+_GROUP = 40
+"""First characters of Chinese words that a pattern passes over at once."""
 _REMEMBERED = 20_000
 """Words whose kind is kept once it has been looked up."""
 
@@ -182,8 +184,10 @@ def _token_pattern(latin: str, han: set[str]) -> re.Pattern[str]:
     """
     other = ""
     if han:
-        starters = re.escape("".join(sorted({entry[0] for entry in han})))
-        other = rf"|[^\W\x00-\u024f{starters}]+|{_tree(han)}|[^\W\x00-\u024f]"
+        starters = sorted({entry[0] for entry in han})
+        groups = [starters[at : at + _GROUP] for at in range(0, len(starters), _GROUP)]
+        trees = [f"(?=[{re.escape(''.join(group))}])(?:{_tree({e for e in han if e[0] in group})})" for group in groups]
+        other = rf"|[^\W\x00-\u024f{re.escape(''.join(starters))}]+|{'|'.join(trees)}|[^\W\x00-\u024f]"
     return re.compile(
         rf" ?([{latin}]{{2,}}(?:'[{latin}]+)*|[.,:;!?]|{_ABBREVIATIONS}|[{latin}](?:'[{latin}]+)*|\n\s*"
         rf"|\d+(?:[.,]\d+)*|{_PUNCTUATION}{other})"

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from viva.scorers.fold import BOX, plain
-from viva.scorers.lexicon import Token
 
 _NOISE = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[\s*_`$\"'()\[\]{};:!?、" + BOX + "]+")
 _LATEX = re.compile(r"\\(?:text|math|operatorname)[a-z]{0,12}|\\[()\[\],;!]")
@@ -33,18 +32,18 @@ class OptionTexts:
 
     def __init__(self, options: Sequence[str], letters: str) -> None:
         self.longest = max((len(option) for option in options), default=0)
-        self._options = tuple(zip(letters, options, strict=False))
+        self.options = tuple(zip(letters, map(str.strip, options), strict=False))
 
     @cached_property
     def _exact(self) -> dict[str, str]:
         """The options as they are written, for those that differ in case only."""
-        texts = [option.strip() for _, option in self._options]
-        return {text: letter for text, (letter, _) in zip(texts, self._options, strict=True) if texts.count(text) == 1}
+        texts = [option.strip() for _, option in self.options]
+        return {text: letter for text, (letter, _) in zip(texts, self.options, strict=True) if texts.count(text) == 1}
 
     @cached_property
     def _letters(self) -> dict[str, str]:
         letters: dict[str, str] = {}
-        for letter, option in self._options:
+        for letter, option in self.options:
             text = squeeze(option)
             bare = ARTICLE.sub("", option.strip())
             for key in {
@@ -85,8 +84,10 @@ class OptionTexts:
     def after_cue(self, text: str, start: int) -> tuple[str, int]:
         """The letter of the option that follows position `start`, up to the end of a line, sentence or clause."""
         if label := _FOREIGN.match(text, start):
-            start = label.end() if label[1] not in dict(self._options) else start
+            start = label.end() if label[1] not in dict(self.options) else start
         rest = text[start : start + 2 * self.longest + 60]
+        if not rest.strip():
+            return "", start
         for end in _ENDS:
             match = end.search(rest, len(rest) - len(rest.lstrip()))
             stop = match.start() if match else len(rest)
@@ -106,24 +107,6 @@ _VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about)\b|[=�
 _FOREIGN = re.compile(r"[ *_]{0,4}\(?([A-Z])[).:][*_ ]{1,4}")
 """The letter of an option that there is not; its text counts."""
 _ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-Z])[.):、]\)?[\s*_]{0,4}")
-_CUE = re.compile(r"N[^LPM.nh?i!#]{0,8}?[=:][fdO+:=n]{0,3}|[+][fd]{0,2}O?[=:]|V[fdO:]{0,2}|X|O:|^[fd]{0,3}=[fd]{0,2}")
-_STRAY = re.compile(r"[!hi][^.n,]{0,10}$")
-
-
-def stated_option(text: str, tokens: list[Token], kinds: str, texts: OptionTexts) -> tuple[str, tuple[int, int]] | None:
-    """The option text that the last statement of the answer gives, or that stands alone on the first or last line."""
-    found: tuple[str, tuple[int, int]] | None = None
-    for match in _CUE.finditer(kinds):
-        if _STRAY.search(kinds, max(0, match.start() - 12), match.start()):
-            continue
-        for index in range(match.end() - 1, max(match.start(), match.end() - 4) - 1, -1):
-            letter, end = texts.after_cue(text, tokens[index].end)
-            if letter:
-                found = letter, (tokens[index].end, end)
-                break
-    return found or _lone_line(text, texts)
-
-
 _HEADING = re.compile(
     r"[\W_]*(?:(?:the |my |your )?(?:final |correct )?answer(?: is)?|答案|antwort|r[ée]ponse)[\W_]*", re.IGNORECASE
 )
@@ -146,15 +129,3 @@ def restated_from(text: str, texts: OptionTexts) -> int:
         letters.append(match[1])
         at = base + line.start()
     return at if len(letters) > 1 and letters == sorted(letters, reverse=True) else len(text)
-
-
-def _lone_line(text: str, texts: OptionTexts) -> tuple[str, tuple[int, int]] | None:
-    body = text.rstrip()
-    first = len(text) - len(text.lstrip())
-    end = body.find("\n", first)
-    lines = [(body.rfind("\n") + 1, len(body))] if end < 0 else [(first, end), (body.rfind("\n") + 1, len(body))]
-    read = {(texts.letter(text[start:stop]), (start, stop)) for start, stop in lines}
-    named = {letter for letter, _ in read if letter}
-    if len(named) != 1:
-        return None
-    return next((letter, span) for letter, span in sorted(read) if letter)

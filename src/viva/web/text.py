@@ -40,6 +40,7 @@ def read_span(score: Score | ScoreRow, reply: str) -> tuple[int, int] | None:
         return int(said[1]), int(said[2])
     if not score.answer.strip() or len(reply) > LONGEST:
         return None
-    places = re.finditer(rf"(?<!\w){re.escape(score.answer.strip())}(?!\w)", reply)
+    words = re.escape(score.answer.strip())
+    places = re.finditer(rf"{words}(?<!\w{words})(?!\w)", reply)  # words first: they are searched for as bytes are
     first, second = next(places, None), next(places, None)
     return first.span() if first and not second else None

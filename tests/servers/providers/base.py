@@ -62,13 +62,9 @@ class Plan:
     )  # self-hosted: the models served; Ollama: all that think
     context: int = 32768  # tokens, self-hosted
     parser: str = "reasoning_content"  # self-hosted: field of the thought, or "" for a thought inside the content
-    unasked: bool = True  # self-hosted: the template thinks unless it is told not to
     opened: bool = False  # self-hosted: the template opened the thought, so that a reply has only the closing tag
     usage: bool = True
-    stream_usage: bool = False  # usage in the last chunk, asked for or not
     redacted: bool = False  # Anthropic: a block of redacted thinking, too
-    room_error: bool = False  # OpenAI: a budget that is thought away is an error 400, as some of its models have it
-    old: bool = False  # Ollama: levels of thinking are refused by all models but gpt-oss
     dialect: str = "xai"  # compatible: whose words, of `dialects` in words.toml
     refuses: list[str] = dataclasses.field(default_factory=list)  # compatible: fields, or "system"
     deployments: dict[str, str] = dataclasses.field(default_factory=dict)  # Azure: deployment → model

@@ -189,8 +189,6 @@ def chat(plan: Plan, body: Body) -> Reply:
             return error(says("too_large", limit=limit, most=model.most), "invalid_value", name)
     limit = body.get("max_completion_tokens") or body.get("max_tokens") or model.most
     said = think(plan, body.get("messages"), effort=effort, limit=limit, stop=body.get("stop"))
-    if said.thinks_still and plan.room_error:
-        return error(says("no_space"))
     return completion(plan, body, said, {}, counts(said))
 
 
@@ -225,7 +223,7 @@ def completion(plan: Plan, body: Body, said: Said, shown: Body, usage: Body, con
     head["object"] = "chat.completion.chunk"
     chunks = [head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     chunks.append(head | {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
-    if plan.usage and (plan.stream_usage or (body.get("stream_options") or {}).get("include_usage")):
+    if plan.usage and (body.get("stream_options") or {}).get("include_usage"):
         chunks.append(head | {"choices": [], "usage": usage})
     return Reply(chunks=[*map(sse, chunks), sse("[DONE]")], content_type="text/event-stream", said=said)
 

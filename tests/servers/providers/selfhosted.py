@@ -17,11 +17,11 @@ def names(plan: Plan) -> list[str]:
     return plan.models or [MODEL]
 
 
-def effort_of(plan: Plan, body: Body) -> str:
+def effort_of(body: Body) -> str:
     """What the chat template is told: Qwen's word for thinking, or that of DeepSeek and Granite."""
     asked = body.get("chat_template_kwargs") or {}
     told = asked.get("enable_thinking", asked.get("thinking"))
-    return "medium" if (plan.unasked if told is None else told) else "none"
+    return "medium" if told is None or told else "none"
 
 
 def plain(said: Said) -> Body:
@@ -107,7 +107,7 @@ def vllm(plan: Plan, asked: Asked) -> Reply:
     said = think(
         plan,
         body["messages"],
-        effort=effort_of(plan, body),
+        effort=effort_of(body),
         budget=budget,
         limit=limit,
         stop=body.get("stop"),
@@ -173,7 +173,7 @@ def sglang(plan: Plan, asked: Asked) -> Reply:
     said = think(
         plan,
         body["messages"],
-        effort=effort_of(plan, body),
+        effort=effort_of(body),
         budget=(body.get("custom_params") or {}).get("thinking_budget"),
         limit=wanted or plan.context - prompt,
         stop=body.get("stop"),
@@ -188,14 +188,11 @@ def sglang(plan: Plan, asked: Asked) -> Reply:
 
 
 def llamacpp(plan: Plan, asked: Asked) -> Reply:
-    """llama.cpp's server: `reasoning_format` none leaves the thought in the content; the context is in /props."""
+    """llama.cpp's server: `reasoning_format` none leaves the thought in the content."""
     if asked.path in ("/health", "/v1/health"):
         return Reply(body={"status": "ok"})
     if plan.key and asked.bearer != plan.key:
         return Reply(401, {"error": {"message": "Invalid API Key", "type": "authentication_error", "code": 401}})
-    if asked.path == "/props":
-        settings = {"n_ctx": plan.context, "params": {"n_predict": -1, "reasoning_format": "deepseek"}}
-        return Reply(body={"default_generation_settings": settings, "total_slots": 1, "model_path": f"{MODEL}.gguf"})
     if (asked.method, asked.path) == ("GET", "/v1/models"):
         rows = [
             {"id": name, "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx_train": 40960}}
@@ -209,7 +206,7 @@ def llamacpp(plan: Plan, asked: Asked) -> Reply:
         error = {"code": 400, "message": llamacpp_says("prompt", prompt=prompt, context=plan.context)}
         counted = {"type": "exceed_context_size_error", "n_prompt_tokens": prompt, "n_ctx": plan.context}
         return Reply(400, {"error": error | counted})
-    effort = "none" if body.get("reasoning_effort") == "none" else effort_of(plan, body)
+    effort = "none" if body.get("reasoning_effort") == "none" else effort_of(body)
     wanted = body.get("max_completion_tokens") or body.get("max_tokens") or plan.context
     limit = plan.context - prompt if wanted < 0 else min(wanted, plan.context - prompt)
     said = think(plan, body["messages"], effort=effort, limit=limit, stop=body.get("stop"), stops_thought=True)

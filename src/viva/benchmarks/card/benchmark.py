@@ -55,7 +55,7 @@ class ExamCard:
         languages=("en",),
         formats=tuple(choices(Format)),
         size="as many as the table has rows",
-        version="5",
+        version="6",
         source="a table, and a YAML file that says how it is an exam",
         shots=20,
         supports=("cot", "base", "next-token", "likelihood", "extraction", "as-published"),
@@ -64,7 +64,7 @@ class ExamCard:
     )
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CardExam | RubricExam:
-        """The exam of the card at `data`. Raises DataError for a card or a table that cannot be used."""
+        """Return the exam of the card at `data`. Raises DataError for a card or a table that cannot be used."""
         if data is None:
             raise DataError(f"name the card: viva run CARD.yaml {option('model', 'MODEL')}")
         data = _installed(data)
@@ -116,7 +116,7 @@ def _installed(data: Path) -> Path:
 
 
 def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
-    """The table of a card; the one that was read last where nothing of it has changed."""
+    """Return the table of a card; the one that was read last where nothing of it has changed."""
     stats = [(str(path), (at := path.stat()).st_mtime_ns, at.st_size, at.st_ino) for path in files]
     key = msgspec.json.encode((card, stats, seed))
     if key not in _LAST:
@@ -126,7 +126,7 @@ def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
 
 
 def _meaning(card: Card) -> bytes:
-    """What of a card its questions and their grading depend on; the prompt has a hash of its own."""
+    """Return what of a card its questions and their grading depend on; the prompt has a hash of its own."""
     named = msgspec.to_builtins(card)
     for field in ("title", "data", "split", "exemplars", "prompt", "cluster", "encoding"):
         del named[field]
@@ -157,7 +157,7 @@ def _by_task(
     own: Mapping[str, object],
     given: Path | None,
 ) -> LmEvalExam:
-    """The exam of a card with a task of lm-eval. Raises DataError for ways of asking that it does not have."""
+    """Return the exam of a card with a task of lm-eval. Raises DataError for ways of asking that it does not have."""
     asked = msgspec.json.encode(task).decode()
     for wrong, called in (
         (spec.chain_of_thought, option("cot")),
@@ -250,7 +250,7 @@ def _by_rubric(
 
 
 def _prompts(card: Card, data: str) -> dict[str, object]:
-    """The texts of the card's language and format, with what the card says in their place."""
+    """Return the texts of the card's language and format, with what the card says in their place."""
     bundled = read_templates(HERE / "prompts.toml")
     judge = read_templates(HERE / "judge.toml")
     language = card.language if card.language in LANGUAGES else "en"

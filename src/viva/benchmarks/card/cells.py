@@ -20,17 +20,29 @@ VALUES = shipped_table(__file__, "values.toml", dict[str, frozenset[str]])
 """What cells say: values.toml."""
 FILE, ROW = "$file", "$row"
 """Columns that every table has: the name of the file without its split, and the number of the row in it, from 0."""
+NO_COLUMN = "no such column"
 _FIELD = re.compile(r"\{([^{}\n]{1,200})\}")
 _LONGEST_LIST = 1_000_000
 """Characters of a list that a cell of CSV spells out."""
 
 
-class Absent(Exception):  # noqa: N818 - the reader counts it: a column may be absent in some rows
-    """A row that has no such column."""
+class InvalidGold(Exception):  # noqa: N818 - the reader turns it into a defect: other rows go on
+    """A row that cannot be graded."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(kind, detail)
+        self.kind, self.detail = kind, detail
+
+
+class Absent(InvalidGold):
+    """A row that has no column of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(NO_COLUMN, f"it has no {name!r}")
 
 
 def columns_of(given: str, row: Mapping[str, Any]) -> list[str]:
-    """The columns that a field names: itself, or those of a template."""
+    """Return the columns that a field names: itself, or those of a template."""
     return [given] if given in row or "{" not in given else _FIELD.findall(given)
 
 
@@ -42,6 +54,14 @@ def cell(row: Mapping[str, Any], name: str) -> Any:
     for part in name.split("."):
         found = _inside(found, part)
     return found
+
+
+def cell_or_none(row: Mapping[str, Any], name: str) -> Any:
+    """Return what a column holds that some rows may lack."""
+    try:
+        return cell(row, name)
+    except Absent:
+        return None
 
 
 def _inside(found: Any, part: str) -> Any:
@@ -70,7 +90,7 @@ def _decoded(text: str) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A cell as a text: "" for what is missing (null, NaN), JSON for what has parts."""
+    """Return a cell as a text: "" for what is missing (null, NaN), JSON for what has parts."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -85,7 +105,7 @@ def text_of(value: Any) -> str:
 
 
 def filled(given: str, row: Mapping[str, Any]) -> str:
-    """A column's text, or a template of columns filled: `{passage}\\n\\n{question}`. Raises Absent."""
+    """Return a column's text, or a template of columns filled: `{passage}\\n\\n{question}`. Raises Absent."""
     if given in row or "{" not in given:
         value = cell(row, given)
         return text_of(value) if (said := chat_of(value)) is None else said
@@ -115,7 +135,7 @@ def chat_of(value: Any) -> str | None:
 
 
 def lines_of(value: Any) -> str:
-    """A cell in a template: a list is a line each."""
+    """Return a cell in a template: a list is a line each."""
     if (said := chat_of(value)) is not None:
         return said
     return "\n".join(map(text_of, value)) if isinstance(value, list) else text_of(value)
@@ -173,7 +193,7 @@ def _written_out(text: str, bare: bool) -> tuple[list[str], list[str]] | None:
 
 
 def is_scored(value: Mapping[str, Any]) -> bool:
-    """Whether a cell holds options with their scores, as BIG-bench has them: {"Yes": 1, "No": 0}."""
+    """Tell whether a cell holds options with their scores, as BIG-bench has them: {"Yes": 1, "No": 0}."""
     scores = value.values()
     return (
         len(value) > 1

@@ -21,7 +21,7 @@ from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, columns_of, text_of
 from viva.benchmarks.card.guesses import DOUBT, clusters_of, guesses, language_of, questions, table_of, tags_of
 from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
-from viva.benchmarks.card.model import Card, parse_card
+from viva.benchmarks.card.model import Card, is_card, parse_card, read_card
 from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
@@ -93,6 +93,20 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
     return texts, "\n".join([*said, *_remarks(dict(zip(paths, found, strict=True)), rows)])
 
 
+def card_of(table: Path) -> Path | None:
+    """Find the card of an earlier draft. Raises VivaError where the file of its name is another's."""
+    path = Path(card_name(table))
+    if not path.exists():
+        return None
+    known = read_card(path).data if is_card(path) else "no table"
+    if (path.parent / str(known)).absolute() != table.absolute():
+        raise VivaError(
+            f"{path} is there already, and reads {known!r}: `viva init {table}` with {option('out', 'NAME.yaml')} "
+            "writes another card"
+        )
+    return path
+
+
 def write_cards(texts: Mapping[Path, str]) -> None:
     """Write what was drafted. Raises StorageError."""
     for path, text in texts.items():
@@ -100,7 +114,7 @@ def write_cards(texts: Mapping[Path, str]) -> None:
 
 
 def _summed_up(path: Path, best: Written) -> str:
-    """What a card came to."""
+    """Return what a card came to."""
     if best.sound < HALF:
         lacks = one_line(best.lacking, 200)
         return f"{path}: a draft; complete it where it says {TODO} ({lacks}), then `viva check {path}`"
@@ -109,24 +123,24 @@ def _summed_up(path: Path, best: Written) -> str:
 
 
 def _reasoned(card: Mapping[str, Any]) -> bool:
-    """Whether a card's answers are what a calculation ends with."""
+    """Tell whether a card's answers are what a calculation ends with."""
     return card["format"] in ("number", "math")
 
 
 def _beside(first: Path, card: Written) -> Path:
-    """The path of the card of another kind of question, beside the first."""
+    """Return the path of the card of another kind of question, beside the first."""
     return first.with_stem(f"{first.stem}-{card.card['format']}")
 
 
 def _taken(card: Written) -> str:
-    """Which rows a card takes, where not all."""
+    """Return which rows a card takes, where not all."""
     given: Mapping[str, Any] = card.card.get("where", {})
     wanted = (f"{column} = {', '.join(values)}" for column, values in given.items())
     return f" (where {one_line('; '.join(wanted), 200)})" if given else ""
 
 
 def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What a user should know of the cards before a run."""
+    """Return what a user should know of the cards before a run."""
     left = len(rows) - sum(card.rows for card in found.values())
     if left > 0:
         yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
@@ -155,7 +169,7 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
 
 
 def _counted(card: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    """A question with the options that its gold means, counted from 0 and from 1."""
+    """Return a question with the options that its gold means, counted from 0 and from 1."""
     meant = []
     for start in (0, 1):
         counted = msgspec.convert({**card, "answer": {**card["answer"], "from": start}}, Card)
@@ -167,7 +181,7 @@ def _counted(card: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 
 
 def _splits(data: Path) -> tuple[str, str]:
-    """Which split of a folder is asked, and which is shown; "" where it has none."""
+    """Return which split of a folder is asked, and which is shown; "" where it has none."""
     if not data.is_dir():
         return "", ""
     named: set[str] = set()
@@ -211,7 +225,7 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
 
 
 def _unsure(rows: Sequence[Mapping[str, Any]], best: Written | None) -> Written:
-    """A card to be completed by hand: what could be told, and a TODO where nothing could."""
+    """Return a card to be completed by hand: what could be told, and a TODO where nothing could."""
     table = table_of(rows)
     asked = questions(table)
     known = dict(best.card) if best is not None and best.sound else {}
@@ -223,7 +237,7 @@ def _unsure(rows: Sequence[Mapping[str, Any]], best: Written | None) -> Written:
 
 
 def _why_none(rows: Sequence[Mapping[str, Any]], best: Written | None) -> str:
-    """What could not be told."""
+    """Return what could not be told."""
     table = table_of(rows)
     asked = questions(table)
     golds = [name for name in table.golds() if name not in asked]
@@ -243,7 +257,7 @@ def _why_none(rows: Sequence[Mapping[str, Any]], best: Written | None) -> str:
 
 
 def _shuffled(plain: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A card with options in a drawn order: of rows in which the first one is always right."""
+    """Return a card with options in a drawn order: of rows in which the first one is always right."""
     options = plain.get("options")
     if isinstance(options, str):
         return {**plain, "options": {"text": options, "shuffle": True}}
@@ -303,14 +317,14 @@ def shipped() -> dict[str, dict[str, Any]]:
 
 
 def _lean(value: Any) -> Any:
-    """A mapping without what is empty in it."""
+    """Return a mapping without what is empty in it."""
     if not isinstance(value, dict):
         return value
     return {key: one for key, one in value.items() if one not in ("", [], None, 0, False) or key == "from"}
 
 
 def _columns_used(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int:
-    """How many columns of the table a card names, the table having all of them; 0 where one is missing."""
+    """Return how many columns of the table a card names, the table having all of them; 0 where one is missing."""
     if plain.get("columns"):
         return 0  # those of files without a header are told by their first row
     names = _columns_of(plain, rows[0]) | {tag for tag in plain.get("tags", ()) if tag != FILE}
@@ -321,7 +335,7 @@ def _columns_used(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
 
 
 def _columns_of(plain: Mapping[str, Any], row: Mapping[str, Any]) -> set[str]:
-    """The columns that a card names, but for its tags."""
+    """Return the columns that a card names, but for its tags."""
     names: set[str] = set()
     for field in ("question", "id", "explanation"):
         if plain.get(field):
@@ -373,7 +387,7 @@ def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tu
 
 
 def _called(data: Path) -> str:
-    """A card's name, from that of its data; from the folder's where the file has a name that says nothing."""
+    """Return a card's name, from that of its data; from the folder's where the file has a name that says nothing."""
     stem = plain_stem(data) if not any(sign in data.name for sign in "*?[") else data.parent.name
     if _SAYS_NOTHING.fullmatch(stem) and data.absolute().parent.name:
         stem = data.absolute().parent.name
@@ -382,8 +396,8 @@ def _called(data: Path) -> str:
 
 
 def card_name(data: Path) -> str:
-    """The file that a table's card is written to."""
-    return f"{_called(data)}.yaml"
+    """Name the file that a table's card is written to; never that of the table itself."""
+    return f"{_called(data)}{'-card' * (data.suffix in ('.yaml', '.yml'))}.yaml"
 
 
 def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
@@ -396,7 +410,7 @@ def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
 
 
 def pointed(data: Path, card: Path) -> str:
-    """The data as a card names it: by a path below its folder, else by the whole one."""
+    """Return the data as a card names it: by a path below its folder, else by the whole one."""
     folder, there = card.parent.resolve(), Path(os.path.abspath(data))  # noqa: PTH100 - a pattern does not exist
     return str(there.relative_to(folder)) if there.is_relative_to(folder) else str(there)
 
@@ -411,7 +425,7 @@ def _text(
     files: Sequence[Path],
     rows: Sequence[Mapping[str, Any]],
 ) -> str:
-    """The card as YAML, with comments."""
+    """Return the card as YAML, with comments."""
     card.pop("split", None)
     exemplars = dict(card.pop("exemplars", {}))
     exemplars.pop("data", None)
@@ -463,7 +477,7 @@ _PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_ ./$-]{0,200}")
 
 
 def _scalar(value: object) -> str:
-    """A YAML scalar in flow style: quoted as JSON wherever it could be read as anything else."""
+    """Return a YAML scalar in flow style: quoted as JSON wherever it could be read as anything else."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     plain = _PLAIN.fullmatch(text) and text == text.strip() and text.lower() not in ("null", "~")
     return text if plain or isinstance(value, int | float) else json.dumps(text, ensure_ascii=False)

@@ -93,11 +93,11 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return len(self._at)
 
     def stem(self, question: Question) -> str:
-        """The question's text without the blanks of its cell."""
+        """Return the question's text without the blanks of its cell."""
         return question.text.strip()
 
     def questions(self) -> Iterator[Question]:
-        """The questions in the order of the table; with a limit, evenly spread over all."""
+        """Return the questions in the order of the table; with a limit, evenly spread over all."""
         if len(self._at) == len(self._table):
             return iter(self._table)
         wanted = iter(self._at)
@@ -113,22 +113,22 @@ class CardExam(JudgedExam, MultipleChoiceExam):
                     return
 
     def text(self, question: Question, name: str) -> str:
-        """The template of the card's format, in its language or English."""
+        """Return the template of the card's format, in its language or English."""
         return self._texts.text(name)
 
     def task(self, question: Question) -> str:
-        """The task; in a set with published exemplars the text that comes before the questions of its file."""
+        """Return the task; in a set with published exemplars the text that comes before the questions of its file."""
         if not self._preambles:
             return super().task(question)
         return self._preambles[question.tags[FILE]]
 
     def task_values(self, group: str) -> Mapping[str, str]:
-        """What the questions are about, where exemplars go by it."""
+        """Return what the questions are about, where exemplars go by it."""
         about = fill(self._texts.text("about"), {"group": group}) if group and group != "none" else ""
         return {"subject": about}
 
     def reply(self, shot: Question) -> str:
-        """The exemplar's answer in the format's words."""
+        """Return the exemplar's answer in the format's words."""
         if shot.kind == "truth":
             shot = msgspec.structs.replace(shot, answer=self._texts.text(str(shot.answer)))
         elif shot.kind == "choices":
@@ -136,7 +136,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return super().reply(shot)
 
     def answer_separator(self, question: Question) -> str:
-        """What stands between lead and answer in the exemplars."""
+        """Return what stands between lead and answer in the exemplars."""
         return gap_between("", self._texts.text("answer"))
 
     def choices(self, question: Question) -> tuple[str, ...]:
@@ -146,11 +146,11 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return super().choices(question)
 
     def marks(self, question: Question) -> Sequence[float]:
-        """An open-ended answer's 1 to 10."""
+        """Return an open-ended answer's 1 to 10."""
         return () if question.kind != "open" else VERDICTS if self._card.format == "facts" else MARKS
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """The gold answer against what the reply commits to."""
+        """Return the gold answer against what the reply commits to."""
         if response.error:
             return no_reply(response.error)
         if question.answer is None:
@@ -216,7 +216,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return _term(response, accepted)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The overall score, a table for every tag, and what phrases are graded by."""
+        """Return the overall score, a table for every tag, and what phrases are graded by."""
         if self._card.format in ("facts", "instructions"):
             lines = _FACTS if self._card.format == "facts" else _FOLLOWED
             return (
@@ -235,14 +235,14 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return (*overall, *self._by_tags(column))
 
     def _by_tags(self, column: tuple[Aggregate, ...]) -> Iterator[TableSpec]:
-        """A table for every tag with few enough values."""
+        """Return a table for every tag with few enough values."""
         for tag, values in self._table.values.items():
             if len(values) <= MOST_TAGS:
                 rows = tuple(Aggregate(value, {tag: (value,)}) for value in sorted(values))
                 yield TableSpec(tag, f"By {tag}", rows, column, detail=len(values) > MANY)
 
     def headline(self) -> Aggregate:
-        """The mean over all questions, or over the means of a tag's values."""
+        """Return the mean over all questions, or over the means of a tag's values."""
         chosen = self._card.headline
         if self._card.format == "letters":
             return Aggregate("Overall", part="points", per="possible")
@@ -254,7 +254,7 @@ def _ended(response: Response) -> bool:
 
 
 def _visible(response: Response) -> str | None:
-    """What follows the thinking; None where it has no end."""
+    """Return what follows the thinking; None where it has no end."""
     start, unfinished = after_thinking(response.text)
     return None if unfinished else response.text[start:]
 
@@ -299,7 +299,7 @@ def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) 
 
 
 def _instructions(response: Response, asked: str, *, published: bool) -> Score:
-    """All instructions of a prompt followed, or not: the score; loosely, and how many of them, as parts."""
+    """Return all instructions of a prompt followed, or not: the score; loosely, and how many of them, as parts."""
     text = _visible(response)
     if text is None:
         return _unread(response, "thinking without an end")
@@ -365,6 +365,6 @@ def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
 
 
 def _runs(text: str) -> list[str]:
-    """The groups of option letters up to what ends an answer."""
+    """Return the groups of option letters up to what ends an answer."""
     cut = _AFTER_LETTERS.split(text.lstrip(" \t\r\n:】*"))[0]
     return [run for run in _SAID_LETTERS.findall(cut) if set(run) <= set("ABCDEFG")]

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.card.cells import FILE, ROW, Absent, cell, chat_of, is_scored, list_of, text_of, texts_of
+from viva.benchmarks.card.cells import FILE, ROW, cell_or_none, chat_of, is_scored, list_of, text_of, texts_of
 from viva.errors import flag
 from viva.io.documents import KEY
 from viva.scorers.number import value_of
@@ -56,27 +56,20 @@ class _Table(Struct):
 
     def values(self, name: str, most: int = 400) -> list[Any]:
         """Values of a column that are there."""
-        found = [value for row in self.rows[: most * 3] if (value := _cell(row, name)) not in (None, "", [])]
+        found = [value for row in self.rows[: most * 3] if (value := cell_or_none(row, name)) not in (None, "", [])]
         return found[:most]
 
     def named(self, kind: str) -> list[str]:
-        """The columns of a kind in the order of its names, however they are written; or paths that end so."""
+        """Return the columns of a kind in the order of its names, however they are written; or paths that end so."""
         ends = {plain_name(name.rpartition(".")[2]): name for name in reversed(self.names) if "." in name}
         plain = ends | {plain_name(name): name for name in reversed([*self.names, *self.inner])}
         return [plain[name] for name in COLUMNS[kind] if name in plain]
 
     def golds(self) -> list[str]:
-        """The columns that may hold the gold answer, the likeliest first."""
+        """Return the columns that may hold the gold answer, the likeliest first."""
         named = self.named("answers")
         told = [name for name in self.names if _words(name, "gold_words") and not _words(name, "no_gold")]
         return list(dict.fromkeys([*named, *told]))
-
-
-def _cell(row: Row, name: str) -> Any:
-    try:
-        return cell(row, name)
-    except Absent:
-        return None
 
 
 def plain_name(name: str) -> str:
@@ -87,12 +80,12 @@ def plain_name(name: str) -> str:
 
 
 def _words(name: str, kind: str) -> bool:
-    """Whether a column's name has a word of a kind."""
+    """Tell whether a column's name has a word of a kind."""
     return any(word in COLUMNS[kind] for word in re.split(r"[^a-z]+", plain_name(name)))
 
 
 def table_of(rows: Sequence[Row]) -> _Table:
-    """A sample by columns."""
+    """Return a sample by columns."""
     names = list(dict.fromkeys(name for row in rows[:200] for name in row if name not in (FILE, ROW)))
     inner = []
     for name in names:
@@ -106,7 +99,7 @@ def table_of(rows: Sequence[Row]) -> _Table:
 
 
 def _paths(value: Any, name: str, depth: int = 3) -> Iterator[str]:
-    """The paths into a cell that holds objects, those that hold options among them ({A: …, B: …}) as one."""
+    """Return the paths into a cell that holds objects, those that hold options among them ({A: …, B: …}) as one."""
     if not isinstance(value, Mapping) or not depth:
         return
     for key, one in value.items():
@@ -148,7 +141,7 @@ def _length(table: _Table, name: str) -> float:
 
 
 def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
-    """Where options may be."""
+    """Return where options may be."""
     right = [name for name in table.names if RIGHT.fullmatch(name.strip()) and name != question]
     wrong = [name for name in table.names if WRONG.fullmatch(name.strip())]
     if right and wrong:
@@ -264,7 +257,7 @@ def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) 
 
 
 def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
-    """What places of options count from, and the doubt, where neither the first nor the last says it."""
+    """Return what places of options count from, and the doubt, where neither the first nor the last says it."""
     start = int(0 not in numbers and max(numbers, default=0) >= most)
     return start, "" if 0 in numbers or start else DOUBT
 
@@ -301,7 +294,7 @@ def _free(table: _Table, question: str) -> Iterator[Guess]:
 
 
 def _aliases(table: _Table, name: str) -> list[str]:
-    """The columns that go on from `answer_0`: `answer_1`, `answer_2`, …"""
+    """Return the columns that go on from `answer_0`: `answer_1`, `answer_2`, …"""
     match = re.fullmatch(r"(.*\D)([01])", name)
     if match is None:
         return []
@@ -371,7 +364,7 @@ def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
 
 
 def tags_of(table: _Table) -> list[str]:
-    """The columns by which questions fall into groups; first the file, where there are several."""
+    """Return the columns by which questions fall into groups; first the file, where there are several."""
     others = {*table.golds(), *table.named("explanations"), *table.named("ids")}
     files = [FILE] if len({row[FILE] for row in table.rows}) > 1 else []
     return files + [name for name in [*table.names, *table.inner] if name not in others and _is_tag(table, name)]
@@ -394,13 +387,13 @@ def clusters_of(table: _Table, question: str) -> tuple[list[str], list[str]]:
 
 
 def language_of(values: Iterable[Any]) -> dict[str, Any]:
-    """The field `language`, where the texts are in one that has prompts of its own and is not English."""
+    """Return the field `language`, where the texts are in one that has prompts of its own and is not English."""
     text = "".join(re.sub(r"\$[^$]{0,500}\$", "", chat_of(value) or text_of(value)) for value in values)
     return {"language": "zh"} if sum("\u4e00" <= char <= "\u9fff" for char in text) > 0.25 * len(text) else {}
 
 
 def _is_tag(table: _Table, name: str) -> bool:
-    """Whether a column has few short values, each of them often."""
+    """Tell whether a column has few short values, each of them often."""
     if not name.strip():
         return False
     values = table.values(name, 2_000)

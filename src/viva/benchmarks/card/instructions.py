@@ -29,7 +29,7 @@ _LONGEST_WORD = 30
 
 
 def follows(reply: str, instructions: str, *, published: bool = False) -> tuple[list[bool], list[bool]]:
-    """Which instructions (JSON of [name, arguments]) a reply follows, strictly and loosely.
+    """Return which instructions (JSON of [name, arguments]) a reply follows, strictly and loosely.
 
     Loosely: by any of the eight texts that are left without its asterisks, its first line, its last line (section 2.2).
     """
@@ -49,7 +49,7 @@ def follows(reply: str, instructions: str, *, published: bool = False) -> tuple[
 
 
 def needs_langdetect(instructions: str) -> bool:
-    """Whether one of the instructions is about the language of a reply."""
+    """Tell whether one of the instructions is about the language of a reply."""
     return any(name in _LANGUAGE for name, _ in msgspec.json.decode(instructions))
 
 
@@ -59,7 +59,7 @@ def check(reply: str, name: str, given: Arguments, *, published: bool = False) -
 
 
 def _compared(count: int, given: Arguments, relation: str, number: str) -> bool:
-    """Whether a count is "at least" or "less than" the number asked for."""
+    """Tell whether a count is "at least" or "less than" the number asked for."""
     if given[relation] not in ("at least", "less than"):
         raise ValueError(f"{relation} is {given[relation]!r}; it is 'at least' or 'less than'")
     wanted = int(given[number])
@@ -170,7 +170,7 @@ def _capital_words(text: str, given: Arguments) -> bool:
 
 
 def _language(text: str) -> str:
-    """The language of a text by langdetect, seeded; "" where it has none."""
+    """Return the language of a text by langdetect, seeded; "" where it has none."""
     if not text.strip():
         return ""
     from langdetect import DetectorFactory, LangDetectException, detect

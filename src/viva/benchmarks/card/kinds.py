@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.card.cells import FILE, Absent, cell, text_of
+from viva.benchmarks.card.cells import FILE, cell_or_none, text_of
 from viva.benchmarks.card.guesses import COLUMNS, layouts, plain_name, questions, table_of, tags_of
 from viva.errors import DataError
 
@@ -36,14 +36,14 @@ class Written(Struct, frozen=True):
 
 
 def dict_of(value: Any) -> Mapping[str, Any]:
-    """A mapping, or an empty one."""
+    """Return a mapping, or an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def by_format(
     rows: Sequence[Mapping[str, Any]], best: Callable[[Sequence[Mapping[str, Any]]], Written]
 ) -> list[Written]:
-    """A card for each kind of question, the commonest first, where a column says the kind; [] where none does.
+    """Return a card for each kind of question, the commonest first, where a column says the kind; [] where none does.
 
     A column that is called so (`Format`, `type`) may part short answers from long ones; any other one, the file say,
     only questions with options from those without.
@@ -97,14 +97,11 @@ def _of(column: str, values: list[str], card: Written) -> Written:
 
 
 def _value(row: Mapping[str, Any], column: str) -> str:
-    try:
-        return text_of(cell(row, column)).strip()
-    except Absent:
-        return ""
+    return text_of(cell_or_none(row, column)).strip()
 
 
 def partial_options(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The columns of options that some rows fill and others leave empty; "" where there are none such."""
+    """Return the columns of options that some rows fill and others leave empty; "" where there are none such."""
     table = table_of(rows)
     for question in questions(table)[:1]:
         for layout, _ in layouts(table, question):

@@ -89,7 +89,7 @@ def init_from_lm_eval(path: Path, data: Path | None, out: Path | None = None) ->
 
 
 def convert(fields: TaskFields, path: Path) -> Converted:
-    """What of a task's fields decides its prompts and its score. Raises DataError for what a card cannot say."""
+    """Return what of a task's fields decides its prompts and its score. Raises DataError for what a card cannot say."""
     if fields.output_type not in _METRICS:
         hint = _OUTPUTS.get(fields.output_type, "there are generate_until and multiple_choice")
         raise DataError(f"{path}: Viva has no `output_type: {one_line(fields.output_type, 40)}`; {hint}")
@@ -122,7 +122,7 @@ def convert(fields: TaskFields, path: Path) -> Converted:
 
 
 def _texts(fields: TaskFields | ShownFields) -> dict[str, Any]:
-    """The fields that make texts, those that say something, as a card has them."""
+    """Return the fields that make texts, those that say something, as a card has them."""
     found: dict[str, Any] = {}
     for name in _TEXTS:
         value = getattr(fields, name)
@@ -153,7 +153,7 @@ def _fewshot(fields: TaskFields, path: Path, notes: list[str]) -> dict[str, Any]
 
 
 def _generation(fields: TaskFields, notes: list[str]) -> tuple[dict[str, Any], list[str]]:
-    """Where a reply ends, and the options for what else is said of how it is drawn."""
+    """Return where a reply ends, and the options for what else is said of how it is drawn."""
     given = fields.generation_kwargs or GenerationFields()
     delimiter = "\n\n" if fields.fewshot_delimiter is None else fields.fewshot_delimiter
     until = delimiter if given.until is None else given.until
@@ -191,7 +191,7 @@ def _pipelines(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[st
 
 
 def _metrics(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[str, Any]]:
-    """The metrics that Viva computes as well. Raises DataError where there is none."""
+    """Return the metrics that Viva computes as well. Raises DataError where there is none."""
     wanted = _METRICS[fields.output_type]
     given = fields.metric_list or [{"metric": name} for name in wanted[:2]]
     names = [str(one.get("metric")) for one in given]
@@ -208,7 +208,7 @@ def _metrics(fields: TaskFields, path: Path, notes: list[str]) -> list[dict[str,
 
 
 def _place(fields: TaskFields, path: Path, data: Path | None, card: Path) -> Place:
-    """Where the rows are: what the user names, else what the task does where that is local."""
+    """Return where the rows are: what the user names, else what the task does where that is local."""
     asked = fields.test_split or fields.validation_split
     if not asked:
         raise DataError(f"{path}: it has neither `test_split` nor `validation_split`: say which rows are asked")
@@ -243,7 +243,7 @@ def _place(fields: TaskFields, path: Path, data: Path | None, card: Path) -> Pla
 
 
 def _of_split(folder: Path, split: str, card: Path) -> str:
-    """The files of a split whose name says more than which split it is ("test_r1"), as a pattern."""
+    """Return the files of a split whose name says more than which split it is ("test_r1"), as a pattern."""
     return pointed(folder / "**" / (re.sub(r"[^\w-]", "?", split) + "[-.]*"), card)
 
 
@@ -273,7 +273,7 @@ def _listed(files: Sequence[Path], card: Path) -> str | list[str]:
 
 
 def _without_data(fields: TaskFields) -> str:
-    """What to do where the rows are elsewhere."""
+    """Return what to do where the rows are elsewhere."""
     name = fields.dataset_path or ""
     if not _REPOSITORY.fullmatch(name):
         return f"its rows are {one_line(name, 80)!r}: name them as `data` in the card, or with {flag('data')}"
@@ -285,7 +285,7 @@ def _without_data(fields: TaskFields) -> str:
 
 
 def _text(path: Path, fields: TaskFields, task: Mapping[str, Any], place: Place) -> str:
-    """The card as YAML."""
+    """Return the card as YAML."""
     version = fields.metadata.get("version") if isinstance(fields.metadata, dict) else None
     lines = [
         f"# The task {one_line(fields.task, 80)} of lm-evaluation-harness"

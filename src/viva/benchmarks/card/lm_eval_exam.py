@@ -16,11 +16,10 @@ from typing import Any
 
 import msgspec
 
-from viva.benchmarks.card.cells import FILE, ROW
+from viva.benchmarks.card.cells import FILE, ROW, InvalidGold
 from viva.benchmarks.card.exam import CardExam
 from viva.benchmarks.card.lm_eval import Filter, LmEvalTask, Metric, Shown, joined
 from viva.benchmarks.card.model import Card
-from viva.benchmarks.card.questions import InvalidGold
 from viva.benchmarks.card.rendered import written
 from viva.benchmarks.card.table import QuestionTable
 from viva.benchmarks.card.templating import SECONDS, match
@@ -86,7 +85,7 @@ class LmEvalExam(CardExam):
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Generate:
-        """The prompt of one question; exemplars that would not fit the context go, the longest first."""
+        """Return the prompt of one question; exemplars that would not fit the context go, the longest first."""
         task, base = self._task, self.spec.form == "base"
         shots = [self._exemplar(at) for at in self._drawn.get(question.id, self._always)]
 
@@ -119,7 +118,7 @@ class LmEvalExam(CardExam):
         return self._written[at]
 
     def _turns(self, question: Question, shots: Sequence[tuple[str, str]]) -> Iterator[tuple[Message, str]]:
-        """The messages of a prompt, and what follows each where they are one text."""
+        """Return the messages of a prompt, and what follows each where they are one text."""
         task, shown = self._task, self._task.fewshot_config
         if task.description:
             yield Message("system", task.description), ""
@@ -168,7 +167,7 @@ class LmEvalExam(CardExam):
         return Score(value=value, outcome=outcome_of(value), answer=read.text[:500], explanation=why, parts=parts)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The tables of a card, and one of the pipelines where there are several."""
+        """Return the tables of a card, and one of the pipelines where there are several."""
         if len(self._pipelines) < 2:
             return super().layouts()
         rows = tuple(Aggregate(name, part=name) for name in self._pipelines)
@@ -176,7 +175,7 @@ class LmEvalExam(CardExam):
 
 
 def exemplars_of(shown: Shown, pool: Sequence[Row], rows: Iterable[Row], shots: int) -> Iterator[Sequence[int]]:
-    """Which rows of the pool each question is shown, question by question, as lm-eval's samplers choose them.
+    """Return which rows of the pool each question is shown, question by question, as lm-eval's samplers choose them.
 
     Its default sampler has one generator of random numbers for all questions in their order, so that what one is shown
     depends on how many came before it. Raises DataError where there are too few.
@@ -207,5 +206,5 @@ def _refuse_few(rows: Sequence[object], wanted: int) -> None:
 
 
 def _gap(text: str, prefix: str, delimiter: str) -> str:
-    """What stands between a question and what its answer begins with, where neither brings white space."""
+    """Return what stands between a question and what its answer begins with, where neither brings white space."""
     return delimiter if prefix and text and not (text[-1].isspace() or prefix[0].isspace()) else ""

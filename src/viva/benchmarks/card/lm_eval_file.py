@@ -14,12 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.files import read_regular
+from viva.io.bounded import yaml_document
 from viva.visible import one_line
 
-LARGEST = 1 << 20
-"""Bytes of a file."""
-MOST_VALUES, DEEPEST, MOST_FILES = 50_000, 30, 20
+MOST_VALUES, MOST_FILES = 50_000, 20
 
 
 class Function(Struct, frozen=True):
@@ -129,7 +127,7 @@ _INSTEAD = {
 
 
 def read_task(path: Path) -> TaskFields:
-    """A task's fields with those of the files that it includes; its own come first.
+    """Return a task's fields with those of the files that it includes; its own come first.
 
     Raises DataError for what is no file of a single task, includes one from elsewhere, or names a Python function.
     """
@@ -162,7 +160,7 @@ def _refuse_others(found: Mapping[str, Any], path: Path) -> None:
 
 
 def _named(value: Any) -> Any:
-    """A list of which some may be functions, with their names: others of it may do."""
+    """Return a list of which some may be functions, with their names: others of it may do."""
     if isinstance(value, Function):
         return f"!function {value.name}"
     if isinstance(value, list):
@@ -196,18 +194,9 @@ def _read(path: Path, root: Path, above: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        text = read_regular(path, LARGEST, follow=True).decode("utf-8-sig")
-        _refuse_large(text, path)
-        found = yaml.load(text, Loader=_loader())  # noqa: S506 - a safe loader, and !function is a name
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise DataError(f"cannot read {path}: {problem}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as problem:
-        raise DataError(f"{path} is no YAML that can be read: {one_line(str(problem), 200)}") from None
+    if not path.exists():
+        raise DataError(f"there is no file {path}")
+    found = yaml_document(path, _loader(), most=MOST_VALUES)
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
         raise DataError(f"{path} is no task file of lm-evaluation-harness: a mapping with `task` belongs there")
     return found
@@ -222,16 +211,3 @@ def _loader() -> Any:
 
     Loader.add_constructor("!function", lambda _, node: Function(str(node.value)))
     return Loader
-
-
-def _refuse_large(text: str, path: Path) -> None:
-    """Raise DataError for what nests too deep for a loader that recurses, or grows by aliases."""
-    import yaml
-
-    depth = 0
-    for values, event in enumerate(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
-        if isinstance(event, yaml.AliasEvent):
-            raise DataError(f"{path}: it has an alias (*{event.anchor}), which is not read: write the value out")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST or values > MOST_VALUES:
-            raise DataError(f"{path} has more than {MOST_VALUES:,} values or nests more than {DEEPEST} deep")

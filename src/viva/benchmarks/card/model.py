@@ -170,7 +170,7 @@ _QUESTIONS = re.compile(rb"^[\"']?questions[\"']?[ \t]*:", re.MULTILINE)
 
 
 def is_card(path: Path) -> bool:
-    """Whether a YAML file is a card and no question file: it says how questions are read, and holds none."""
+    """Tell whether a YAML file is a card and no question file: it says how questions are read, and holds none."""
     if path.suffix.lower() not in (".yaml", ".yml"):
         return False
     try:
@@ -182,7 +182,7 @@ def is_card(path: Path) -> bool:
 
 
 def read_card(path: Path) -> Card:
-    """A card. Raises DataError that names the file, the field and what it may be."""
+    """Return a card. Raises DataError that names the file, the field and what it may be."""
     content = read_bytes(path)
     if len(content) > LARGEST:
         raise DataError(f"{path} has {len(content):,} bytes; a card has at most {LARGEST:,}")

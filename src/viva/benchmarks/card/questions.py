@@ -14,8 +14,9 @@ from msgspec import Struct
 from viva.benchmarks.card.cells import (
     LETTERS,
     VALUES,
-    Absent,
+    InvalidGold,
     cell,
+    cell_or_none,
     filled,
     list_of,
     split_options,
@@ -25,6 +26,7 @@ from viva.benchmarks.card.cells import (
 )
 from viva.benchmarks.card.instructions import check
 from viva.benchmarks.card.model import Card, Format
+from viva.benchmarks.card.rendered import add_rendered
 from viva.scorers.number import value_of
 from viva.scorers.reading.slots import boxed
 from viva.scorers.rubric.model import Keyword, Literally, Rubric, Test, UnitTests
@@ -34,20 +36,11 @@ KINDS: dict[Format, Kind] = {
     "choice": "choice", "choices": "choices", "truth": "truth", "exact": "term", "number": "term", "math": "term",
     "phrase": "span", "open": "open", "rubric": "free", "facts": "open", "instructions": "free", "letters": "term",
 }  # fmt: skip
-NO_COLUMN = "no such column"
 _SHORT = 40
 """Characters up to which what questions share is called by its own text."""
 _TRUE, _FALSE = VALUES["true"], VALUES["false"]
 _BEFORE = re.compile(r"\A\s*(?:A:\s*)?(?:Let(?:'|’)s think step by step\.?\s*)?")
 _BEHIND = re.compile(r"\s*(?:So |Thus,? |Therefore,? )?[Tt]he answer is:? \(?[^\s()]{1,40}\)?\.?\s*\Z")
-
-
-class InvalidGold(Exception):  # noqa: N818 - the reader turns it into a defect: other rows go on
-    """A row that cannot be graded."""
-
-    def __init__(self, kind: str, detail: str) -> None:
-        super().__init__(kind, detail)
-        self.kind, self.detail = kind, detail
 
 
 class Read(Struct):
@@ -64,66 +57,67 @@ def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
     """
     identity = identity_of(card, row, place)
     defects: list[Defect] = []
-    made: Any = {"id": identity, "kind": KINDS[card.format], "language": card.language, "tags": tag_values(card, row)}
-    text = ""
-    options: tuple[str, ...] = ()
+    made: dict[str, Any] = {"id": identity, "language": card.language, "tags": tag_values(card, row)}
     rubric = Rubric()
     try:
         made["cluster"] = cluster_of(card, row)
-        text = filled(card.question, row).strip("\r\n").rstrip()
-        if not text.strip():
-            raise InvalidGold("no question", "its text is empty")
-        reasoning = text_of(_maybe(row, card.explanation)) if card.explanation else ""
-        accepted: tuple[str, ...] = ()
-        if card.format in ("choice", "choices"):
-            if card.layout.in_question:
-                text, texts = _split(text)
-                labels: list[str] = []
-            else:
-                texts, labels = _options(card, row, identity, defects)
-            places = _places(card, row, texts, labels)
-            _refuse_doubles(identity, texts, places, defects)
-            order = list(range(len(texts)))
-            if card.layout.right or card.layout.shuffle:
-                random.Random(f"{seed}/{identity}").shuffle(order)
-            options = tuple(texts[at] for at in order)
-            answer = "".join(letter for letter, at in zip(LETTERS, order, strict=False) if at in places)
-        elif card.format == "instructions":
-            answer = _instructions(card, row)
-        elif card.format == "letters":
-            answer = _letters_of(card, row)
-        elif card.metric == "drop":
-            answer, *others = _drop_answers(card, row)
-            accepted = tuple(dict.fromkeys(others))
-        elif card.format == "rubric":
-            answer, rubric = "", _rubric(card, row)
+        if card.lm_eval is not None:
+            made["kind"] = "choice" if card.format == "choice" else "free"
+            add_rendered(made, card.lm_eval, row)
         else:
-            answer, *others = _gold(card, row)
-            accepted = tuple(dict.fromkeys(others))
-            reasoning = reasoning or _before_gold(card, row)
-        question = Question(
-            **made,
-            text=text,
-            options=options,
-            answer=answer,
-            accepted=accepted,
-            explanation=_BEHIND.sub("", _BEFORE.sub("", reasoning)),
-        )
-    except (InvalidGold, Absent) as given:
-        problem = given if isinstance(given, InvalidGold) else InvalidGold(NO_COLUMN, f"it has no {given.args[0]!r}")
+            made["kind"] = KINDS[card.format]
+            rubric = _add_columns(made, card, row, seed, defects)
+    except InvalidGold as problem:
         defects.append(Defect(identity, problem.kind, problem.detail, "unsound"))
-        why = f"{problem.kind}: {problem.detail}"
-        question = Question(**made, text=text or "(no question)", options=options, answer=None, explanation=why)
-    return Read(question, defects, rubric)
+        made |= {"text": made.get("text") or "(no question)", "answer": None}
+        made["explanation"] = f"{problem.kind}: {problem.detail}"
+    return Read(Question(**made), defects, rubric)
+
+
+def _add_columns(made: dict[str, Any], card: Card, row: Mapping[str, Any], seed: int, defects: list[Defect]) -> Rubric:
+    """Add what the columns of a row say, in the order in which it can fail; the rubric. Raises InvalidGold."""
+    made["text"] = text = filled(card.question, row).strip("\r\n").rstrip()
+    if not text.strip():
+        raise InvalidGold("no question", "its text is empty")
+    reasoning = text_of(cell_or_none(row, card.explanation)) if card.explanation else ""
+    others: list[str] = []
+    rubric = Rubric()
+    if card.format in ("choice", "choices"):
+        labels: list[str] = []
+        if card.layout.in_question:
+            made["text"], texts = _split(text)
+        else:
+            texts, labels = _options(card, row, made["id"], defects)
+        places = _places(card, row, texts, labels)
+        _refuse_doubles(made["id"], texts, places, defects)
+        order = list(range(len(texts)))
+        if card.layout.right or card.layout.shuffle:
+            random.Random(f"{seed}/{made['id']}").shuffle(order)
+        made["options"] = tuple(texts[at] for at in order)
+        answer = "".join(letter for letter, at in zip(LETTERS, order, strict=False) if at in places)
+    elif card.format == "instructions":
+        answer = _instructions(card, row)
+    elif card.format == "letters":
+        answer = _letters_of(card, row)
+    elif card.metric == "drop":
+        answer, *others = _drop_answers(card, row)
+    elif card.format == "rubric":
+        answer, rubric = "", _rubric(card, row)
+    else:
+        answer, *others = _gold(card, row)
+        reasoning = reasoning or _before_gold(card, row)
+    made |= {"answer": answer, "accepted": tuple(dict.fromkeys(others))}
+    made["explanation"] = _BEHIND.sub("", _BEFORE.sub("", reasoning))
+    return rubric
 
 
 def identity_of(card: Card, row: Mapping[str, Any], place: str) -> str:
-    """A row's id, or its place where it has none."""
-    return (text_of(_maybe(row, card.id)).strip() if card.id else "") or place
+    """Return a row's id, or its place where it has none."""
+    return (text_of(cell_or_none(row, card.id)).strip() if card.id else "") or place
 
 
 def cluster_of(card: Card, row: Mapping[str, Any]) -> str:
-    """What a row shares with others; a text of many words by its hash. Raises Absent."""
+    """Return what a row shares with others; a text of many words by its hash. Raises Absent."""
     text = filled(card.cluster, row).strip() if card.cluster else ""
     return (
         text if len(text) <= _SHORT else f"text {blake2b(text.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
@@ -131,21 +125,13 @@ def cluster_of(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def tag_values(card: Card, row: Mapping[str, Any]) -> dict[str, str]:
-    """A row's tags."""
-    return {tag: _tag(_maybe(row, tag)) for tag in tags_of(card)}
+    """Return a row's tags."""
+    return {tag: _tag(cell_or_none(row, tag)) for tag in tags_of(card)}
 
 
 def tags_of(card: Card) -> list[str]:
-    """The tags of a card's questions; what exemplars go by is one."""
+    """Return the tags of a card's questions; what exemplars go by is one."""
     return list(dict.fromkeys([*card.tags, *([card.shown.by] if card.shown.by else [])]))
-
-
-def _maybe(row: Mapping[str, Any], name: str) -> Any:
-    """A cell that some rows may lack."""
-    try:
-        return cell(row, name)
-    except Absent:
-        return None
 
 
 def _tag(value: Any) -> str:
@@ -154,15 +140,15 @@ def _tag(value: Any) -> str:
 
 
 def is_asked(card: Card, row: Mapping[str, Any]) -> bool:
-    """Whether the card's `where` takes a row."""
+    """Tell whether the card's `where` takes a row."""
     return all(
-        text_of(_maybe(row, column)).strip() in ([wanted] if isinstance(wanted, str) else wanted)
+        text_of(cell_or_none(row, column)).strip() in ([wanted] if isinstance(wanted, str) else wanted)
         for column, wanted in card.where.items()
     )
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """A question and the options that its text ends with. Raises InvalidGold."""
+    """Return a question and the options that its text ends with. Raises InvalidGold."""
     found = split_options(text)
     if found is None:
         raise InvalidGold("no options", "its text does not end with one list of options A, B, …")
@@ -172,12 +158,12 @@ def _split(text: str) -> tuple[str, list[str]]:
 
 
 def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[Defect]) -> tuple[list[str], list[str]]:
-    """The options in the order of the table, and their labels where they have some. Raises InvalidGold."""
+    """Return the options in the order of the table, and their labels where they have some. Raises InvalidGold."""
     layout = card.layout
     labels: list[str] = []
     if layout.right:
         wrong = [layout.wrong] if isinstance(layout.wrong, str) else layout.wrong
-        cells = [_maybe(row, name) for name in wrong]
+        cells = [cell_or_none(row, name) for name in wrong]
         listed = list_of(cells[0]) if len(cells) == 1 else None
         if listed is None and isinstance(layout.wrong, str):
             listed = re.split(r";\s*", text_of(cells[0]))
@@ -186,7 +172,7 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
         if not texts[0]:
             raise InvalidGold("no gold", f"{layout.right} is empty")
     elif layout.columns:
-        texts = [text_of(_maybe(row, name)).strip() for name in layout.columns]
+        texts = [text_of(cell_or_none(row, name)).strip() for name in layout.columns]
         while texts and not texts[-1]:
             texts.pop()  # the last ones of rows with fewer options
     else:
@@ -209,7 +195,7 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
 
 
 def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list[str]) -> list[int]:
-    """Which options are right, from 0. Raises InvalidGold."""
+    """Return which options are right, from 0. Raises InvalidGold."""
     if card.layout.right:
         return [0]
     gold = card.gold
@@ -229,7 +215,7 @@ def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list
 
 
 def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
-    """The gold answers that a cell names."""
+    """Return the gold answers that a cell names."""
     listed = list_of(value)
     if listed is not None:
         texts = [text for one in listed if (text := text_of(one).strip())]
@@ -244,7 +230,7 @@ def _said(value: Any, *, several: bool, letters: bool) -> list[str]:
 
 
 def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
-    """Which option a gold answer names. Raises InvalidGold."""
+    """Return which option a gold answer names. Raises InvalidGold."""
     gold = card.gold
     if gold.form == "index":
         if not re.fullmatch(r"-?\d{1,4}(?:\.0+)?", said):
@@ -281,7 +267,7 @@ def _refuse_doubles(identity: str, options: list[str], places: list[int], defect
 
 
 def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
-    """The gold answer and its other wordings. Raises InvalidGold."""
+    """Return the gold answer and its other wordings. Raises InvalidGold."""
     gold = card.gold
     value = cell(row, gold.column)
     if card.format == "truth":
@@ -295,7 +281,7 @@ def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
     elif gold.form == "boxed":
         found = [boxed(text) or "" for text in found]
     for name in gold.aliases:
-        others = _maybe(row, name)
+        others = cell_or_none(row, name)
         found += [text_of(one) for one in (list_of(others) or ([] if others is None else [others]))]
     found = [text.strip() for text in found if text.strip()]
     if not found:
@@ -310,7 +296,7 @@ def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
 
 
 def _instructions(card: Card, row: Mapping[str, Any]) -> str:
-    """The instructions that can be checked, each with its arguments, as JSON. Raises InvalidGold."""
+    """Return the instructions that can be checked, each with its arguments, as JSON. Raises InvalidGold."""
     names = list_of(cell(row, card.gold.column)) or []
     given = list_of(cell(row, card.gold.arguments)) or []
     if not names or len(given) != len(names):
@@ -341,7 +327,7 @@ def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
     """
     found: list[str] = []
     for name in (card.gold.column, *card.gold.aliases):
-        value = _maybe(row, name)
+        value = cell_or_none(row, name)
         if isinstance(value, dict) and isinstance(value.get("number"), list):  # columns of several answers
             value = [dict(zip(value, one, strict=False)) for one in zip(*value.values(), strict=False)]
         for one in value if isinstance(value, list) else [value]:
@@ -357,15 +343,15 @@ def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
 
 
 def points_of(card: Card, row: Mapping[str, Any]) -> float:
-    """What a right letter is worth; 1 where the card does not say it."""
+    """Return what a right letter is worth; 1 where the card does not say it."""
     try:
-        return max(0.0, float(text_of(_maybe(row, card.gold.points)))) if card.gold.points else 1.0
+        return max(0.0, float(text_of(cell_or_none(row, card.gold.points)))) if card.gold.points else 1.0
     except ValueError:
         return 1.0
 
 
 def _before_gold(card: Card, row: Mapping[str, Any]) -> str:
-    """The reasoning that a gold cell holds besides the answer."""
+    """Return the reasoning that a gold cell holds besides the answer."""
     value = cell(row, card.gold.column)
     if card.gold.after:
         return text_of(value).rpartition(card.gold.after)[0].strip()
@@ -373,7 +359,7 @@ def _before_gold(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _rubric(card: Card, row: Mapping[str, Any]) -> Rubric:
-    """What grades the answer: a program of the row's tests, texts that must be there. Raises InvalidGold."""
+    """Return what grades the answer: a program of the row's tests, texts that must be there. Raises InvalidGold."""
     tests: UnitTests | None = None
     if card.tests is not None:
         code, before = (_code(given, row) for given in (card.tests.test, card.tests.before))

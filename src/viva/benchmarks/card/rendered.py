@@ -5,47 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from viva.benchmarks.card.cells import LETTERS, Absent
+from viva.benchmarks.card.cells import LETTERS, InvalidGold
 from viva.benchmarks.card.lm_eval import LmEvalTask
-from viva.benchmarks.card.model import Card
-from viva.benchmarks.card.questions import NO_COLUMN, InvalidGold, Read, cluster_of, identity_of, tag_values
 from viva.benchmarks.card.templating import TemplateError, render
 from viva.prompting import replace_surrogates
-from viva.types import Defect, Kind, Question
 
 
-def read_rendered(card: Card, task: LmEvalTask, row: Mapping[str, Any], place: str) -> Read:
-    """The question of a row; one that cannot be graded has no answer, and its explanation says why.
+def add_rendered(made: dict[str, Any], task: LmEvalTask, row: Mapping[str, Any]) -> None:
+    """Add what a task makes of a row, in the order in which it can fail. Raises InvalidGold.
 
     Equal options are no defect here: of two that are equally probable the first counts, as there.
     """
-    identity = identity_of(card, row, place)
-    kind: Kind = "choice" if task.output_type == "multiple_choice" else "free"
-    made: Any = {"id": identity, "kind": kind, "language": card.language, "tags": tag_values(card, row)}
-    text = ""
-    options: tuple[str, ...] = ()
-    try:
-        made["cluster"] = cluster_of(card, row)
-        fields = {"text": task.doc_to_text, "target": task.doc_to_target}
-        found = _rendered(row, {**fields, **({"choices": task.doc_to_choice} if task.doc_to_choice else {})})
-        text = _text(found["text"], task)
-        choices = _choices(found.get("choices"))
-        if kind == "choice":
-            options = tuple(choices)
-            question = Question(**made, text=text, options=options, answer=LETTERS[_place(found["target"], choices)])
-        else:
-            golds = _golds(found["target"], choices)
-            question = Question(**made, text=text, answer=golds[0], accepted=tuple(golds[1:]))
-    except (InvalidGold, Absent) as given:
-        problem = given if isinstance(given, InvalidGold) else InvalidGold(NO_COLUMN, f"it has no {given.args[0]!r}")
-        why = f"{problem.kind}: {problem.detail}"
-        question = Question(**made, text=text or "(no question)", options=options, answer=None, explanation=why)
-        return Read(question, [Defect(identity, problem.kind, problem.detail, "unsound")])
-    return Read(question, [])
+    fields = {"text": task.doc_to_text, "target": task.doc_to_target}
+    found = _rendered(row, {**fields, **({"choices": task.doc_to_choice} if task.doc_to_choice else {})})
+    made["text"] = _text(found["text"], task)
+    choices = _choices(found.get("choices"))
+    if made["kind"] == "choice":
+        made |= {"options": tuple(choices), "answer": LETTERS[_place(found["target"], choices)]}
+    else:
+        made["answer"], *others = _golds(found["target"], choices)
+        made["accepted"] = tuple(others)
 
 
 def written(task: LmEvalTask, row: Mapping[str, Any]) -> tuple[str, str]:
-    """An exemplar's question and its answer. Raises InvalidGold for a row that makes none."""
+    """Return an exemplar's question and its answer. Raises InvalidGold for a row that makes none."""
     shown = task.fewshot_config
     fields: dict[str, Any] = {
         "text": shown.doc_to_text or task.doc_to_text,
@@ -95,7 +78,7 @@ def _choices(found: Any) -> list[str]:
 
 
 def _place(gold: Any, choices: list[str]) -> int:
-    """Which option is right. Raises InvalidGold."""
+    """Return which option is right. Raises InvalidGold."""
     if isinstance(gold, str):
         if gold not in choices:
             raise InvalidGold("gold is none of the options", repr(gold[:100]))
@@ -108,7 +91,7 @@ def _place(gold: Any, choices: list[str]) -> int:
 
 
 def _golds(gold: Any, choices: list[str]) -> list[str]:
-    """The gold answer and what counts as much. Raises InvalidGold."""
+    """Return the gold answer and what counts as much. Raises InvalidGold."""
     if choices:
         if not isinstance(gold, int) or not -len(choices) <= gold < len(choices):
             raise InvalidGold("gold is none of the options", repr(gold)[:100])

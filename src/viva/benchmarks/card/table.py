@@ -15,10 +15,9 @@ from typing import Any
 
 import msgspec
 
-from viva.benchmarks.card.cells import FILE, LETTERS, ROW, columns_of
+from viva.benchmarks.card.cells import FILE, LETTERS, NO_COLUMN, ROW, columns_of
 from viva.benchmarks.card.model import Card
-from viva.benchmarks.card.questions import NO_COLUMN, Read, is_asked, read_row, tags_of
-from viva.benchmarks.card.rendered import read_rendered
+from viva.benchmarks.card.questions import Read, is_asked, read_row, tags_of
 from viva.benchmarks.card.typed import typed
 from viva.errors import DataError, option
 from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
@@ -111,7 +110,7 @@ class QuestionTable:
                 values[value] += 1
 
     def fingerprint(self) -> bytes:
-        """A digest of the files."""
+        """Return a digest of the files."""
         return fingerprint_of(self.files)
 
     def __len__(self) -> int:
@@ -121,11 +120,11 @@ class QuestionTable:
         return (read.question for read in self.reads())
 
     def reads(self) -> Iterator[Read]:
-        """The questions with their rubrics."""
+        """Return the questions with their rubrics."""
         return iter(self._kept) if self._kept is not None else self._unique(self._reads())
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows that are asked, as they are read, with the columns that every table has."""
+        """Return the rows that are asked, as they are read, with the columns that every table has."""
         stems = {path: plain_stem(path) for path in self.files}
         names = {path: _SPLIT_END.sub("", stem) or stem for path, stem in stems.items()}
         if len(self.files) > 1:  # SUBJECT/val-00000-of-00001.parquet
@@ -145,13 +144,12 @@ class QuestionTable:
 
     def _reads(self) -> Iterator[Read]:
         several = len(self.files) > 1
-        task = self.card.lm_eval
         row: dict[str, Any] = {}
         for seen, row in enumerate(self.rows()):
             if not seen:
                 self._refuse_absent(row, self.files[0])
             place = f"{row[FILE]}/{row[ROW]}" if several else str(row[ROW])
-            yield read_rendered(self.card, task, row, place) if task else read_row(self.card, row, place, self._seed)
+            yield read_row(self.card, row, place, self._seed)
         self._names = _names(row)
 
     def _refuse_absent(self, row: dict[str, Any], path: Path) -> None:
@@ -232,7 +230,7 @@ def _content(question: Question) -> int:
 
 
 def _repeated(digests: array[int]) -> frozenset[int]:
-    """Those that are there more than once."""
+    """Return those that are there more than once."""
     import numpy as np
 
     values, counts = np.unique(np.frombuffer(digests, dtype=np.int64), return_counts=True)

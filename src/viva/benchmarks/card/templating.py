@@ -37,7 +37,7 @@ class TemplateError(Exception):
 
 
 def render(row: Mapping[str, Any], fields: Mapping[str, Any], *, choices: bool) -> dict[str, Any]:
-    """What the fields of a task come to in a row: `text` and `target`, and `choices` where it has some.
+    """Return what the fields of a task come to in a row: `text` and `target`, and `choices` where it has some.
 
     A field is the name of a column (its value as it is) or a Jinja template of columns; a list stands for itself. With
     `choices`, a text of digits is a number, a place among them. Raises TemplateError.
@@ -61,7 +61,7 @@ class Extracted(NamedTuple):
 def match(
     reply: str, golds: Sequence[str], pipelines: Mapping[str, Sequence[Filter]], metric: Metric
 ) -> dict[str, Extracted] | None:
-    """Every pipeline's reading of a reply, compared with the gold answers; None where that takes too long.
+    """Return every pipeline's reading of a reply, compared with the gold answers; None where that takes too long.
 
     Raises DataError for a pattern that is none.
     """
@@ -118,7 +118,7 @@ def _rendered(row: dict[str, Any], fields: dict[str, Any], *, choices: bool) -> 
 
 
 def _value(text: str, name: str, *, choices: bool) -> Any:
-    """A rendered field as the value that it spells: a list, or a place among the choices."""
+    """Return a rendered field as the value that it spells: a list, or a place among the choices."""
     if name == "choices":
         return ast.literal_eval(text)  # constants alone: nothing is called
     if choices and text.isdigit():
@@ -152,7 +152,7 @@ def _matched(
 
 
 def _extracted(text: str, pattern: str, group: int, fallback: str) -> tuple[str, bool]:
-    """The match that `group` selects (the first of its groups that holds something), or the fallback."""
+    """Return the match that `group` selects (the first of its groups that holds something), or the fallback."""
     found = re.findall(pattern, text)
     if not -len(found) <= group < len(found):
         return fallback, True

@@ -39,7 +39,7 @@ def _is_delimited(path: Path) -> bool:
 
 
 def _spelled(cell: str) -> str:
-    """What kind of value a cell of CSV spells."""
+    """Return what kind of value a cell of CSV spells."""
     if cell in VALUES["missing"]:
         return "NoneType"
     if _WHOLE.fullmatch(cell):

@@ -160,9 +160,8 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Rows for the tables: types, disciplines, difficulty; and the paper's main table, a row a model."""
-        types = [
-            (name, Aggregate(title, {"type": (name,)})) for name, title in TITLES.items() if self._has("type", name)
-        ]
+        asked = {question.tags["type"] for question in self._questions}
+        types = [(name, Aggregate(title, {"type": (name,)})) for name, title in TITLES.items() if name in asked]
         disciplines = dict.fromkeys(question.tags["discipline"] for question in self._questions)
         found = dict.fromkeys(q.tags["difficulty"] for q in self._questions if "difficulty" in q.tags)
         levels = sorted(found, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS))
@@ -175,9 +174,6 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
             *((TableSpec("difficulty", "By difficulty", by_level, score, detail=True),) if by_level else ()),
             compared(types),
         )
-
-    def _has(self, tag: str, value: str) -> bool:
-        return any(question.tags[tag] == value for question in self._questions)
 
 
 def _selection(question: Question, gold: str, response: Response) -> Score:

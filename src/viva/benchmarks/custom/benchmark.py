@@ -44,7 +44,7 @@ def own_items(questions: Sequence[OwnQuestion], system: str, language: str = "en
 
 
 def _packages(own: OwnQuestion) -> tuple[str, ...]:
-    """What the programs of its full answers import."""
+    """Return what the programs of its full answers import."""
     tests = own.rubric.tests
     if tests is None:
         return ()
@@ -54,7 +54,7 @@ def _packages(own: OwnQuestion) -> tuple[str, ...]:
 
 
 def tag_layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
-    """A table for every tag, its values in the order in which they occur."""
+    """Return a table for every tag, its values in the order in which they occur."""
     names = dict.fromkeys(name for question in questions for name in question.tags)
     layouts: list[TableSpec] = [TableSpec("overall", "Overall", (Aggregate("Overall"),), (Aggregate("Score"),))]
     for name in names:
@@ -65,7 +65,7 @@ def tag_layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
 
 
 def _left_out(one: LeftOut, language: str) -> Question:
-    """A question with an error: what is answered to it is not scored."""
+    """Return a question with an error: what is answered to it is not scored."""
     why = f"the question has an error, {one.why}"
     return Question(id=one.id, kind="free", text=one.text or "(no question)", language=language, explanation=why)
 
@@ -81,7 +81,7 @@ class CustomQuestions:
         languages=("en",),
         formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),
         size="as many as the file holds",
-        version="5",
+        version="6",
         source="a YAML or JSON file",
         shots=0,
         supports=("base", "next-token", "as-published"),
@@ -89,7 +89,7 @@ class CustomQuestions:
     )
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
-        """The questions of the file `data`. Raises DataError where it has errors, or is missing."""
+        """Return the questions of the file `data`. Raises DataError where it has errors, or is missing."""
         if data is None:
             raise DataError(f"name the question file: viva run FILE.yaml {option('model', 'MODEL')}")
         read = usable_questions(data)

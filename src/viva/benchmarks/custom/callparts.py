@@ -22,7 +22,7 @@ _UNCLEAR = re.compile(r"(?i:yes|no|on|off|y|n)|[-+]?[0-9][0-9_.]*|0[xob][0-9a-fA
 
 
 def read_calls(section: Section) -> tuple[Call, ...]:
-    """The calls of one test."""
+    """Return the calls of one test."""
     items = section.items("calls", "every call")
     if isinstance(section.known.get("calls"), Listing) and not items:
         section.error("calls", "no call in it: any program that runs would pass")
@@ -68,7 +68,7 @@ def _call(notes: Notes, node: Node, where: str) -> Call:
 
 
 def to_value(notes: Notes, node: Node, where: str) -> object:
-    """A value as it is written, with the tags of `VALUE_TAGS`."""
+    """Return a value as it is written, with the tags of `VALUE_TAGS`."""
     if isinstance(node, Listing):
         return [to_value(notes, item, f"{where}, item {number}") for number, item in enumerate(node.items, 1)]
     if isinstance(node, Scalar):
@@ -84,7 +84,7 @@ def to_value(notes: Notes, node: Node, where: str) -> object:
 
 
 def _wrong(tag: str, value: dict[str, object]) -> str:
-    """What is wrong with a tagged value; "" if nothing is."""
+    """Return what is wrong with a tagged value; "" if nothing is."""
     inner = value[tag]
     if len(value) > 1 or tag not in VALUE_TAGS:
         return f"{shown(tag)} is no tag ({', '.join(VALUE_TAGS)}); a key that begins with $ is written with two"

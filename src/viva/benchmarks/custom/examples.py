@@ -27,7 +27,7 @@ _MAX_SCORES = 500
 
 
 def read_example(notes: Notes, node: Node, where: str) -> Example:
-    """An answer with the score that it must get."""
+    """Return an answer with the score that it must get."""
     section = Section(notes, node, where, "example")
     section.need("answer", "the answer as a model would give it")
     section.need("score", "full, none, a number from 0 to 1 (or 1/3), `below 1` or `above 0`")
@@ -59,7 +59,7 @@ def _share(section: Section, points: int, total: int) -> float:
 
 
 def total_of(rubric: Rubric) -> float:
-    """All that an answer can earn, before `max`."""
+    """Return all that an answer can earn, before `max`."""
     earned = [item.weight for item in rubric.keywords if not item.negative]
     earned += [target.weight for target in rubric.blanks.targets] if rubric.blanks else []
     earned += [test.weight for test in rubric.tests.tests] if rubric.tests else []
@@ -69,7 +69,7 @@ def total_of(rubric: Rubric) -> float:
 
 
 def shares_of(rubric: Rubric) -> Shares:
-    """Which shares a rubric can give.
+    """Return which shares a rubric can give.
 
     Conditions and rules that exclude one another are not looked at: what is ruled out here is ruled out for certain.
     """
@@ -99,7 +99,7 @@ def shares_of(rubric: Rubric) -> Shares:
 
 
 def impossible(shares_there_are: Shares, wanted: Expected) -> str:
-    """Why no answer can get this score; "" if one can."""
+    """Return why no answer can get this score; "" if one can."""
     least, most, shares = shares_there_are
     if wanted == "above 0":
         return "" if most > EXACT else "nothing here scores above 0"
@@ -150,7 +150,7 @@ def check_examples(question: OwnQuestion, grade: Grade) -> tuple[Problem, ...]:
 
 
 def as_wanted(share: float, wanted: Expected) -> bool:
-    """Whether a score is what an example asks for."""
+    """Tell whether a score is what an example asks for."""
     if wanted == "below 1":
         return share < 1 - EXACT
     if wanted == "above 0":

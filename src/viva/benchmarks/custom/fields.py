@@ -26,7 +26,7 @@ _LIKE_FLAGS = {"yes", "no", "on", "off", "y", "n"}
 
 
 def shown(text: str) -> str:
-    """A piece of the file for a message: short, in one line, with nothing in it that drives a terminal."""
+    """Return a piece of the file for a message: short, in one line, with nothing in it that drives a terminal."""
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
@@ -62,7 +62,7 @@ class Notes:
             self._add(node, where, text, "warning")
 
     def in_order(self) -> tuple[Problem, ...]:
-        """All of them by line, each once."""
+        """Return all of them by line, each once."""
         found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
         if self.warnings > MANY:
             found.append(Problem(found[-1].line, 1, "", f"{self.warnings - MANY:,} more warnings", "warning"))
@@ -73,7 +73,7 @@ class Notes:
 
 
 def to_text(notes: Notes, node: Node, where: str) -> str:
-    """A text as it is written: 1.0 and yes are texts too."""
+    """Return a text as it is written: 1.0 and yes are texts too."""
     if isinstance(node, Scalar) and not node.null:
         return node.value
     if isinstance(node, Scalar):
@@ -89,7 +89,7 @@ def to_text(notes: Notes, node: Node, where: str) -> str:
 
 
 def to_number(notes: Notes, node: Node, where: str, *, least: float = 0.0, most: float = MOST) -> float | None:
-    """A finite number from `least` to `most`, or None (and an error)."""
+    """Return a finite number from `least` to `most`, or None (and an error)."""
     value = node.value if isinstance(node, Scalar) else ""
     if not isinstance(node, Scalar) or node.null:
         notes.error(node, where, "expected a number")
@@ -142,12 +142,12 @@ class Section:
         return key in self.known
 
     def given(self, key: str) -> bool:
-        """Whether the entry is there and a text (of which nothing has been said yet)."""
+        """Tell whether the entry is there and a text (of which nothing has been said yet)."""
         node = self.known.get(key)
         return isinstance(node, Scalar) and not node.null
 
     def at(self, key: str) -> str:
-        """Where an entry is, in words."""
+        """Return where an entry is, in words."""
         return f"{self.where}, {key}" if self.where else key
 
     def error(self, key: str, text: str) -> None:
@@ -159,24 +159,24 @@ class Section:
         self.notes.warn(self.known.get(key, self.node), self.at(key) if key in self.known else self.where, text)
 
     def need(self, key: str, what: str) -> bool:
-        """Whether the entry is there; if not, that is an error."""
+        """Tell whether the entry is there; if not, that is an error."""
         if key not in self.known and self.sound:
             self.notes.error(self.node, self.where, f"`{key}` is missing: {what}")
         return key in self.known
 
     def text(self, key: str, default: str = "") -> str:
-        """A text; the default if it is not there or is none."""
+        """Return a text; the default if it is not there or is none."""
         return to_text(self.notes, self.known[key], self.at(key)) if key in self.known else default
 
     def number(self, key: str, default: float, *, least: float = 0.0, most: float = MOST) -> float:
-        """A number; the default if it is not there or is none."""
+        """Return a number; the default if it is not there or is none."""
         if key not in self.known:
             return default
         value = to_number(self.notes, self.known[key], self.at(key), least=least, most=most)
         return default if value is None else value
 
     def weight(self) -> float:
-        """What it is worth: a positive number, 1 if nothing is said."""
+        """Return what it is worth: a positive number, 1 if nothing is said."""
         node = self.known.get("weight")
         if isinstance(node, Scalar) and not node.quoted and re.match(r"-[0-9.]*[1-9]", node.value):
             instead = "`negative: true` takes points away" if self.level == "item" else "only keyword items take away"
@@ -198,13 +198,13 @@ class Section:
         return False
 
     def items(self, key: str, what: str) -> list[tuple[Node, str]]:
-        """The entries of a list, each with where it is. `what` says what belongs into the list."""
+        """Return the entries of a list, each with where it is. `what` says what belongs into the list."""
         node = self.known.get(key)
         return [] if node is None else to_items(self.notes, node, self.at(key), what)
 
 
 def to_items(notes: Notes, node: Node, where: str, what: str) -> list[tuple[Node, str]]:
-    """The entries of a list, each with where it is; anything else is an error."""
+    """Return the entries of a list, each with where it is; anything else is an error."""
     if isinstance(node, Listing):
         return [(item, f"{where}, item {number}") for number, item in enumerate(node.items, 1)]
     given = "a mapping" if isinstance(node, Mapping) else "nothing" if _is_null(node) else "a text"
@@ -239,7 +239,7 @@ def _known_anywhere() -> frozenset[str]:
 
 
 def _homes(key: str, level: str) -> str:
-    """Where a key belongs: the nearest level around this one that has it, else the first two anywhere."""
+    """Return where a key belongs: the nearest level around this one that has it, else the first two anywhere."""
     levels = tables()["levels"]
     around = levels[level].get("inside")
     while around:

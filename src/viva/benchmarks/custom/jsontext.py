@@ -20,7 +20,7 @@ _AFTER = {"list": "a comma or ]", "mapping": "a comma or }"}
 
 
 def read_json(text: str) -> Node:
-    """The tree of one JSON text. Raises Unreadable with the place and what is wrong there."""
+    """Return the tree of one JSON text. Raises Unreadable with the place and what is wrong there."""
     return _Reader(text).read()
 
 

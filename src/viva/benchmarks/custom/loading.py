@@ -133,7 +133,7 @@ def _top(notes: Notes, root: Node) -> Section:
 def _questions(
     notes: Notes, section: Section, folder: Folder, languages: frozenset[str]
 ) -> list[tuple[Node, OwnQuestion | LeftOut]]:
-    """The questions, with where they stand."""
+    """Return the questions, with where they stand."""
     if "questions" not in section:
         return []
     entries = to_items(notes, section.known["questions"], "questions", "every question")
@@ -152,7 +152,7 @@ class _Reader:
         self._patience = Patience()
 
     def question(self, node: Node, number: int) -> OwnQuestion | LeftOut:
-        """One question; left out if anything in it is an error."""
+        """Return one question; left out if anything in it is an error."""
         notes, before, found = self._notes, self._notes.errors, len(self._notes.problems)
         known = len(self._lines)
         section = Section(notes, node, _called(node, number), "question")
@@ -214,18 +214,14 @@ class _Reader:
             max_score=section.number("max", 0.0) if "max" in section else None,
             min_score=section.number("min", 0.0),
         )
-        if notes.errors == before and validate.check_total(section, rubric):
-            validate.check_patterns(notes, self._patience)
-            validate.check_keywords(section, rubric, text, self._patience)
-            validate.check_blanks(section, rubric.blanks, self._patience)
-            validate.check_tests(section, rubric.tests, text)
-            validate.check_choice(section, rubric.choice, text)
+        if notes.errors == before:
+            validate.note_traps(section, rubric, text, self._patience)
         notes.patterns.clear()
         return rubric
 
 
 def _called(node: Node, number: int) -> str:
-    """A question by its id, or by its place."""
+    """Return a question by its id, or by its place."""
     if isinstance(node, Mapping):
         for key, value in node.entries:
             if key.value == "id" and isinstance(value, Scalar) and _ID.fullmatch(value.value):

@@ -37,7 +37,7 @@ class Folder:
         """What was read, by the name in the question file."""
 
     def text(self, notes: Notes, node: Node, where: str) -> str:
-        """The text of the file that `node` names; "" (and an error) where there is none."""
+        """Return the text of the file that `node` names; "" (and an error) where there is none."""
         before = notes.errors
         name = to_text(notes, node, where)
         if notes.errors > before:
@@ -149,7 +149,7 @@ def _files(section: Section, folder: Folder) -> tuple[tuple[str, str], ...]:
 
 
 def read_similarity(notes: Notes, node: Node, where: str) -> Similarity:
-    """One comparison with reference texts."""
+    """Return one comparison with reference texts."""
     section = Section(notes, node, where, "similarity")
     section.need("metric", f"one of {', '.join(_METRICS)}")
     section.need("references", "a list of texts")
@@ -216,14 +216,14 @@ def _not_an_option(answer: str, options: tuple[str, ...], letters: str) -> str:
 
 
 def read_truth(notes: Notes, node: Node, where: str) -> TruthPart:
-    """Whether a statement is true."""
+    """Tell whether a statement is true."""
     section = Section(notes, node, where, "truth")
     section.need("answer", "true or false")
     return TruthPart(answer=section.flag("answer"), weight=section.weight())
 
 
 def read_judge(notes: Notes, node: Node, where: str) -> JudgePart:
-    """What a judge model compares the answer with."""
+    """Return what a judge model compares the answer with."""
     section = Section(notes, node, where, "judge")
     reference = section.text("reference")
     if section.need("reference", "what a good answer says") and not reference.strip():

@@ -104,7 +104,7 @@ class Builder:
         return self._put(node, grown=1)
 
     def scalar(self, node: Scalar) -> Scalar:
-        """A text, number, truth value or null."""
+        """Return a text, number, truth value or null."""
         size = 1 + len(node.value) // 100
         node = Scalar(node.value, node.line, node.column, node.quoted, node.null, node.block, size)
         if not _is_whole(node.value):
@@ -157,7 +157,7 @@ class _Open:
 
 
 def read_yaml(text: str) -> Node:
-    """The tree of one YAML document. Raises Unreadable with the place and a way out."""
+    """Return the tree of one YAML document. Raises Unreadable with the place and a way out."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", None)
@@ -228,7 +228,7 @@ def _advice(said: str) -> str:
 
 
 def _plain_words(problem: Any, text: str, line: int) -> str:
-    """What to do about a parser's message (keys.toml has the advice)."""
+    """Return what to do about a parser's message (keys.toml has the advice)."""
     said = f"{problem.context or ''} {problem.problem or ''}".strip()
     indentation = re.match(r"\s*", text.split("\n")[line - 1] if line <= text.count("\n") + 1 else "")
     if "any token" in said and indentation and "\t" in indentation.group():

@@ -46,7 +46,7 @@ class Patience:
         self._left -= time.thread_time() - self._began
 
     def is_tried_by(self, pattern: str, text: str) -> bool:
-        """Whether a search takes too long (see patterns.py); false once patience is at its end."""
+        """Tell whether a search takes too long (see patterns.py); false once patience is at its end."""
         if self.exhausted:
             return False
         with self:
@@ -58,7 +58,7 @@ class Patience:
 
 
 def is_slow(pattern: str, patience: Patience) -> bool:
-    """Whether the expression takes longer than a search may on one of the texts made for it."""
+    """Tell whether the expression takes longer than a search may on one of the texts made for it."""
     if pattern not in patience.verdicts:
         doubtful = len(_UNBOUNDED.findall(pattern)) > 1 or _REPEATED_GROUP.search(pattern)
         tried = _probes(pattern) if doubtful else ()

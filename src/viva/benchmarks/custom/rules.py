@@ -32,7 +32,7 @@ _NOTHING = Literally("")
 
 
 def read_keywords(notes: Notes, node: Node, where: str) -> tuple[Keyword, ...]:
-    """The items of a keyword list. A list without any is an error."""
+    """Return the items of a keyword list. A list without any is an error."""
     items = to_items(notes, node, where, "every item")
     if isinstance(node, Listing) and not items:
         notes.error(node, where, "no item: nothing could earn a point")
@@ -57,7 +57,7 @@ def _keyword(notes: Notes, node: Node, where: str, number: int) -> Keyword:
 
 
 def read_rule(notes: Notes, node: Node, where: str, depth: int = 1) -> Rule:
-    """A rule inside `any`, `all` or `not`."""
+    """Return a rule inside `any`, `all` or `not`."""
     if depth > MAX_NESTED:
         notes.error(node, where, f"rules stand more than {MAX_NESTED} deep in one another")
         return _NOTHING
@@ -130,7 +130,7 @@ def _literally(notes: Notes, node: Node, where: str) -> Literally:
 
 
 def read_pattern(notes: Notes, node: Node, where: str) -> str:
-    """A regular expression that compiles; "" (and an error) for one that does not."""
+    """Return a regular expression that compiles; "" (and an error) for one that does not."""
     before = notes.errors
     pattern = to_text(notes, node, where)
     if notes.errors > before:
@@ -152,7 +152,7 @@ def _warn_of_line_feed(notes: Notes, node: Node, where: str, text: str) -> None:
 
 
 def _condition(section: Section, number: int) -> str:
-    """The text of a condition that can be parsed and looks at earlier items only; "" if there is none."""
+    """Return the text of a condition that can be parsed and looks at earlier items only; "" if there is none."""
     text = section.text("when")
     if "when" not in section or not text.strip():
         return ""
@@ -170,7 +170,7 @@ def _condition(section: Section, number: int) -> str:
 
 
 def read_blanks(notes: Notes, node: Node, where: str) -> Blanks:
-    """A template with one answer for every blank."""
+    """Return a template with one answer for every blank."""
     section = Section(notes, node, where, "blanks")
     section.need("template", "the text with the blanks in it")
     section.need("answers", "a list, one entry for each blank")

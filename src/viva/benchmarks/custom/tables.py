@@ -10,5 +10,5 @@ from viva.shipped import shipped_table
 
 @lru_cache(maxsize=1)
 def tables() -> dict[str, Any]:
-    """The whole file, as plain data."""
+    """Return the whole file, as plain data."""
     return shipped_table(__file__, "keys.toml", dict[str, Any])

@@ -90,7 +90,7 @@ def negative_trap(rubric: Rubric) -> Trap | None:
 
 
 def total_traps(rubric: Rubric) -> Iterator[Trap]:
-    """Whether anything can be earned, and what the largest and the least score make of it."""
+    """Tell whether anything can be earned, and what the largest and the least score make of it."""
     total = total_of(rubric)
     if total <= 0 and not rubric.handler:
         if rubric.keywords and all(item.negative for item in rubric.keywords):
@@ -138,7 +138,7 @@ def keyword_traps(rubric: Rubric, question: str, patience: Patience) -> Iterator
 
 
 def _matched(items: Sequence[Keyword], text: str, patience: Patience) -> Sequence[bool]:
-    """Which items match a text; none if that takes too long."""
+    """Return which items match a text; none if that takes too long."""
     if not patience.exhausted:
         with contextlib.suppress(VivaError), patience:
             return grade_keywords(items, text)[1]
@@ -146,7 +146,7 @@ def _matched(items: Sequence[Keyword], text: str, patience: Patience) -> Sequenc
 
 
 def _parts(rule: Rule) -> Iterator[Literally | Pattern]:
-    """The texts and expressions of a rule."""
+    """Return the texts and expressions of a rule."""
     match rule:
         case AnyOf(rules) | AllOf(rules):
             for each in rules:
@@ -170,13 +170,13 @@ def pattern_traps(rubric: Rubric, patience: Patience) -> Iterator[Trap]:
 
 
 def slow_text(pattern: str) -> str:
-    """What is said of a slow expression."""
+    """Return what is said of a slow expression."""
     text = f"{shown(pattern)} {FOREVER} (repetition inside repetition, as in '(a+)+')"
     return f"{text}: an answer like that cannot be graded"
 
 
 def blank_trap(blanks: Blanks | None, patience: Patience) -> Trap | None:
-    """The template, filled in with its own first answers, must earn everything."""
+    """Return the template, filled in with its own first answers, must earn everything."""
     if blanks is None or patience.exhausted:
         return None
     literal = tuple(
@@ -222,14 +222,14 @@ def test_traps(tests: UnitTests | None, question: str) -> Iterator[Trap]:
 
 
 def _tree(code: str) -> ast.Module | None:
-    """A Python test; None where it cannot be parsed, or has nothing to be found."""
+    """Return a Python test; None where it cannot be parsed, or has nothing to be found."""
     if len(code) > MAX_TEST or code.count("(") < 2:  # a definition and a call
         return None
     return parse(code)
 
 
 def _bound(tree: ast.AST) -> set[str]:
-    """Every name that a program gives a meaning to, anywhere."""
+    """Return every name that a program gives a meaning to, anywhere."""
     bound: set[str] = set(dir(builtins))
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -246,7 +246,7 @@ def _bound(tree: ast.AST) -> set[str]:
 
 
 def _reads_what_it_never_binds(tree: ast.AST) -> bool:
-    """Whether a test uses something that only the answer can bring."""
+    """Tell whether a test uses something that only the answer can bring."""
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return bool(read - _bound(tree))
 

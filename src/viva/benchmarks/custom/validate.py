@@ -15,28 +15,30 @@ from viva.benchmarks.custom.fields import Notes, Section, shown
 from viva.benchmarks.custom.model import Example, OwnQuestion
 from viva.benchmarks.custom.positions import Node
 from viva.benchmarks.custom.probing import Patience, is_slow
-from viva.scorers.rubric.model import Blanks, ChoicePart, Rubric, UnitTests
+from viva.scorers.rubric.model import ChoicePart, Rubric
 
 Placed = tuple[Node, str]
 """A node, and where it is in words."""
 
 
-def check_total(section: Section, rubric: Rubric) -> bool:
-    """Whether anything can be earned, and what `max` and `min` make of it."""
-    earnable = True
+def note_traps(section: Section, rubric: Rubric, question: str, patience: Patience) -> None:
+    """Note the traps of a rubric where they are; where nothing can be earned, that alone."""
+    notes = section.notes
     for trap in traps.total_traps(rubric):
         key = trap.part if trap.part in section else "max" if trap.part == "min" else ""
         (section.error if trap.error else section.warn)(key, trap.text)
-        earnable = earnable and not trap.error
-    return earnable
-
-
-def check_keywords(section: Section, rubric: Rubric, question: str, patience: Patience) -> None:
-    """Items that the question's own text or an empty answer matches, and items that are there twice."""
-    placed = section.items("keywords", "")
-    for trap in traps.keyword_traps(rubric, question, patience):
-        node, where = placed[trap.index]
-        section.notes.warn(node, where, trap.text)
+        if trap.error:
+            return
+    check_patterns(notes, patience)
+    placed = {"keywords": section.items("keywords", "")}
+    if rubric.tests:
+        placed["tests"] = Section(notes, section.known["tests"], section.at("tests"), "tests").items("cases", "")
+    for trap in (*traps.keyword_traps(rubric, question, patience), *traps.test_traps(rubric.tests, question)):
+        node, where = placed[trap.part][trap.index]
+        notes.warn(node, where, trap.text)
+    if blank := traps.blank_trap(rubric.blanks, patience):
+        (section.error if blank.error else section.warn)("blanks", blank.text)
+    check_choice(section, rubric.choice, question)
 
 
 def check_patterns(notes: Notes, patience: Patience) -> None:
@@ -50,23 +52,6 @@ def check_patterns(notes: Notes, patience: Patience) -> None:
     if untried:
         node, where, _ = notes.patterns[-1]
         notes.warn(node, where, f"{untried} expressions were not tried for speed: that took too long already")
-
-
-def check_blanks(section: Section, blanks: Blanks | None, patience: Patience) -> None:
-    """The template, filled in with its own first answers, must earn everything."""
-    if trap := traps.blank_trap(blanks, patience):
-        (section.error if trap.error else section.warn)("blanks", trap.text)
-
-
-def check_tests(section: Section, tests: UnitTests | None, question: str) -> None:
-    """A test that defines what it should test, or that changes what it hands over, passes whatever the answer says."""
-    found = list(traps.test_traps(tests, question))
-    if found:
-        inner = Section(section.notes, section.known["tests"], section.at("tests"), "tests")
-        placed = inner.items("cases", "")
-        for trap in found:
-            node, where = placed[trap.index]
-            section.notes.warn(node, where, trap.text)
 
 
 def check_examples_possible(

@@ -26,7 +26,6 @@ from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUS
 from viva.benchmarks.infibench.loading import read_cases
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
-from viva.errors import DataError
 from viva.prompting import Templates, read_templates
 from viva.types import Aggregate, BenchmarkInfo, Defect, ExamSpec, Question, Sampling, SamplingPlan, TableSpec
 
@@ -76,31 +75,26 @@ def _sample(texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
         read = sound_questions(path)
         items += own_items(read.questions, "")
         contents += [read_bytes(file) for file in (path, *read.files)]
-    asked = {False: texts.text("system.plain"), True: texts.text("system.brief")}
-    return [msgspec.structs.replace(item, system=asked[bool(item.rubric.similarity)]) for item in items], [], contents
+    return _asked(items, {}, texts), [], contents
 
 
 def _built(folder: Path, texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
     """A set of one's own (viva build infibench export)."""
     questions, urls, contents = read_built(folder)
+    return _asked(own_items(questions, ""), urls, texts), [], contents
+
+
+def _asked(items: Sequence[Item], urls: Mapping[str, str], texts: Templates) -> list[Item]:
+    """With their system prompts, and where their originals stand, if that is known."""
     asked = {False: texts.text("system.plain"), True: texts.text("system.brief")}
-    items = [
+    return [
         msgspec.structs.replace(
             item,
             system=asked[bool(item.rubric.similarity)],
             question=msgspec.structs.replace(item.question, explanation=urls.get(item.question.id, "")),
         )
-        for item in own_items(questions, "")
+        for item in items
     ]
-    return items, [], contents
-
-
-def _items(spec: ExamSpec, data: Path | None, texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
-    """The bundled sample, a set of one's own, or the published one."""
-    if data is None:
-        return _sample(texts)
-    built = find_built(data)
-    return _published(spec, data, texts) if built is None else _built(built, texts)
 
 
 def layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
@@ -142,7 +136,7 @@ class InfiBench:
         languages=("en",),
         formats=("keywords", "blank filling", "unit test", "similarity"),
         size="234 questions (suite v2.1), 135 of them in the development generation",
-        version="7",
+        version="8",
         source="https://infi-coder.github.io/infibench",
         shots=0,
         supports=("base", "as-published"),
@@ -152,11 +146,15 @@ class InfiBench:
 
     def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
         """InfiBench with these settings; the bundled sample when `data` is None."""
-        if spec.language != "en":
-            raise DataError(f"InfiBench has no language {spec.language!r}; its questions are English")
-        bundled = {**read_templates(HERE / "prompts.toml"), "judge": _judge()}
-        texts = Templates(bundled, templates, {})
-        items, defects, contents = _items(spec, data, texts)
+        # No question of the paper needs a judge; questions of the sample's form may.
+        judge = read_templates(HERE.parent / "custom" / "prompts.toml")["judge"]
+        texts = Templates({**read_templates(HERE / "prompts.toml"), "judge": judge}, templates, {})
+        if data is None:
+            items, defects, contents = _sample(texts)
+        elif built := find_built(data):
+            items, defects, contents = _built(built, texts)
+        else:
+            items, defects, contents = _published(spec, data, texts)
         chosen = [items[index] for index in spread(len(items), spec.limit)]
         return RubricExam(
             spec,
@@ -167,11 +165,6 @@ class InfiBench:
             layouts=layouts([item.question for item in chosen]),
             headline=BEST,
         )
-
-
-def _judge() -> object:
-    """No question of the paper needs a judge; questions of the sample's form may."""
-    return read_templates(HERE.parent / "custom" / "prompts.toml")["judge"]
 
 
 BENCHMARK = InfiBench()

@@ -56,24 +56,17 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
 
 def _card_for(table: Path, *, yes: bool) -> str:
     """The card of a table: that of an earlier draft, or a new one. Raises VivaError where nobody can be asked."""
-    from viva.benchmarks.card.draft import TODO, card_name, draft_cards, write_cards
-    from viva.benchmarks.card.model import read_card
+    from viva.benchmarks.card.draft import TODO, card_of, draft_cards, write_cards
 
-    path = Path(card_name(table))
-    if path.exists():
-        known = read_card(path).data
-        if (path.parent / str(known)).absolute() != table.absolute():
-            raise VivaError(
-                f"{path} is there already, and reads {known!r}: `viva init {table} --out NAME.yaml` writes another card"
-            )
-        click.echo(f"{table}: read by {path}, which is there already", err=True)
-        return str(path)
+    if own := card_of(table):
+        click.echo(f"{table}: read by {own}, which is there already", err=True)
+        return str(own)
     if not yes and not terminal():
         raise VivaError(
             f"{table} is a table: `viva init {table}` writes the card that makes it an exam; --yes takes that unseen"
         )
     drafts, told = draft_cards(table)
-    text = drafts[path]
+    path, text = next(iter(drafts.items()))
     columns = "\n".join(f"  {line}" for line in text.splitlines() if line and not line.startswith("#"))
     click.echo(escape_invisible(f"{told}\n{columns}"), err=True)
     if f": {TODO}" in text or f"# {TODO}" in text:

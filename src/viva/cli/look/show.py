@@ -21,7 +21,6 @@ from viva.engine.folder import RunFolder, find_run
 from viva.engine.limits import Positive
 from viva.errors import VivaError
 from viva.fields import note, options, pick
-from viva.files import toml_lines
 from viva.prompting import estimate_tokens, prompt_text
 from viva.render.screen import LINES
 from viva.runs.answers import described_answers
@@ -29,7 +28,7 @@ from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import open_exams
 from viva.runs.open import prepare
 from viva.types import OUTCOMES, Choose, Question, Sampling, StopReason, outcome_name
-from viva.visible import escape_invisible, escaped, one_line, plural
+from viva.visible import escape_invisible, escaped, one_line, plural, toml_lines
 
 MOST = 20
 """Questions that --by-question lists."""
@@ -229,7 +228,7 @@ def _show(exam: Exam, question: Question, *, raw: bool) -> None:
     request = exam.request(question, 0, Sampling(seed=exam.spec.seed))
     prompt = request.prompt
     if raw:
-        click.echo(escaped(msgspec.json.encode(prompt).decode()))
+        click.echo(_json(prompt))
         return
     text = prompt_text(prompt)
     if not isinstance(prompt, str):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import click
 
 from viva.cli.serving_options import token_options
 from viva.errors import VivaError
-from viva.pages.runs.live_tables import graded_results, open_run
 from viva.runs.progress import say
 
 RUNS = Path("runs")
@@ -39,8 +39,6 @@ def view_command(path: Path, host: str, port: int, token: str, static: Path | No
     viva view /data/runs --host 0.0.0.0        for others, with the token that is printed
     viva view runs/ --static site/             the same as files; `viva report` and `viva leaderboard` write parts of it
     """
-    from viva.pages.runs.server import serve
-
     if not path.is_dir():
         missing = "there is no such folder" if not path.exists() else "it is a file"
         raise VivaError(f"{path}: {missing}; name a run folder or a folder of runs (`viva run` makes them in runs/)")
@@ -57,5 +55,10 @@ def view_command(path: Path, host: str, port: int, token: str, static: Path | No
     def announce(address: str) -> None:
         click.echo(f"{path} at {address}  (Ctrl-C ends it)")
 
-    serve(path, open_run, graded_results, host=host, port=port, token=token, announce=announce)
+    from viva.pages.runs.live_tables import graded_results, open_run
+    from viva.pages.runs.server import application
+    from viva.pages.serving.server import serve
+
+    pages = functools.partial(application, path, open_run, graded_results)
+    serve(pages, host=host, port=port, token=token, announce=announce)
     return 0

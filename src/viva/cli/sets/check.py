@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 import msgspec
 
-from viva.benchmarks import CUSTOM, file_benchmark, find_benchmark, question_file
+from viva.benchmarks import CUSTOM, file_benchmark, find_benchmark, is_table, question_file
+from viva.benchmarks.card.draft import card_name, card_of, draft_cards, write_cards
 from viva.benchmarks.custom.loading import read_questions
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.cli.options import exam_options
@@ -38,14 +40,17 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
     a gold is invalid.
 
     All languages are checked unless --language says otherwise. In place of a benchmark, a question file of your own
-    (NAME.yaml): it is validated, and its example answers must score as it says.
+    (NAME.yaml): it is validated, and its example answers must score as it says. Or a table (data.csv), by the card that
+    is there for it, or would be.
     """
     choice = pick(TaskOptions, given)
     file = question_file(benchmark)
     if file and file_benchmark(file) == CUSTOM:
         return _check_file(file, choice, unsafe=unsafe_host_execution, show_all=show_all)
+    with _cards_of(benchmark) as names:
+        exams = [exam for name in names for exam in _exams(name, choice)]
     failed = unsound = 0
-    for exam in _exams(benchmark, choice):
+    for exam in exams:
         found = failures(exam)
         failed += len(found)
         invalid = sum(1 for question in exam.questions() if question.answer is None)
@@ -83,6 +88,22 @@ def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool, show_all: bool
     with suppress(DataError):
         exam = open_exams((str(file),), choice)[0][0]
     return check_question_file(file, exam if isinstance(exam, RubricExam) else None, unsafe=unsafe, show_all=show_all)
+
+
+@contextmanager
+def _cards_of(benchmark: str) -> Iterator[list[str]]:
+    """Name what is checked; of a table its card, or the drafts for it, which no one keeps."""
+    table = Path(benchmark)
+    own = card_of(table) if is_table(benchmark) else None
+    if own or not is_table(benchmark):
+        yield [str(own or benchmark)]
+        return
+    with TemporaryDirectory() as folder:
+        drafts, said = draft_cards(table, Path(folder) / card_name(table))
+        write_cards(drafts)
+        click.echo(escape_invisible(said.replace(f"{folder}/", "")))
+        click.echo(f"{table}: no card is written; `viva init {table}` writes what is checked here", err=True)
+        yield [*map(str, drafts)]
 
 
 def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:

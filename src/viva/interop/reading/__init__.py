@@ -26,7 +26,7 @@ PLAIN = "plain"
 
 
 def read_logs(form: str, paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """What the files hold, a log a model. Raises DataError for files that cannot be read as `form`."""
+    """Return what the files hold, a log a model. Raises DataError for files that cannot be read as `form`."""
     for path in paths:
         if not path.exists():
             raise DataError(f"there is no answer file {path}")

@@ -15,7 +15,7 @@ _LONGEST = 20_000
 
 
 def bare(text: str) -> str:
-    """A text without blanks, in one case, and with one form of every letter (NFKC)."""
+    """Return a text without blanks, in one case, and with one form of every letter (NFKC)."""
     if text.isascii():
         return "".join(text.lower().split())
     return "".join(unicodedata.normalize("NFKC", text).casefold().split())
@@ -45,7 +45,7 @@ class QuestionOverlap:
         return len(own & inside) / len(own) if own else 0.0
 
     def nearest(self, texts: Sequence[str]) -> Question | None:
-        """The question of which most stands in the texts, where that is more than three fifths of it."""
+        """Return the question of which most stands in the texts, where that is more than three fifths of it."""
         counted: Counter[int] = Counter()
         for gram in frozenset[str]().union(*(grams(bare(text[:_LONGEST])) for text in texts)):
             counted.update(self._having.get(gram, ()))

@@ -16,7 +16,7 @@ _KINDS = (".parquet", ".arrow", ".feather")
 
 
 def files_in(path: Path) -> list[Path]:
-    """The tables of a folder, of all its splits; the cache files of `datasets` are none."""
+    """Return the tables of a folder, of all its splits; the cache files of `datasets` are none."""
     if not path.is_dir():
         return [path]
     found = (one for kind in _KINDS for one in path.rglob(f"*{kind}"))
@@ -24,7 +24,7 @@ def files_in(path: Path) -> list[Path]:
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """One log of all the tables."""
+    """Return one log of all the tables."""
     log = Log(form="dataset", model="", items=[])
     for path in paths:
         meter = Meter(path)

@@ -14,7 +14,7 @@ _PACKED = b"PK\x03\x04"
 
 
 def form_of(paths: Sequence[Path]) -> str:
-    """The form of all the files. Raises DataError where they are of several."""
+    """Return the form of all the files. Raises DataError where they are of several."""
     found = {path: _form(path) for path in paths}
     kinds = dict.fromkeys(found.values())
     if len(kinds) > 1:

@@ -32,7 +32,7 @@ class Fields(Struct, frozen=True, kw_only=True):
 
 
 def of(row: Mapping[str, object]) -> Fields:
-    """The fields of a row, by the names that data sets give them, whatever their case."""
+    """Return the fields of a row, by the names that data sets give them, whatever their case."""
     named = {str(name).casefold(): value for name, value in row.items()}
     texts = texts_in(said for name in TEXTS if name in named for said in _sayings(named[name]))
     options = _options(named)
@@ -46,7 +46,7 @@ def of(row: Mapping[str, object]) -> Fields:
 
 
 def _sayings(value: object) -> list[str]:
-    """A text; the words of a chat, its last turn alone and all of it; the stem of a question that is a table."""
+    """Return a text; the words of a chat, its last turn alone and all of it; the stem of a question that is a table."""
     if isinstance(value, list):
         turns = [said_in(turn) for turn in value]
         return [turns[-1], "\n".join(turns)] if turns else []

@@ -32,12 +32,12 @@ _UNUSED = {"events", "store"}
 
 
 def looks_like(content: bytes) -> bool:
-    """Whether a JSON file begins as Inspect's logs do."""
+    """Tell whether a JSON file begins as Inspect's logs do."""
     return _HEAD.match(content) is not None
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """A log a model."""
+    """Return a log a model."""
     logs: dict[str, Log] = {}
     for file in _files(paths):
         try:
@@ -100,7 +100,7 @@ def _opened(file: Path) -> Log:
 
 
 def _samples(file: Path, log: EvalLog, *, packed: bool) -> Iterator[EvalSample]:
-    """A log that was packed is read a sample at a time."""
+    """Return a log that was packed is read a sample at a time."""
     if not packed:
         yield from log.samples or ()
         return

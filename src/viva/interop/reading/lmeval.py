@@ -26,7 +26,7 @@ _NAME = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T[\d\-.:]+)?\.jso
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """A log a model: files of one folder, or of one results file, are of one model."""
+    """Return a log a model: files of one folder, or of one results file, are of one model."""
     logs: dict[str, Log] = {}
     for file in _files(paths):
         model = _model(file)
@@ -44,7 +44,7 @@ def _files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _model(file: Path) -> str:
-    """What the results beside the samples call the model."""
+    """Return what the results beside the samples call the model."""
     for results in sorted(file.parent.glob("results_*.json"), reverse=True):
         try:
             found = bounded.document(results)
@@ -109,14 +109,14 @@ def _arguments(given: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _values(given: object) -> list[object]:
-    """What a list holds, or a table (as newer versions write lists)."""
+    """Return what a list holds, or a table (as newer versions write lists)."""
     if isinstance(given, dict):
         return list(given.values())
     return given if isinstance(given, list) else []
 
 
 def _prompt(argument: object) -> list[str]:
-    """A prompt; of a chat that was written as JSON, its last turn too."""
+    """Return a prompt; of a chat that was written as JSON, its last turn too."""
     if isinstance(argument, list) and len(argument) == 1:  # how a chat is written as JSON
         argument = argument[0]
     text = text_of(argument)
@@ -131,7 +131,7 @@ def _prompt(argument: object) -> list[str]:
 
 
 def _is_logprob(one: object) -> bool:
-    """Whether a request's replies are [logprob, greedy] pairs."""
+    """Tell whether a request's replies are [logprob, greedy] pairs."""
     return isinstance(one, list) and bool(one) and isinstance(one[0], list) and len(one[0]) == 2
 
 
@@ -165,7 +165,7 @@ def _known(kept: object, replies: list[Given]) -> list[Given]:
 
 
 def _chosen(resps: Sequence[object], continuations: Sequence[str]) -> list[Given]:
-    """The most probable continuation, of those that had a prompt."""
+    """Return the most probable continuation, of those that had a prompt."""
     found = [_logprob(one) for one in resps[: len(continuations) or None]]
     usable = [value for value in found if value is not None]
     if len(usable) < len(found) or not usable:

@@ -54,7 +54,7 @@ class Matching(Struct):
     missed: list[Missed]
 
     def counted(self) -> dict[str, int]:
-        """How many were matched how."""
+        """Return how many were matched how."""
         return dict(Counter(match.how for match in self.found))
 
 
@@ -67,7 +67,7 @@ class _Span(Struct, frozen=True):
     end: int
 
     def within(self, other: _Span) -> bool:
-        """Whether it is a part of another question: of its text, or of its options."""
+        """Tell whether it is a part of another question: of its text, or of its options."""
         if self.where != other.where or not other.start <= self.start:
             return False
         if self.over <= other.over:
@@ -103,7 +103,7 @@ class QuestionMatcher:
     def match(
         self, items: Sequence[Item], *, by_order: bool = False, told: Callable[[int], None] = lambda done: None
     ) -> Matching:
-        """Every item with its question; `told` is called with how many are done.
+        """Return every item with its question; `told` is called with how many are done.
 
         Raises DataError where the order contradicts ids or texts, or the lengths.
         """
@@ -156,11 +156,11 @@ class QuestionMatcher:
         return found
 
     def _plain(self, item: Item) -> bool:
-        """Whether the item names its question, or repeats its text and nothing else."""
+        """Tell whether the item names its question, or repeats its text and nothing else."""
         return self._named(item) is not None or any(bare(text) in self._by_text for text in item.texts)
 
     def _named(self, item: Item) -> Question | None:
-        """The question of the item's id, where its text stands in the item, or the item has no text."""
+        """Return the question of the item's id, where its text stands in the item, or the item has no text."""
         for question in (self._by_id[identity] for identity in item.ids if identity in self._by_id):
             text = bare(question.text)
             if not _tells(item) or (
@@ -170,7 +170,7 @@ class QuestionMatcher:
         return None
 
     def _one(self, item: Item, anchors: tuple[str, ...]) -> tuple[Question | None, str]:
-        """The question and how it was found; or None and why."""
+        """Return the question and how it was found; or None and why."""
         named = self._named(item)
         if named is not None:
             return self._checked(named, item)
@@ -194,7 +194,7 @@ class QuestionMatcher:
         return question, ID
 
     def _inside(self, item: Item, anchors: tuple[str, ...]) -> list[Question]:
-        """The question that a prompt asks: the last one in it whose options are there too."""
+        """Return the question that a prompt asks: the last one in it whose options are there too."""
         if not anchors:
             return []
         texts = [bare(text) for text in item.texts]
@@ -220,7 +220,7 @@ class QuestionMatcher:
         return [one for one in there if _in_order(one, rest)] or there
 
     def _span(self, text: str, prompt: str, where: int = 0) -> _Span | None:
-        """Where a question stands in a prompt: the last place that its options follow, of the last few."""
+        """Return where a question stands in a prompt: the last place that its options follow, of the last few."""
         lines = self._lines[text]
         longest = max(range(len(lines)), key=lambda index: len(lines[index]))
         at = len(prompt)
@@ -253,7 +253,7 @@ class QuestionMatcher:
         return start, end, max(known)
 
     def _resolved(self, candidates: Sequence[Question], item: Item) -> tuple[Question | None, str]:
-        """One of several questions of one text."""
+        """Return one of several questions of one text."""
         left = [question for question in candidates if not _other_options(question, item)]
         if not left:
             return None, f"it reads as question {candidates[0].id!r}, but its options are others"
@@ -287,7 +287,7 @@ class QuestionMatcher:
 
 
 def _tells(item: Item) -> bool:
-    """Whether the item says what was asked: a text that is more than its id again."""
+    """Tell whether the item says what was asked: a text that is more than its id again."""
     return any(text not in item.ids for text in item.texts)
 
 
@@ -296,7 +296,7 @@ def _weight(line: str) -> int:
 
 
 def _options_end(question: Question, prompt: str, start: int) -> int | None:
-    """Where the last of a question's options ends, in whatever order they stand; None where one is not there."""
+    """Return where the last of a question's options ends, in whatever order they stand; None where one is not there."""
     end = start
     for option in map(bare, question.options):
         at = prompt.find(option, start)
@@ -307,7 +307,7 @@ def _options_end(question: Question, prompt: str, start: int) -> int | None:
 
 
 def _in_order(question: Question, prompt: str) -> bool:
-    """Whether a question's options stand in a prompt in their own order."""
+    """Tell whether a question's options stand in a prompt in their own order."""
     at = 0
     for option in map(bare, question.options):
         at = prompt.find(option, at)
@@ -318,7 +318,7 @@ def _in_order(question: Question, prompt: str) -> bool:
 
 
 def _other_options(question: Question, item: Item) -> bool:
-    """Whether the item's options are known, and are not the question's."""
+    """Tell whether the item's options are known, and are not the question's."""
     if not item.options or not question.options:
         return False
     return sorted(map(bare, item.options)) != sorted(map(bare, question.options))
@@ -344,12 +344,12 @@ def _same_order(candidates: Sequence[Question], item: Item) -> list[Question]:
 
 
 def _same_group(candidates: Sequence[Question], item: Item) -> list[Question]:
-    """Those whose id begins with what the file is named after (`agronomy/0`, samples_cmmlu_agronomy)."""
+    """Return those whose id begins with what the file is named after (`agronomy/0`, samples_cmmlu_agronomy)."""
     group = bare(item.group)
     begun = {one.id: re.escape(bare(one.id.rpartition("/")[0])) for one in candidates if "/" in one.id}
     return [one for one in candidates if one.id in begun and re.search(rf"(?<![^\W_]){begun[one.id]}(?![^\W_])", group)]
 
 
 def told(missed: Missed) -> str:
-    """A line about an item that was not matched, harmless in a terminal."""
+    """Return a line about an item that was not matched, harmless in a terminal."""
     return one_line(f"{missed.item.where}: {missed.why}", 400)

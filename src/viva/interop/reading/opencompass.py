@@ -23,12 +23,12 @@ _HEAD = re.compile(rb'\s*\{\s*"\d+"\s*:\s*\{')
 
 
 def looks_like(content: bytes) -> bool:
-    """Whether a file begins as predictions do."""
+    """Tell whether a file begins as predictions do."""
     return _HEAD.match(content) is not None
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """A log a model (a folder of predictions)."""
+    """Return a log a model (a folder of predictions)."""
     logs: dict[str, Log] = {}
     for file in _files(paths):
         model = file.parent.name if file.parent.parent.name == "predictions" else ""

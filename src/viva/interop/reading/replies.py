@@ -17,7 +17,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def rows_of(matches: Iterable[Match]) -> Iterator[dict[str, Any]]:
-    """A row an answer. Raises DataError where a question was answered twice under one number."""
+    """Return a row an answer. Raises DataError where a question was answered twice under one number."""
     seen: dict[tuple[str, int], str] = {}
     for match in matches:
         for given in match.item.given:
@@ -65,5 +65,5 @@ def said(given: Given, item: Item, question: Question) -> str | None:
 
 
 def _letter(option: str, ours: list[str]) -> str:
-    """The letter of an option; "" where it is none of them, or two."""
+    """Return the letter of an option; "" where it is none of them, or two."""
     return _LETTERS[ours.index(option)] if ours.count(option) == 1 else ""

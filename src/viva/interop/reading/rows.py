@@ -75,7 +75,7 @@ class Meter:
         self._path, self._items, self._text = path, 0, 0
 
     def add(self, item: Item) -> Item:
-        """The item itself. Raises DataError where there is too much."""
+        """Return the item itself. Raises DataError where there is too much."""
         self._items += 1
         self._text += sum(map(len, item.texts)) + sum(len(one.text or "") for one in item.given)
         if self._items > MOST_ITEMS or self._text > MOST_TEXT:
@@ -86,25 +86,25 @@ class Meter:
 
 
 def text_of(value: object) -> str:
-    """A text out of what a JSON file or a table may hold in its place; "" for what is none."""
+    """Return a text out of what a JSON file or a table may hold in its place; "" for what is none."""
     if isinstance(value, str):
         return replace_surrogates(value)
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def stop_of(value: object) -> StopReason:
-    """Why a reply ended, in our words: "stop" where nothing is said, "other" for what is none of them."""
+    """Return why a reply ended, in our words: "stop" where nothing is said, "other" for what is none of them."""
     said = text_of(value) or "stop"
     return cast("StopReason", said if said in get_args(StopReason) else "other")
 
 
 def texts_in(values: Iterable[object]) -> tuple[str, ...]:
-    """The texts among values, each once."""
+    """Return the texts among values, each once."""
     return tuple(dict.fromkeys(text for value in values if (text := text_of(value))))
 
 
 def said_in(message: object) -> str:
-    """The words of a chat message, whose content is a text or a list of parts."""
+    """Return the words of a chat message, whose content is a text or a list of parts."""
     if not isinstance(message, dict):
         return text_of(message)
     content: Any = next((message[key] for key in ("content", "prompt", "text", "value") if key in message), "")

@@ -13,7 +13,7 @@ TEXT = ("text", "reply", "response", "prediction", "generation", "answer", "outp
 
 
 def item_of(row: Mapping[str, object], file: str, where: str, columns: Columns) -> Item:
-    """An item with one answer. Raises DataError for a row without the columns."""
+    """Return an item with one answer. Raises DataError for a row without the columns."""
     text = _column(row, columns.text, TEXT, where, "--text-column")
     rest = {name: value for name, value in row.items() if name not in (text, "sample", "stop_reason")}
     known = fields.of(rest)
@@ -49,7 +49,7 @@ def item_of(row: Mapping[str, object], file: str, where: str, columns: Columns) 
 
 
 def _last(value: object) -> object:
-    """The last turn, where a column holds a conversation."""
+    """Return the last turn, where a column holds a conversation."""
     if isinstance(value, list):
         return value[-1] if value else None
     return value

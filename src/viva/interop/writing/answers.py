@@ -63,13 +63,13 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
         return (self.exam.samples or self.record.samples) * self.record.repeats
 
     def digest(self, *parts: str) -> str:
-        """A name for this and nothing else, 64 hexadecimal digits; the same for the same run, exam and model."""
+        """Return a name for this and nothing else, 64 hexadecimal digits; the same for the same run, exam and model."""
         whole = (self.run, self.record.created, self.label, self.model, self.signature, *parts)
         text = "\0".join(f"{len(part)}:{part}" for part in whole)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def details(self) -> dict[str, object]:
-        """What belongs beside the number wherever it goes."""
+        """Return what belongs beside the number wherever it goes."""
         cell = self.overall
         found: dict[str, object] = {
             "signature": self.signature,
@@ -139,7 +139,7 @@ def created(record: RunRecord) -> datetime.datetime:
 
 
 def judged(row: ScoreRow) -> dict[str, object]:
-    """Who decided what, and what the judges gave it; empty where a rule decided all."""
+    """Return who decided what, and what the judges gave it; empty where a rule decided all."""
     found: dict[str, object] = {}
     if row.decided:
         found["decided"] = row.decided

@@ -81,7 +81,7 @@ class Card(Struct, frozen=True, kw_only=True):
         return sum(subset.rows for subset in self.subsets)
 
     def warnings(self) -> Iterator[str]:
-        """What somebody must know before anything of this is published."""
+        """Return what somebody must know before anything of this is published."""
         for licence in self.licences:
             whose = ", ".join(dict.fromkeys(one_line(one.label, 60) for one in self.sets if one.licence == licence))
             if licence.asks:
@@ -102,12 +102,12 @@ def _licences() -> dict[str, Licence]:
 
 
 def licence_of(benchmark: str, *, bundled: bool) -> Licence:
-    """The licence of a benchmark's questions, or of Viva's own sample."""
+    """Return the licence of a benchmark's questions, or of Viva's own sample."""
     return _licences()["bundled" if bundled else benchmark]
 
 
 def card_text(card: Card) -> str:
-    """The whole README.md. Strangers' names stand in it as code, what cannot be seen is spelled out."""
+    """Return the whole README.md. Strangers' names stand in it as code, what cannot be seen is spelled out."""
     lines = ["---", _head(card), "---", "", f"# {_plain(card.title)}", ""]
     what = (
         "Answers of language models to questions, and what each earned"
@@ -226,7 +226,7 @@ def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def _code(text: str, bar: str = "¦") -> str:
-    """A stranger's text as a piece of code: no markup, no link, no end of a table's cell."""
+    """Return a stranger's text as a piece of code: no markup, no link, no end of a table's cell."""
     plain = one_line(clean(text), 1000).replace("`", "'").replace("|", bar)
     return f"`{plain or ' '}`"
 

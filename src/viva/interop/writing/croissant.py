@@ -32,7 +32,7 @@ _TERMS = (
 
 
 def _context() -> dict[str, Any]:
-    """The vocabulary, as the specification gives it."""
+    """Return the vocabulary, as the specification gives it."""
     return {
         "@language": "en",
         "@vocab": "https://schema.org/",
@@ -49,7 +49,7 @@ def _context() -> dict[str, Any]:
 
 
 def croissant_text(card: Card) -> bytes:
-    """The whole croissant.json."""
+    """Return the whole croissant.json."""
     warnings = " ".join(warning[:1].upper() + warning[1:] for warning in card.warnings())
     described = f"{card.title}. Written by Viva {__version__}. {warnings}".strip()
     content: dict[str, Any] = {

@@ -84,7 +84,7 @@ def write_every_eval_ever(result: EvaluationResult, folder: Path) -> Path | None
 
 
 def model_info(name: str, opened: ModelRecord | None) -> dict[str, Any]:
-    """A model as the schema has it: DEVELOPER/MODEL, who served it, and whether its weights can be had."""
+    """Return a model as the schema has it: DEVELOPER/MODEL, who served it, and whether its weights can be had."""
     provider, _, rest = name.partition("/")
     rest = rest or provider
     provider = provider.removesuffix("-responses")

@@ -48,7 +48,7 @@ _IDS = 100_000
 
 
 def log_name(result: EvaluationResult) -> str:
-    """The file name that Inspect would give it: when, which task, which id."""
+    """Return the file name that Inspect would give it: when, which task, which id."""
     when = created(result.record).isoformat(timespec="seconds").replace(":", "-").replace("+", "-")
     return f"{when}_{file_part(result.label).replace('_', '-')}_{_id(result, 'task')}.eval"
 
@@ -110,7 +110,7 @@ def _member(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def _id(result: EvaluationResult, what: str) -> str:
-    """An identifier that is always the same for the same run, exam and model."""
+    """Return an identifier that is always the same for the same run, exam and model."""
     return _short(result.digest(what))
 
 
@@ -124,7 +124,7 @@ def _short(digest: str) -> str:
 
 
 def _head(result: EvaluationResult, totals: Totals, ids: list[str]) -> dict[str, Any]:
-    """All of a log but its samples."""
+    """Return all of a log but its samples."""
     began = moment(totals.first) or created(result.record).isoformat()
     counted = not totals.uncounted and (totals.input or totals.output)  # a sum of some would pass for that of all
     usage = {result.model: _usage(totals.input, totals.output, totals.reasoning)} if counted else {}
@@ -350,7 +350,7 @@ def sample_id(question: str) -> str:
 
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
-    """What a list of samples shows of one."""
+    """Return what a list of samples shows of one."""
     score = sample["scores"][SCORER]
     asked = sample["input"]
     if not isinstance(asked, str):

@@ -46,7 +46,7 @@ def _model(evaluations: Sequence[EvaluationResult], folder: Path) -> Path:
 
 
 def _date(result: EvaluationResult) -> str:
-    """A moment as lm-eval writes it, with microseconds that tell runs of one second apart."""
+    """Return a moment as lm-eval writes it, with microseconds that tell runs of one second apart."""
     when = created(result.record).replace(tzinfo=None)
     run = int(sha256(f"{result.run}\0{result.record.created}\0{result.record.command}")[:12], 16) % 1_000_000
     return (when + datetime.timedelta(microseconds=run or 1)).isoformat().replace(":", "-")
@@ -103,7 +103,7 @@ class _Results:
             setattr(self.totals, name, one(known, other) if known and other else known or other)
 
     def content(self, result: EvaluationResult) -> dict[str, Any]:
-        """The whole, of this model."""
+        """Return the whole, of this model."""
         drawn = result.exam.sampling or result.record.sampling
         sampling = {"temperature": drawn.temperature, "top_p": drawn.top_p, "max_gen_toks": drawn.max_tokens}
         provider, _, name = result.model.partition("/")

@@ -117,7 +117,7 @@ class Names(Struct):
 
     @classmethod
     def of(cls, rows: Iterable[ScoreRow | Question]) -> Names:
-        """Those in these rows, in order of appearance."""
+        """Return those in these rows, in order of appearance."""
         found: dict[str, dict[str, Column]] = {family: {} for family in _FAMILIES}
         taken: set[str] = set()
         for row in rows:
@@ -174,12 +174,12 @@ def question_columns(names: Names) -> tuple[Column, ...]:
 
 
 def without_gold(columns: Iterable[Column]) -> tuple[Column, ...]:
-    """Those that do not tell the gold answer."""
+    """Return those that do not tell the gold answer."""
     return tuple(column for column in columns if not column.tells)
 
 
 def answer_row(run: str, answer: Answer, names: Names) -> dict[str, Any]:
-    """All cells of one answer; a table takes those it has columns for."""
+    """Return all cells of one answer; a table takes those it has columns for."""
     row, response, prompt = answer.row, answer.response, answer.prompt
     usage, error = response.usage, response.error
     turns = [("text", prompt)] if isinstance(prompt, str) else [(turn.role, turn.content) for turn in prompt]
@@ -220,7 +220,7 @@ def _moment(at: float) -> datetime.datetime | None:
 
 
 def question_row(exam: str, question: Question, names: Names) -> dict[str, Any]:
-    """All cells of one question."""
+    """Return all cells of one question."""
     return {
         "exam": exam,
         "question": question.id,

@@ -1,6 +1,6 @@
 """Anchor questions: a few that tell what a model would score on all of them, and how far off that may be.
 
-1. *Curves*: how likely a model of each full score is to answer each question (`itemcurves`).
+1. *Curves*: how likely a model of each full score is to answer each question (`curves`).
 2. *Choosing*: the exam, in a given order that keeps alike questions together, is cut into blocks of equal share, and
    each block gives the same number of anchors: models have strengths by subject, and anchors that are the sharpest of
    all come from few subjects. Within a block the questions are taken one by one that most reduce the expected squared
@@ -82,7 +82,7 @@ def choose(scores: Floats, count: int, shares: Floats | None = None) -> Anchors:
 
 
 def predict(reader: Reader, answers: Floats) -> tuple[float, float]:
-    """A full score from a model's scores on the anchors (nan: none), and how uncertain the reading leaves it.
+    """Return a full score from a model's scores on the anchors (nan: none), and how uncertain the reading leaves it.
 
     Both are shares of 1; the second is a standard deviation, of models whose answers follow the curves.
     """
@@ -99,13 +99,13 @@ def predict(reader: Reader, answers: Floats) -> tuple[float, float]:
 
 
 def interval(value: float, spread: float, inflation: float, families: int) -> tuple[float, float]:
-    """The 95 % interval of a prediction: Student's t, as `inflation` is known from so few families."""
+    """Return the 95 % interval of a prediction: Student's t, as `inflation` is known from so few families."""
     half = t_quantile(max(families - 1, 1)) * inflation * spread
     return max(0.0, value - half), min(1.0, value + half)
 
 
 def checked(scores: Floats, count: int, shares: Floats | None) -> Floats:
-    """The questions' shares of the full score, summing to 1. Raises as `choose` does."""
+    """Return the questions' shares of the full score, summing to 1. Raises as `choose` does."""
     questions = scores.shape[1]
     if not 2 <= count <= questions:
         raise DataError(f"{count:,} anchors of {questions:,} questions cannot be chosen: it takes 2 to {questions:,}")
@@ -118,7 +118,7 @@ def checked(scores: Floats, count: int, shares: Floats | None) -> Floats:
 
 
 def known_curves(scores: Floats, shares: Floats) -> tuple[Floats, Floats]:
-    """The known models' full scores, and the questions' curves."""
+    """Return the known models' full scores, and the questions' curves."""
     clipped = np.clip(scores, 0.0, 1.0)
     full = full_scores(scores, shares)
     return full, item_curves(clipped, abilities_of(full))
@@ -127,7 +127,7 @@ def known_curves(scores: Floats, shares: Floats) -> tuple[Floats, Floats]:
 def chosen_by(
     curves: Floats, count: int, shares: Floats, full: Floats, among: Indices, *, blocks: int = BLOCKS
 ) -> Indices:
-    """The anchors among these questions, which stand in the exam's order."""
+    """Return the anchors among these questions, which stand in the exam's order."""
     lowest, highest = abilities_of(np.array([full.min(), full.max()]))
     serves = (lowest - BEYOND <= GRID) & (highest + BEYOND >= GRID)
     weights = _SLOPE[serves] ** 3  # a variance of the ability is one of the score by slope²; scores count evenly
@@ -148,7 +148,7 @@ def chosen_by(
 
 
 def reader_of(curves: Floats, questions: Indices, shares: Floats) -> Reader:
-    """How answers to these questions are read."""
+    """Return how answers to these questions are read."""
     others = np.ones(len(shares), dtype=bool)
     others[questions] = False
     likely = curves[others]

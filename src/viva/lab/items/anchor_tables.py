@@ -20,7 +20,7 @@ COLUMNS = (
     *("lowest", "highest", "error", "inflation", "scatter", "rest"),
 )
 """Of the file: a row an anchor; from `exam` on the same in every row, all that a prediction takes. Curves (`curve`, and
-`rest`, what all other questions add) are values at the abilities of `itemcurves.GRID`."""
+`rest`, what all other questions add) are values at the abilities of `curves.GRID`."""
 LEGEND = (
     "Error: root mean square of predicted − true full score over models, in points of 100, each family predicted from "
     "the others; ±: standard deviation over draws of questions (the models stay the same). Worst: the largest, on "
@@ -121,7 +121,7 @@ class Anchors(StudyResult):
     words = ITEM_WORDS
 
     def tables(self) -> list[Grid]:
-        """The errors side by side, then the anchors."""
+        """Return the errors side by side, then the anchors."""
         found, validation, listed = self.found, self.validation, self.listed
         ways = (validation.anchors, validation.halves, validation.plain, validation.calibrated, validation.nothing)
         errors = tuple((_named(way, found), *_way(way)) for way in ways)
@@ -175,7 +175,7 @@ class Anchors(StudyResult):
         return notes
 
     def records(self) -> Records:
-        """The file that `viva run --questions` and `viva item-analysis --predict` take."""
+        """Return the file that `viva run --questions` and `viva item-analysis --predict` take."""
         one = self.found
         same = (
             *(one.exam, one.of_questions, one.models, one.families, one.lowest, one.highest, one.error),
@@ -200,7 +200,7 @@ class Predictions(StudyResult):
     words = ITEM_WORDS
 
     def tables(self) -> list[Grid]:
-        """A row a model."""
+        """Return a row a model."""
         found, anchors = self.found, self.anchors
         known = any(one.full is not None for one in found)
         header = (
@@ -224,7 +224,7 @@ class Predictions(StudyResult):
         return [Grid(title, header, rows)]
 
     def closing(self) -> list[str]:
-        """What the interval is, and where it does not hold."""
+        """Return what the interval is, and where it does not hold."""
         found, anchors = self.found, self.anchors
         notes = [
             f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
@@ -250,7 +250,7 @@ class Predictions(StudyResult):
         return notes
 
     def records(self) -> Records:
-        """A row a model, unrounded."""
+        """Return a row a model, unrounded."""
         header = ("exam", "model", "source", "predicted", "low", "high", "anchor_mean", "answered", "anchors", "full")
         return header, [
             (

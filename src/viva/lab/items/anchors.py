@@ -105,12 +105,12 @@ def in_order(scores: ItemScores) -> ItemScores:
 
 
 def _by_size(name: str) -> tuple[tuple[int, str], ...]:
-    """What sorts `q9` before `q10`: of digits, how many there are stands first."""
+    """Return what sorts `q9` before `q10`: of digits, how many there are stands first."""
     return tuple((len(part) if part.isdigit() else 0, part) for part in re.split(r"0*([0-9]+)", name))
 
 
 def _whole(scores: ItemScores) -> tuple[ItemScores, list[str]]:
-    """The models that have most questions, and the questions that one of these has."""
+    """Return the models that have most questions, and the questions that one of these has."""
     import numpy as np
 
     notes: list[str] = []
@@ -135,7 +135,7 @@ def _whole(scores: ItemScores) -> tuple[ItemScores, list[str]]:
 
 
 def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> Predictions:
-    """The full scores of the sources' models."""
+    """Return the full scores of the sources' models."""
     from viva.lab.items.anchor_tables import Predictions
 
     assert file is not None

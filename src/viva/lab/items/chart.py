@@ -24,7 +24,7 @@ OKAY = "nothing found"
 
 
 def chart(every: Sequence[Examined]) -> altair.TopLevelMixin:
-    """The map of the fit where there is one, over the questions' facility and. VivaError for several exams."""
+    """Return the map of the fit where there is one, over the questions' facility and. VivaError for several exams."""
     import altair as alt
 
     if len(every) > 1:
@@ -83,7 +83,7 @@ def _map(found: Examined) -> Any:
 
 
 def _histogram(difficulty: Any, ends: tuple[float, float], scale: Any) -> Any:
-    """How many questions have which difficulty; those beyond the scale stand at its `ends`."""
+    """Return how many questions have which difficulty; those beyond the scale stand at its `ends`."""
     import altair as alt
 
     counts, bounds = np.histogram(np.clip(difficulty, *ends), bins=BINS, range=ends)

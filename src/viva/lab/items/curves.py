@@ -58,7 +58,7 @@ def item_curves(scores: Floats, abilities: Floats) -> Floats:
 
 
 def full_scores(scores: Floats, shares: Floats) -> Floats:
-    """Each model's full score. What a model has no answer to counts as it answered questions as hard as that."""
+    """Return each model's full score. What a model has no answer to counts as it answered questions as hard as that."""
     there = np.isfinite(scores)
     if there.all():
         whole: Floats = scores @ shares
@@ -83,7 +83,7 @@ def abilities_of(full: Floats) -> Floats:
 
 
 def _classes(abilities: Floats) -> Floats:
-    """The list of curves at these abilities, curves × abilities."""
+    """Return the list of curves at these abilities, curves × abilities."""
     rising = [
         guess + (1 - guess) * expit(slope * (abilities - place))
         for slope in _SLOPES

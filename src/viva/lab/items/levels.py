@@ -28,7 +28,7 @@ class Parts(Protocol):
 
 
 def levelled(one: ItemSources, wanted: Parts) -> Findings[Grouping]:
-    """The rule's outcome. Raises DataError for a model that is not there."""
+    """Return the rule's outcome. Raises DataError for a model that is not there."""
     from viva.analysis.itemscores import answers
 
     def scores(called: str, name: str | None) -> dict[str, list[float | None]] | None:

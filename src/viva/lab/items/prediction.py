@@ -1,6 +1,6 @@
 """How a model will probably score on each question, from the answers of known models and from its own so far.
 
-Curves (`itemcurves`) of the known models' answers, with lower asymptotes for guessing, say how likely a model of each
+Curves (`curves`) of the known models' answers, with lower asymptotes for guessing, say how likely a model of each
 full score is to answer a question; the model's own answers say how probable each full score is. A prediction is the
 mean over these (adaptive tests of language models: Hofmann et al. 2025, Fluid Benchmarking, arXiv 2509.11106).
 
@@ -36,7 +36,7 @@ class Dimensions(Struct, frozen=True, kw_only=True):
 
 
 def predict_scores(curves: Floats, places: Indices, answers: Floats) -> Floats:
-    """The expected score on every question, given the `answers` (shares of 1) to those at `places`.
+    """Return the expected score on every question, given the `answers` (shares of 1) to those at `places`.
 
     `curves`: probabilities, questions × `GRID`. Before any answer all full scores in the grid are equally probable.
     """
@@ -63,7 +63,7 @@ def dimensions(scores: Floats, shares: Floats) -> Dimensions | None:
 
 
 def _largest(scores: Floats, shares: Floats) -> tuple[float, Floats]:
-    """The largest eigenvalue, and the expected scores."""
+    """Return the largest eigenvalue, and the expected scores."""
     full, curves = known_curves(scores, shares)
     expected = np.array([_at(curves, ability) for ability in abilities_of(full)])
     residuals = (np.clip(scores, 0.0, 1.0) - expected) / np.sqrt(expected * (1 - expected))
@@ -71,7 +71,7 @@ def _largest(scores: Floats, shares: Floats) -> tuple[float, Floats]:
 
 
 def _at(curves: Floats, ability: float) -> Floats:
-    """The curves' values at an ability, between the points of the grid linearly."""
+    """Return the curves' values at an ability, between the points of the grid linearly."""
     place = float(np.clip((ability - GRID[0]) / (GRID[1] - GRID[0]), 0, len(GRID) - 1 - 1e-9))
     below, part = int(place), place - int(place)
     found: Floats = (1 - part) * curves[:, below] + part * curves[:, below + 1]

@@ -33,7 +33,7 @@ class Work:
         self.log_weights = np.log(weights) + self.nodes**2
 
     def chunks(self, deep: int) -> Iterator[slice]:
-        """The questions in parts, so that models × `deep` × part stays bounded."""
+        """Return the questions in parts, so that models × `deep` × part stays bounded."""
         models, questions = self.points.shape
         size = max(1, _AT_ONCE // (models * deep))
         for start in range(0, questions, size):
@@ -132,7 +132,7 @@ class Sums(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def sums_of(work: Work, state: State, posterior: Posterior) -> Sums:
-    """The expected complete-data derivatives, by matrix products over models × nodes."""
+    """Return the expected complete-data derivatives, by matrix products over models × nodes."""
     nodes, weights = posterior.nodes, posterior.weights
     flat, known = nodes.ravel(), weights.ravel()
     powers = np.stack([known, known * flat, known * flat**2])
@@ -169,7 +169,7 @@ def _sums_with_guessing(work: Work, state: State, posterior: Posterior) -> Sums:
 
 
 def guessed(known: Floats, guessing: float) -> Floats:
-    """The probability of a point: the question is known, or guessed."""
+    """Return the probability of a point: the question is known, or guessed."""
     return guessing + (1 - guessing) * known
 
 

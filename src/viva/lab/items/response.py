@@ -169,7 +169,7 @@ def _reached(work: Work, state: State, logistic: Logistic, steps: int, close: fl
 
 
 def _with_guessing(work: Work, found: _Reached, steps: int, close: float) -> _Reached:
-    """The fit with the asymptote that makes the answers likeliest, from the one without."""
+    """Return the fit with the asymptote that makes the answers likeliest, from the one without."""
 
     def of(guessing: float, start: _Reached) -> _Reached:
         return _reached(work, msgspec.structs.replace(start.state, guessing=guessing), "3pl", steps, close)
@@ -239,7 +239,7 @@ def _start(work: Work) -> State:
 
 
 def _stepped(work: Work, state: State, posterior: Posterior, logistic: Logistic) -> State:
-    """One Newton step of every question on (log a, intercept); then abilities back to mean 0 and variance 1."""
+    """Return one Newton step of every question on (log a, intercept); then abilities back to mean 0 and variance 1."""
     sums = sums_of(work, state, posterior)
     a, tight = state.slope, 1 / state.spread**2
     up, down = sums.g0 - tight * (state.intercept - state.middle), sums.h00 + tight
@@ -277,7 +277,7 @@ def _stepped(work: Work, state: State, posterior: Posterior, logistic: Logistic)
 
 
 def _moved(before: State, after: State) -> float:
-    """The largest change of a probability over questions, at abilities −1, 0 and 1."""
+    """Return the largest change of a probability over questions, at abilities −1, 0 and 1."""
     at = np.array([-1.0, 0.0, 1.0])[:, None]
     old, new = (guessed(expit(at * one.slope + one.intercept), one.guessing) for one in (before, after))
     return float(np.abs(new - old).max())

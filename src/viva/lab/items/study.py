@@ -144,7 +144,7 @@ def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
 
 
 def _only_exam(found: Sequence[ItemSources], called: str) -> ItemSources:
-    """The only exam found. Raises VivaError where there are several; `option` is what takes one."""
+    """Return the only exam found. Raises VivaError where there are several; `option` is what takes one."""
     if len(found) > 1:
         names = ", ".join(one.exam for one in found)
         raise VivaError(

@@ -79,7 +79,7 @@ def flags(found: Examined) -> list[Flag]:
 
 
 def _all_scored(found: Examined) -> NDArray[np.bool_]:
-    """Which questions every model has a score on: of others nobody can say that nobody passes."""
+    """Return which questions every model has a score on: of others nobody can say that nobody passes."""
     everyone: NDArray[np.bool_] = found.statistics.models == len(found.scores.models)
     return everyone
 
@@ -129,7 +129,7 @@ def _models(found: Examined) -> Grid:
 
 
 def _mean_text(scores: ItemScores, place: int, mean: float) -> str:
-    """The mean, or where it lies, marked where questions have no score."""
+    """Return the mean, or where it lies, marked where questions have no score."""
     between = scores.ranges.get(scores.models[place])
     text = range_text(*between) if between else percent(mean)
     return text if np.isfinite(scores.scores[place]).all() else f"{text}{UNSURE}"
@@ -231,7 +231,7 @@ def _number(value: float, digits: int = 3) -> str:
 
 
 def notes_on(found: Examined) -> list[str]:
-    """What few models, gaps and fractional scores make of the figures."""
+    """Return what few models, gaps and fractional scores make of the figures."""
     scores, stats = found.scores, found.statistics
     exam, models = scores.exam, len(scores.models)
     notes = list(found.notes)
@@ -306,7 +306,7 @@ class ItemAnalysis(StudyResult):
         return [note for one in self.every for note in notes_on(one)]
 
     def records(self) -> Records:
-        """A row a question, unrounded; empty where there is no figure."""
+        """Return a row a question, unrounded; empty where there is no figure."""
         header = (
             *("exam", "question", "models", "facility", "discrimination", "p", "flags"),
             *("irt", "difficulty", "difficulty_error", "a", "a_error", "infit", "outfit"),

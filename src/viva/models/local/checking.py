@@ -45,7 +45,7 @@ def problem(place: str, weights: Weights) -> str:
 
 
 def context_of(place: str, weights: Weights) -> int | None:
-    """How many tokens the model reads, by its files alone; None where they do not say or are not here yet."""
+    """Return how many tokens the model reads, by its files alone; None where they do not say or are not here yet."""
     folder = folder_of(place, weights)
     if folder is None:
         return None
@@ -98,13 +98,13 @@ def _packages(weights: Weights) -> str:
 
 
 def split_revision(place: str, weights: Weights) -> tuple[str, str]:
-    """A Hub's name and its revision, "main" if nothing is said."""
+    """Return a Hub's name and its revision, "main" if nothing is said."""
     name, _, revision = place.partition("@")
     return name, revision or weights.revision or "main"
 
 
 def folder_of(place: str, weights: Weights) -> Path | None:
-    """Where the files are; None if they are not on this machine."""
+    """Return where the files are; None if they are not on this machine."""
     folder = Path(place).expanduser()
     if place and folder.is_dir():
         return folder.absolute()
@@ -140,7 +140,7 @@ def _hub(place: str, weights: Weights) -> str:
 
 
 def _kind(place: str, folder: Path, weights: Weights) -> str:
-    """What its configuration says against it."""
+    """Return what its configuration says against it."""
     try:
         config = read_json(folder / "config.json")
         tokenizer = folder / "tokenizer_config.json"
@@ -160,7 +160,7 @@ def _kind(place: str, folder: Path, weights: Weights) -> str:
 
 
 def _sibling(place: str, folder: Path, config: Mapping[str, object]) -> str:
-    """What transformers would read in place of the weights that are hashed, or on top of them, unasked."""
+    """Return what transformers would read in place of the weights that are hashed, or on top of them, unasked."""
     if config.get("transformers_weights"):
         return (
             f"the config.json of {shown(place)} has its weights read from another file (transformers_weights: "
@@ -178,7 +178,7 @@ def _sibling(place: str, folder: Path, config: Mapping[str, object]) -> str:
 
 
 def kernel_of_others(place: str, entry: str) -> str:
-    """The sentence that refuses it."""
+    """Return the sentence that refuses it."""
     return (
         f"the config.json of {shown(place)} has attention computed by code from elsewhere ({entry}), which would be "
         "fetched and run: take the entry out (eager, sdpa and flex_attention are PyTorch's own)"
@@ -186,7 +186,7 @@ def kernel_of_others(place: str, entry: str) -> str:
 
 
 def code_of_its_own(place: str) -> str:
-    """The sentence that refuses it."""
+    """Return the sentence that refuses it."""
     return (
         f"{shown(place)} comes with code of its own (auto_map), which would be run on this machine: look at it, and "
         f"then say {option('trust_remote_code')}; or name a model that transformers knows"
@@ -220,5 +220,5 @@ def length(config: Mapping[str, Any], limit: object) -> int | None:
 
 
 def shown(place: str) -> str:
-    """A place for people: in one line, nothing in it that a terminal would obey."""
+    """Return a place for people: in one line, nothing in it that a terminal would obey."""
     return one_line(place, 200)

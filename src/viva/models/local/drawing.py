@@ -29,12 +29,12 @@ _COLDEST = 1e-30
 
 
 def is_greedy(sampling: Sampling) -> bool:
-    """Whether chance has no part in it. A temperature of None is 1."""
+    """Tell whether chance has no part in it. A temperature of None is 1."""
     return sampling.temperature is not None and sampling.temperature <= 0
 
 
 def choose(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float]) -> list[int]:
-    """The next token of each row of `logits` (rows by vocabulary, any floating type), or `UNUSABLE`.
+    """Return the next token of each row of `logits` (rows by vocabulary, any floating type), or `UNUSABLE`.
 
     `numbers` are uniform in [0, 1), one a row; a greedy row's is not looked at. Of equal logits the first is taken.
     """
@@ -70,7 +70,7 @@ def probabilities(logits: Any, samplings: Sequence[Sampling]) -> Any:
 
 
 def nucleus(chances: Any, shares: Sequence[float]) -> Any:
-    """Which tokens belong to the smallest set that has its row's share of `chances` (rows by vocabulary).
+    """Return which tokens belong to the smallest set that has its row's share of `chances` (rows by vocabulary).
 
     At least one a row does. Of equally probable ones at the edge, those with lower numbers do.
     """
@@ -91,7 +91,7 @@ def nucleus(chances: Any, shares: Sequence[float]) -> Any:
 
 
 def _draw(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float]) -> list[int]:
-    """The first token whose cumulated probability is beyond the row's number."""
+    """Return the first token whose cumulated probability is beyond the row's number."""
     torch = importlib.import_module("torch")
     sums = probabilities(logits, samplings).cumsum(dim=-1, dtype=torch.float64)
     whole = sums[:, -1:].contiguous()

@@ -47,10 +47,10 @@ class Tokens(Protocol):
     stop_ids: frozenset[int]
 
     def decode(self, ids: Sequence[int], /) -> str:
-        """What was written behind something else, without special tokens."""
+        """Return what was written behind something else, without special tokens."""
 
     def plain(self, text: str, /) -> list[int]:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ def never() -> bool:
 def generate(
     opened: Opened, tokens: Tokens, asked: Sequence[Asked], cancelled: Callable[[], bool] = never
 ) -> list[list[Written]]:
-    """The samples of each prompt, in the order of their seeds. All of them are one batch.
+    """Return the samples of each prompt, in the order of their seeds. All of them are one batch.
 
     Raises `OutOfMemory` when the batch is too large, with its memory given back; `Cancelled` within a token of
     `cancelled()`; VivaError for a prompt that leaves no room (before anything is computed: `limit`), and for a model
@@ -151,7 +151,7 @@ class _Row:
         self.stop: StopReason | None = "length" if limit <= 0 else None
 
     def number(self) -> float:
-        """What decides its next token: one number a token, whether or not other rows are still there."""
+        """Return what decides its next token: one number a token, whether or not other rows are still there."""
         return 0.0 if self._greedy else self._chance.random()
 
     def take(self, token: int) -> int:
@@ -166,7 +166,7 @@ class _Row:
         return token
 
     def _stops_at(self, token: int, *, forced: bool) -> bool:
-        """Whether a stop string is complete now: in the answer, for a thought may hold anything."""
+        """Tell whether a stop string is complete now: in the answer, for a thought may hold anything."""
         thought = self._thought
         if thought is None or thought.state in ("none", "closed"):
             return not forced and self._reply.add(token)
@@ -312,7 +312,7 @@ class _Batch:
         return found.logits[:, -1]
 
     def _common(self, prompts: Sequence[tuple[int, ...]]) -> int:
-        """How many tokens all prompts begin with, where reading them apart pays and is right; else 0.
+        """Return how many tokens all prompts begin with, where reading them apart pays and is right; else 0.
 
         It leaves padding between the beginning and the rest, so distances count by position and not by column:
         wrong for a window that slides over columns, and for a recurrent state, which padding behind text changes.
@@ -328,7 +328,7 @@ class _Batch:
 
 
 def _takes(opened: Opened) -> frozenset[str]:
-    """The arguments of the model's own forward: an adapter around it (PEFT) takes any and passes them on."""
+    """Return the arguments of the model's own forward: an adapter around it (PEFT) takes any and passes them on."""
     model = opened.model
     inner = model.get_base_model() if hasattr(model, "get_base_model") else model
     return frozenset(inspect.signature(type(inner).forward).parameters)

@@ -117,7 +117,7 @@ class Head:
 
     @contextmanager
     def _keeping(self, kept: list[Any] | None) -> Iterator[None]:
-        """What the layers made is put into `kept`."""
+        """Put what the layers made into `kept`."""
         if kept is None:
             yield
             return
@@ -141,7 +141,7 @@ class Head:
 
 
 def _last_network(model: Any) -> Any:
-    """The feed-forward network of a model's last layer, where it goes by its usual name; else None."""
+    """Return the feed-forward network of a model's last layer, where it goes by its usual name; else None."""
     lists: list[Any] = [module for module in model.modules() if type(module).__name__ == "ModuleList"]
     count = getattr(model.config.get_text_config(), "num_hidden_layers", None)
     layers = [found for found in lists if len(found) == count]

@@ -61,7 +61,7 @@ class LocalModel:
         self._thinks: bool | None = None
 
     def check_supported(self, request: Request) -> None:
-        """Raises VivaError where the tokenizer or the chat template is not made for such a request."""
+        """Raise VivaError where the tokenizer or the chat template is not made for such a request."""
         tokens = self.context_window.tokens()
         tokens.ids(request.prompt)
         if isinstance(request, Choose) and request.by == "next-token":
@@ -73,7 +73,7 @@ class LocalModel:
             )
 
     async def answer(self, request: Generate) -> Response:
-        """The model's own words; in a chat with room to think, where its chat template has it think."""
+        """Return the model's own words; in a chat with room to think, where its chat template has it think."""
         if isinstance(request.prompt, str):
             whole: Response = await self._asked(request)
             return whole
@@ -89,7 +89,7 @@ class LocalModel:
         return reply
 
     def _look(self) -> bool:
-        """Whether its chat template has it think."""
+        """Tell whether its chat template has it think."""
         with self._looking:
             if self._thinks is None:
                 try:
@@ -99,7 +99,7 @@ class LocalModel:
             return self._thinks
 
     async def choose(self, request: Choose) -> Response:
-        """How probable each continuation is."""
+        """Return how probable each continuation is."""
         reply: Response = await self._asked(request)
         return reply
 
@@ -139,7 +139,7 @@ class _ContextWindow:
         return self.tokens().count(prompt) + needed <= context
 
     def tokens(self) -> Tokens:
-        """The tokenizer, opened when it is first needed."""
+        """Return the tokenizer, opened when it is first needed."""
         if self._tokens is None:
             tokenizer = opening.open_tokenizer(self._place, self._weights)
             self._tokens = Tokens(tokenizer, self._weights.template, said=self._said)
@@ -147,13 +147,13 @@ class _ContextWindow:
 
 
 def _shown(place: str, weights: Weights) -> str:
-    """A folder's own name, not where it lies: names go into tables."""
+    """Return a folder's own name, not where it lies: names go into tables."""
     if Path(place).expanduser().is_dir() or Path(place).is_absolute():
         return Path(place).name
     return f"{place}@{weights.revision}" if weights.revision and "@" not in place else place
 
 
 def connect(name: str, endpoint: Endpoint) -> LocalModel:
-    """A folder, or a name of the Hub. Raises VivaError for what cannot be opened, with what to do about it."""
+    """Return a folder, or a name of the Hub. Raises VivaError for what cannot be opened, with what to do about it."""
     refuse_foreign(f"hf/{name}", endpoint.request, "request_field", "header", "api_version", "stream")
     return LocalModel(name, endpoint.weights, endpoint.shown, endpoint.request, endpoint.adapted)

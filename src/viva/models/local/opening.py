@@ -58,7 +58,7 @@ class Opened(Struct):
 
 
 def identity(place: str, weights: Weights) -> dict[str, str]:
-    """What tells this model from others: provider, weights (adapter included), context, dtype, bits, template.
+    """Return what tells this model from others: provider, weights (adapter included), context, dtype, bits, template.
 
     Of a folder a hash is taken (on all cores, once a process), of a Hub's name the commit, for which the Hub is
     asked if the name was never fetched; neither where the fingerprint is known: what a run remembers is graded without
@@ -81,7 +81,7 @@ def identity(place: str, weights: Weights) -> dict[str, str]:
 
 
 def _are(place: str, weights: Weights) -> bool:
-    """Whether the weights have the fingerprint that a run remembers, in this Viva's form or in that of before."""
+    """Tell whether the weights have the fingerprint that a run remembers, in this Viva's form or in that of before."""
     return any(weights.fingerprint == _fingerprint(place, weights, **how) for how in ({}, {"part": 0}))
 
 
@@ -126,7 +126,7 @@ def open_tokenizer(place: str, weights: Weights) -> Any:
 
 
 def open_model(place: str, weights: Weights) -> Opened:
-    """The model, ready to compute. Blocking: seconds to minutes, and a download the first time.
+    """Return the model, ready to compute. Blocking: seconds to minutes, and a download the first time.
 
     Raises VivaError, naming the model and the cause, where it cannot be used, and where the weights are others than
     when the run began (`Weights.fingerprint`).
@@ -213,7 +213,7 @@ def _hash_once(
 
 
 def _commit(place: str, name: str, revision: str, file: str = "config.json") -> str:
-    """The commit that a branch or tag names: as fetched, or else as the Hub says now."""
+    """Return the commit that a branch or tag names: as fetched, or else as the Hub says now."""
     found = weightfiles.snapshot(name, revision)
     if found is None:
         _told(place, lambda _: _fetch(name, revision, file))
@@ -296,7 +296,7 @@ def _read_tokenizer(transformers: Any, place: str) -> Callable[[str, dict[str, A
 
 
 def _faithful(transformers: Any, tokenizer: Any, source: str, how: Mapping[str, Any]) -> Any:
-    """The tokenizer as its file has it, where transformers makes another of it that loses text.
+    """Return the tokenizer as its file has it, where transformers makes another of it that loses text.
 
     It chooses the class by the model's type alone: a Qwen2 model with a SentencePiece tokenizer would not see a
     Chinese character of its prompts.
@@ -345,7 +345,7 @@ def _read_model(transformers: Any, source: str, how: dict[str, Any], device: str
 
 
 def _whole(source: str, loaded: Mapping[str, Any]) -> None:
-    """Raises VivaError where a tensor would be made up by chance."""
+    """Raise VivaError where a tensor would be made up by chance."""
     absent = sorted(str(name) for name in loaded.get("missing_keys") or ())
     if absent:
         raise VivaError(f"the weights of {shown(source)} lack {_listed(absent)}: are they a causal language model's?")
@@ -389,7 +389,7 @@ def _adapt(model: Any, adapter: str) -> None:
 
 
 def _checked(place: str, tokenizer: Any, model: Any) -> None:
-    """Raises VivaError where it computes no numbers, sees what is to come, or has another model's tokenizer."""
+    """Raise VivaError where it computes no numbers, sees what is to come, or has another model's tokenizer."""
     torch = importlib.import_module("torch")
     embeddings = model.get_input_embeddings()
     rows = int(embeddings.weight.shape[0])
@@ -413,7 +413,7 @@ def _checked(place: str, tokenizer: Any, model: Any) -> None:
 
 
 def _ends(model: Any) -> frozenset[int]:
-    """The tokens that end a text, as the generation config and the config have them."""
+    """Return the tokens that end a text, as the generation config and the config have them."""
     found: set[int] = set()
     for config in (getattr(model, "generation_config", None), model.config):
         said = getattr(config, "eos_token_id", None)

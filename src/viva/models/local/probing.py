@@ -29,7 +29,7 @@ _SHORT = 6
 
 
 def why_not(model: Any, context: int | None, shared: Shared, plain: Plain) -> str:
-    """Why prefixes cannot be shared; "" if they can. Raises what says that memory ran out."""
+    """Return why prefixes cannot be shared; "" if they can. Raises what says that memory ran out."""
     try:
         return _unknown(model, context) or _tried(model, context, shared, plain)
     finally:
@@ -39,7 +39,7 @@ def why_not(model: Any, context: int | None, shared: Shared, plain: Plain) -> st
 
 
 def _unknown(model: Any, context: int | None) -> str:
-    """What the configuration says against it."""
+    """Return what the configuration says against it."""
     config = model.config.get_text_config()
     if getattr(model.config, "is_encoder_decoder", False):
         return "it is an encoder and a decoder"

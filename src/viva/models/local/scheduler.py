@@ -87,7 +87,7 @@ class RequestScheduler:
                 self.worker = None
 
     def _none_waits(self, model: Openable) -> list[Job]:
-        """A model's requests, which do not wait any more. Under the lock."""
+        """Return a model's requests, which do not wait any more. Under the lock."""
         mine = [job for job in self._waiting if job.model is model]
         self._waiting = deque(job for job in self._waiting if job.model is not model)
         return mine
@@ -111,7 +111,7 @@ class RequestScheduler:
                     self._change.notify_all()
 
     def _take(self) -> list[Job]:
-        """The next jobs: of the model that is open as long as there are any, all of one sort, in their order."""
+        """Return the next jobs: of the model that is open as long as there are any, all of one sort, in their order."""
         with self._change:
             while not self._waiting:
                 self._change.wait()
@@ -162,7 +162,7 @@ class RequestScheduler:
 
 
 def refused(name: str, problem: BaseException) -> ModelError:
-    """Why a model could not be opened, as every one of its requests is told."""
+    """Return why a model could not be opened, as every one of its requests is told."""
     cause = problem.__cause__ or problem
     if isinstance(problem, OutOfMemory) or (isinstance(cause, Exception) and out_of_memory(cause)):
         said = str(problem) if isinstance(problem, VivaError) else f"no memory to open {name}"

@@ -60,7 +60,7 @@ class Tree(Struct, frozen=True):
 
 
 def common(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many tokens two rows begin with in common."""
+    """Return how many tokens two rows begin with in common."""
     length = min(len(one), len(other))
     if one[:length] == other[:length]:  # the usual case, and a quick one
         return length
@@ -145,7 +145,7 @@ class _Parting:
         return [*shared, Group(0, tuple(without))] if without else shared
 
     def _best(self, low: int, high: int, depth: int) -> tuple[float, list[Group]]:
-        """What a stretch costs at least, and how."""
+        """Return what a stretch costs at least, and how."""
         prefix = min(self.own[low:high] + self.shared[low : high - 1])
         found = self._priced(low, high, 0)
         if prefix * (high - low - 1) > self.overhead:
@@ -166,7 +166,7 @@ class _Parting:
         return price, [Group(prefix, tuple(tuple(self.order[one:other]) for one, other in units))]
 
     def _parts(self, low: int, high: int) -> list[tuple[int, int]]:
-        """The stretches below a node: where neighbours share no more than all do."""
+        """Return the stretches below a node: where neighbours share no more than all do."""
         if high - low == 1:
             return [(low, high)]
         least = min(self.shared[low : high - 1])
@@ -187,7 +187,7 @@ class _Parting:
                 yield from self._units(*part, prefix, depth + 1)
 
     def _together(self, low: int, high: int, prefix: int) -> bool:
-        """Whether what one unit saves is worth the tokens that see each other in vain."""
+        """Tell whether what one unit saves is worth the tokens that see each other in vain."""
         shared = min(self.shared[low : high - 1]) - prefix
         size, longest = self._size(low, high, prefix), max(self.lengths[low:high]) - prefix
         if shared <= 0 or size > max(UNIT, longest):

@@ -53,7 +53,7 @@ class Reply:
         return False
 
     def text(self, *, complete: bool = True) -> str:
-        """What was written, up to the first stop string. Not `complete`: cut off, perhaps within a character.
+        """Return what was written, up to the first stop string. Not `complete`: cut off, perhaps within a character.
 
         What there is of such a character is left out.
         """
@@ -68,7 +68,7 @@ class Reply:
         return max([text, *fewer], key=lambda one: len(one.rstrip(BROKEN))).rstrip(BROKEN)
 
     def _place(self, text: str) -> int | None:
-        """Where the first of the stop strings in it begins."""
+        """Return where the first of the stop strings in it begins."""
         return min((place for stop in self._stops if (place := text.find(stop)) >= 0), default=None)
 
     def _shorten(self) -> None:

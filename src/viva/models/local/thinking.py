@@ -50,13 +50,13 @@ def variables(template: str, said: RequestOptions, name: str) -> dict[str, Any]:
 
 
 def opened_by(text: str) -> str:
-    """The mark of a thought that a prompt ends with; "" for none."""
+    """Return the mark of a thought that a prompt ends with; "" for none."""
     end = text.rstrip()
     return next((mark for mark in OPENINGS if end.endswith(mark)), "")
 
 
 def closed(text: str, otherwise: Callable[[], str]) -> str:
-    """A prompt behind which the answer begins at once: with its thought closed before it began.
+    """Return a prompt behind which the answer begins at once: with its thought closed before it began.
 
     `otherwise` is the prompt with the template's switches off.
     """
@@ -77,7 +77,7 @@ class Marks:
         self._may_end: dict[int, bool] = {}
 
     def may_end(self, token: int, mark: str) -> bool:
-        """Whether a token can be the last of a mark: what is written is not decoded again for every token."""
+        """Tell whether a token can be the last of a mark: what is written is not decoded again for every token."""
         if token not in self._may_end:
             self._may_end[token] = mark[-1] in self.decode([token])
         return self._may_end[token]
@@ -134,7 +134,7 @@ class Thought:
         self.text, self.rest, self.state = self._bare(text), rest, "closed"
 
     def so_far(self) -> str:
-        """What was thought, whether or not it has ended."""
+        """Return what was thought, whether or not it has ended."""
         return self._bare(self._marks.decode(self._ids)) if self.state == "open" else self.text
 
     def _bare(self, text: str) -> str:

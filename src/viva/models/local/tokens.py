@@ -70,7 +70,7 @@ class Tokens:
         """Tokens that end what a model writes: the end of the text, and of its turn where one is marked."""
 
     def ids(self, prompt: Prompt, *, answer_next: bool = False) -> list[int]:
-        """The prompt's tokens. At least one: BOS or EOS for an empty text.
+        """Return the prompt's tokens. At least one: BOS or EOS for an empty text.
 
         A text gets the special tokens that the tokenizer adds by itself, but no second BOS where it begins with one,
         and none at its end. Messages are written by the chat template, up to where the model answers, or begins to
@@ -92,11 +92,11 @@ class Tokens:
         return list(kept)
 
     def count(self, prompt: Prompt) -> int:
-        """How many tokens the prompt has."""
+        """Return how many tokens the prompt has."""
         return len(self.ids(prompt))
 
     def next_tokens(self, prompt: Prompt, continuations: Sequence[str]) -> list[int]:
-        """The one token by which each continuation goes on after `ids(prompt)`, in their order.
+        """Return the one token by which each continuation goes on after `ids(prompt)`, in their order.
 
         Raises VivaError where one is not exactly one token there, where writing it changes the prompt's own tokens, or
         where two are the same token.
@@ -163,7 +163,7 @@ class Tokens:
         return before or [self._first(text)], own
 
     def text(self, text: str) -> tuple[list[int], int]:
-        """A text's tokens behind BOS, if the tokenizer has one, and the index of the first that can be scored.
+        """Return a text's tokens behind BOS, if the tokenizer has one, and the index of the first that can be scored.
 
         Without a BOS nothing says how probable the first token is: scores begin with the second.
         """
@@ -173,7 +173,7 @@ class Tokens:
         return (bare if bare[:1] == [self._bos] else [self._bos, *bare]), 1
 
     def decode(self, ids: Sequence[int]) -> str:
-        """What a model wrote behind something else: special tokens left out, every blank as it is."""
+        """Return what a model wrote behind something else: special tokens left out, every blank as it is."""
         # Alone, the first blank of a SentencePiece text would be taken for the one that the tokenizer puts there.
         with self._lock:
             guard = self._tokenizer.encode("A", add_special_tokens=False)
@@ -184,15 +184,15 @@ class Tokens:
         return text.removeprefix(alone)
 
     def plain(self, text: str) -> list[int]:
-        """The tokens of a text that goes on with another."""
+        """Return the tokens of a text that goes on with another."""
         return self._encode([text], special=False)[0]
 
     def thought_opened(self, prompt: Prompt) -> str:
-        """The mark of the thought that the chat template opens for an answer; "" where it opens none."""
+        """Return the mark of the thought that the chat template opens for an answer; "" where it opens none."""
         return "" if isinstance(prompt, str) or self._template else opened_by(self._chat(prompt))
 
     def thinks(self) -> bool:
-        """Whether the chat template has the model think: it opens a thought, or closes an empty one if told to."""
+        """Tell whether the chat template has the model think: it opens a thought, or closes an empty one if told to."""
         if self._template or not self._tokenizer.chat_template:
             return False
         question = (Message("user", "A"),)
@@ -209,7 +209,7 @@ class Tokens:
     # --- how a prompt becomes a text
 
     def _text(self, prompt: Prompt, *, answer_next: bool = False) -> tuple[str, bool]:
-        """The text to encode, and whether the tokenizer is to add its special tokens."""
+        """Return the text to encode, and whether the tokenizer is to add its special tokens."""
         if isinstance(prompt, str):
             return replace_surrogates(prompt), True
         if self._template == "raw":
@@ -289,7 +289,7 @@ class Tokens:
         return [row[1:] if self._bos is not None and row[:2] == twice else row for row in encoded]
 
     def _added_behind(self) -> int:
-        """How many tokens the tokenizer puts behind a text (an EOS): a prompt to continue must not end so."""
+        """Return how many tokens the tokenizer puts behind a text (an EOS): a prompt to continue must not end so."""
         (full,), (bare,) = (self._encode(["A"], special=special) for special in (True, False))
         for start in range(len(full) - len(bare) + 1):
             if full[start : start + len(bare)] == bare:
@@ -317,7 +317,7 @@ class Tokens:
         return [token for token in found if token in special]
 
     def _first(self, text: str) -> int:
-        """What stands before an empty text."""
+        """Return what stands before an empty text."""
         first = self._bos if self._bos is not None else self._eos
         if first is None:
             raise VivaError(f"{self.name} has neither BOS nor EOS, so nothing can stand before {_quoted(text)}")

@@ -171,7 +171,7 @@ class Worker:
                 self._do(sort, [row])
 
     def _read(self, job: Job) -> _Row | None:
-        """A job's prompt as tokens; None where it cannot be asked, and then it has its error."""
+        """Return a job's prompt as tokens; None where it cannot be asked, and then it has its error."""
         request = job.request
         try:
             if isinstance(request, str):
@@ -264,7 +264,7 @@ class Worker:
 
 
 def sound(logprobs: Sequence[float]) -> bool:
-    """Whether all are numbers or minus infinity."""
+    """Tell whether all are numbers or minus infinity."""
     return not any(math.isnan(one) or one == math.inf for one in logprobs)
 
 

@@ -4,7 +4,6 @@ nothing leave it; served, they are the application's."""
 from __future__ import annotations
 
 import functools
-import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
@@ -13,9 +12,8 @@ from jinja2 import Environment
 from msgspec import Struct
 
 from viva.analysis.standings import THRESHOLDS
-from viva.analysis.wording import percent, score_text
 from viva.errors import DataError
-from viva.pages.leaderboard.assembling import ModelPage, RankedRow, model_pages
+from viva.pages.leaderboard.assembling import ModelPage, model_pages
 from viva.pages.leaderboard.content import BenchmarkPage, Board, Dimension, Facts, Row, Site
 from viva.pages.leaderboard.naming import slug
 from viva.pages.shell import Inlined, templates
@@ -293,20 +291,6 @@ def _scaling(board: Board) -> str | None:
     return charts.as_json(charts.spec(drawn)) if group.fits else None
 
 
-class Bar(Struct, frozen=True):
-    """One dimension on a model's page, in per cent of the track."""
-
-    label: str
-    start: str
-    """Where the bar begins: at 0, or of a range at its lower end."""
-    length: str
-    least: str
-    spread: str
-    middle: str
-    text: str
-    interval: str
-
-
 def _model(site: Site, way: Way, model: ModelPage, twin: ModelPage | None) -> str:
     facts = model.facts
     told = [
@@ -326,56 +310,8 @@ def _model(site: Site, way: Way, model: ModelPage, twin: ModelPage | None) -> st
         after=model.standings[0].after,
         twin=twin,
         facts=told,
-        bars_of=_bars_of,
+        groups_of=groups_of,
     )
-
-
-def _bars_of(standing: RankedRow) -> list[tuple[str, list[Bar]]]:
-    found: list[tuple[str, list[Bar]]] = []
-    for name, members in groups_of(standing.board):
-        bars = [bar for index, dimension in members if (bar := _bar(standing, index, dimension.label))]
-        if bars:
-            found.append((name, bars))
-    return found
-
-
-def _bar(standing: RankedRow, index: int, label: str) -> Bar | None:
-    figure = standing.row.figures[index]
-    if figure is None:
-        return None
-    least, middle, most = _spans(standing.board)[index]
-    known = figure.low is not None and figure.high is not None
-    start, end = (figure.floor, figure.ceiling) if figure.mean is None else (0.0, figure.mean)
-    return Bar(
-        label=label,
-        start=_place(start),
-        length=_place(end - start),
-        least=_place(least),
-        spread=_place(most - least),
-        middle=_place(middle),
-        text=score_text(figure),
-        interval=f"{percent(figure.low)}, {percent(figure.high)}" if known else "",
-    )
-
-
-_SPANS: dict[int, tuple[Board, list[tuple[float, float, float]]]] = {}
-
-
-def _spans(board: Board) -> list[tuple[float, float, float]]:
-    """Of every dimension the lowest, the median and the highest of the board; made once a board, not once a model."""
-    known = _SPANS.get(id(board))
-    if known is None or known[0] is not board:
-        made: list[tuple[float, float, float]] = []
-        for index in range(len(board.dimensions)):
-            figures = [figure for row in board.rows if (figure := row.figures[index]) is not None]
-            values = [figure.mean for figure in figures if figure.mean is not None]
-            made.append((min(values), statistics.median(values), max(values)) if values else (0.0, 0.0, 0.0))
-        known = _SPANS[id(board)] = (board, made)
-    return known[1]
-
-
-def _place(share: float) -> str:
-    return f"{100 * min(1.0, max(0.0, share)):.2f}"
 
 
 def _twins(models: Sequence[ModelPage]) -> dict[str, ModelPage]:

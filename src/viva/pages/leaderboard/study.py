@@ -1,40 +1,20 @@
-"""Runs and the papers' rows as the content of a site."""
+"""`viva leaderboard`: what it takes, and the study."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from msgspec import Struct
 
 from viva.commands import command
-from viva.errors import DataError, StorageError, VivaError, flag
+from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.runs.published_rows import BASELINE
 from viva.studies.options import Runs
-from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.estimate import Estimate
-    from viva.contracts import Exam
-    from viva.engine.folder import ExamRecord, RunRecord
-    from viva.pages.leaderboard.assembling import Entry, Heading
-    from viva.pages.leaderboard.content import Dimension, Row, Site
     from viva.pages.leaderboard.files import Ranking
-    from viva.pages.leaderboard.model_facts import ModelFacts
-    from viva.pages.runs.following import Followed
     from viva.render.findings import Findings
-    from viva.studies.item_scores import ScoreSet
-
-OWN_QUESTIONS = "questions/"
-"""What a page's name begins with that is about a question file: no file may pass for a benchmark."""
-TABLES = "item scores"
-"""The page of tables of item scores."""
 
 
 class LeaderboardConfig(Struct, kw_only=True):
@@ -71,6 +51,7 @@ def study(config: LeaderboardConfig) -> Findings[Ranking]:
     """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.found.write(folder)`
     makes a static site of it. Raises DataError where there is nothing to rank.
     """
+    from viva.pages.leaderboard.entries import entries_of, site_of, sound_sources
     from viva.pages.leaderboard.files import Ranking, findings
     from viva.pages.leaderboard.model_facts import ModelFacts
 
@@ -80,243 +61,9 @@ def study(config: LeaderboardConfig) -> Findings[Ranking]:
         )
     known = ModelFacts(config.models)
     left_out: list[str] = []
-    sources = _sound_sources(config.sources, left_out, regrade=config.regrade)
-    entries = list(_entries_of(sources, known, left_out))
+    sources = sound_sources(config.sources, left_out, regrade=config.regrade)
+    entries = list(entries_of(sources, known, left_out))
     if config.sources and not entries:
         raise DataError(f"nothing to rank: {'; '.join(left_out)}")
-    found = _site_of(config.title, entries, left_out, published=not config.no_published)
+    found = site_of(config.title, entries, left_out, published=not config.no_published)
     return findings(Ranking(found, left_out, known.unused))
-
-
-def _site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
-    """The whole site: a page a benchmark and a model, with the papers' boards where they are wanted."""
-    from viva.pages.leaderboard.assembling import site
-    from viva.pages.leaderboard.published import published_boards
-    from viva.published.catalogue import catalogue
-    from viva.version import __version__
-
-    asked = dict.fromkeys(entry.benchmark for entry in entries) or catalogue()
-    boards = {name: published_boards(name) for name in asked if name in catalogue()} if published else {}
-    return site(
-        one_line(title, 120) or "Leaderboard",
-        datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        __version__,
-        entries,
-        boards,
-        {name: _heading(name) for name in asked},
-        [f"Left out: {why}." for why in left_out],
-    )
-
-
-def _heading(name: str) -> Heading:
-    from viva.pages.leaderboard.assembling import Heading
-    from viva.published import about
-    from viva.published.catalogue import catalogue
-
-    if name in catalogue():
-        paper = about(name)
-        return Heading(title=paper.title, paper=paper.paper, url=paper.url)
-    return Heading(
-        title=name.removeprefix(OWN_QUESTIONS).capitalize() if name == TABLES else name.removeprefix(OWN_QUESTIONS)
-    )
-
-
-def _sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
-    """Tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in the
-    others."""
-    from viva.engine.folder import RunFolder
-    from viva.engine.scorefile import fault
-    from viva.runs.graded import ADAPTIVE, regraded, runs_in
-
-    for source in sources:
-        for one in runs_in(source) if source.is_dir() else [source]:
-            if not one.is_dir():
-                yield one
-                continue
-            if regrade:
-                regraded(one)
-            try:
-                found, adaptive = fault(one), RunFolder.open(one).record.adaptive
-            except VivaError as problem:
-                if one == source:
-                    raise
-                left_out.append(f"{one_line(one.name, 80)}: {problem}")
-                continue
-            if adaptive is not None:
-                left_out.append(f"{one_line(one.name, 80)} {ADAPTIVE}")
-            elif found is None:
-                yield one
-            elif found.kind == "missing":
-                left_out.append(f"{one_line(one.name, 80)}: not graded yet (viva resume {one_line(str(one), 200)})")
-            else:
-                left_out.append(
-                    f"{one_line(one.name, 80)} {found.why} ({flag('regrade')} grades it again, asking nobody)"
-                )
-
-
-def _entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
-    """What there is to rank; `left_out` takes in which runs have nothing, and why."""
-    from viva.studies.item_scores import score_sets
-
-    exams: dict[bytes, Exam] = {}
-    for path in sources:
-        answers: list[Followed] = []
-        for one in score_sets([path], _columns_of(path)):
-            if why := _nothing(one):
-                left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model, 60)} on {one.exam}: {why}")
-            elif one.record is None:
-                yield _of_table(one, known)
-            else:
-                yield _of_run(one, one.record, known, exams, answers)
-
-
-def _nothing(one: ScoreSet) -> str:
-    """Why a result is none: no answer could be read and scored. Empty where there is one."""
-    from viva.analysis.breakdown import Breakdown
-    from viva.render.table import outcomes_text
-    from viva.types import SCORED, UNREADABLE
-
-    cell = Breakdown(one.scores, one.headline.attempts).cell(one.headline)
-    if not cell.n or SCORED & cell.outcomes.keys():
-        return ""
-    said = "no reply could be read" if UNREADABLE & cell.outcomes.keys() else "nothing was answered"
-    return f"{said} ({outcomes_text(cell)})"
-
-
-def _columns_of(source: Path) -> str:
-    """What `scored` is to make columns of: of a table that has no column `format` nothing."""
-    from viva.runs.score_table import rows_of
-    from viva.studies.item_scores import AUTO, EXAM, FORMAT
-
-    if source.is_dir():
-        return AUTO
-    _, first = next(rows_of(source), (0, {}))
-    return AUTO if FORMAT in first else EXAM
-
-
-def _of_run(
-    one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam], answers: list[Followed]
-) -> Entry:
-    from viva.analysis.breakdown import Breakdown
-    from viva.pages.leaderboard.assembling import Entry, dimensions
-    from viva.pages.leaderboard.published import published_rows
-    from viva.pages.leaderboard.settings import in_words
-    from viva.render.result import settings, signature
-    from viva.runs.exams import data_notes, reopen
-
-    assert one.run is not None
-    key = msgspec.json.encode(record, order="deterministic")
-    if key not in exams:
-        exams[key] = reopen(record)
-    exam = exams[key]
-    breakdown = Breakdown(one.scores, one.headline.attempts, exam.layouts())
-    overall = breakdown.cell(one.headline)
-    about = [
-        (_counted(dimension, breakdown.label(column)), (row, column))
-        for dimension, (row, column) in dimensions(exam.layouts(), one.headline)
-    ]
-    cells = [breakdown.cell(*lines) for _, lines in about]
-    said = tuple(dimension for dimension, _ in about)
-    spec = record.spec
-    published = published_rows(
-        spec,
-        said,
-        sample=record.data is None,
-        answers=record.samples or one.run.samples,
-        questions=record.questions,
-    )
-    if one.model.startswith(BASELINE):  # by itself it brings no published models onto a board
-        published = tuple(row for row in published if row.kind == "baseline")
-    notes = data_notes(exam, Path(record.data) if record.data else None)
-    if published and not overall.same_parts:
-        published = ()
-        lacks = ", ".join(overall.lacks[:4]) or "the questions"
-        notes = [*notes, f"{one_line(one.model, 60)}: too little of {lacks} is scored to stand beside published rows."]
-    sent = settings(one.run, record, one.model, one.opened)
-    plain = msgspec.structs.replace(one.opened, adapted=None) if one.opened else None
-    wanted = settings(one.run, record, one.model, plain)
-    forced = {name: str(value) for name, value in sent.items() if value != wanted.get(name)}
-    row = _row(one, overall, cells, known, signature(one.run, record, one.model, one.opened))
-    return Entry(
-        benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
-        settings=wanted,
-        asked=_asked(one),
-        forced=forced,
-        row=msgspec.structs.replace(row, forced=in_words(forced), cost=_cost(one, one.run, spec.benchmark, answers)),
-        dimensions=said,
-        beside=published,
-        questions=breakdown.questions(one.headline),
-        over=one.headline.over,
-        notes=tuple(notes),
-    )
-
-
-def _cost(one: ScoreSet, run: RunRecord, benchmark: str, read: list[Followed]) -> float | None:
-    """US dollars that 1,000 answers took, without judges; None where tokens or the price are unknown, or answers of two
-    exams cannot be told apart. `read`: the run's answers, once somebody read them."""
-    from viva.pages.runs.following import Followed
-    from viva.pages.runs.run_views import list_cost
-    from viva.providers import traits_of
-
-    unique = [each.spec.benchmark for each in run.exams].count(benchmark) == 1
-    if one.opened is None or not (unique and traits_of(one.opened.name).paid):
-        return None
-    if not read:
-        read.append(Followed(one.source / "responses.jsonl"))
-        with suppress(StorageError):
-            read[0].refresh()
-    used = {who: tokens for who, tokens in read[0].used.items() if who[1] == benchmark}
-    own = [used[who] for who in used if who[0] in (one.opened.shown, one.opened.name)]
-    total, count = list_cost([one.opened], used, run.prices), sum(tokens.answers for tokens in own)
-    return 1000 * total / count if total and count else None
-
-
-def _asked(one: ScoreSet) -> str:
-    """A hash of the names of the questions that were asked."""
-    names = sorted(one.scores.texts["question"].values)
-    return hashlib.sha256(msgspec.json.encode(names)).hexdigest()[:12]
-
-
-def _counted(dimension: Dimension, column: str) -> Dimension:
-    """What is called by its column, by the number of answers that there are."""
-    named = dimension.label == dimension.column
-    return msgspec.structs.replace(dimension, label=column if named else dimension.label)
-
-
-def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
-    """A table of item scores says nothing of how they came about: only equal sets of questions are ranked together."""
-    from viva.analysis.breakdown import Breakdown
-    from viva.pages.leaderboard.assembling import Entry
-    from viva.pages.leaderboard.content import Dimension
-
-    breakdown = Breakdown(one.scores, one.headline.attempts)
-    lines = {name: shared for name, shared in one.lines.items() if shared != (one.headline,)}
-    return Entry(
-        benchmark=TABLES,
-        settings={"settings": "unknown", "n": len(one.scores.texts["question"].values), "data": _asked(one)},
-        row=_row(one, breakdown.cell(one.headline), [breakdown.cell(*shared) for shared in lines.values()], known, ""),
-        dimensions=tuple(
-            Dimension(layout="format", row=name, column="", group="By format", label=name) for name in lines
-        ),
-        questions=breakdown.questions(one.headline),
-        over=one.headline.over,
-        notes=("Item scores of a table: how these models were asked is not known to Viva.",),
-    )
-
-
-def _row(one: ScoreSet, overall: Estimate, cells: Sequence[Estimate], known: ModelFacts, said: str) -> Row:
-    from viva.pages.leaderboard.content import Row
-
-    if not overall.n:
-        raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
-    return Row(
-        model=one.model,
-        own=True,
-        kind="baseline" if one.model.startswith(BASELINE) else "model",
-        score=overall if overall.mean is not None or overall.ranged else None,
-        facts=known.of(one.model),
-        figures=tuple(cell if cell.mean is not None or cell.ranged else None for cell in cells),
-        signature=said,
-        origin=one.source.name,
-        exam=one.exam,
-    )

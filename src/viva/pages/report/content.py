@@ -12,7 +12,7 @@ from viva.engine.folder import RunRecord
 from viva.pages.report.methods import methods, references
 from viva.pages.report.tables import TableMaker
 from viva.pages.report.writing import Page, PageChart, PageExam
-from viva.pages.runs.opened import ResultRow
+from viva.pages.runs.live_tables import ResultRow
 from viva.render import charts
 from viva.render.canaries import canaries_grid
 from viva.render.consumption import consumption_grid, cut_off_notes

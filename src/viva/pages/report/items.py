@@ -27,7 +27,7 @@ from msgspec import Struct
 from viva.benchmarks.outcomes import FINER, finer
 from viva.engine.answer import Answer, thought_size
 from viva.scorers.grading import CUT_OFF_WORDS
-from viva.types import OUTCOMES, outcome_name
+from viva.types import OUTCOMES, ScoreRow, outcome_name
 from viva.visible import escape_invisible, one_line
 from viva.web.markdown import formatted
 from viva.web.text import read_span, reason
@@ -35,6 +35,8 @@ from viva.web.text import read_span, reason
 CHUNK_ITEMS = 256
 CHUNK_TEXT = 1 << 19
 """Characters of a chunk's texts, after which the next one begins."""
+PACKED = 4
+"""Effort of gzip: 6 takes three times as long, and a page is a seventh smaller."""
 LONGEST = 20_000
 """Characters of one text; the rest stays in the run folder."""
 LONGEST_THOUGHT = 4_000
@@ -79,7 +81,7 @@ class Written(Struct, kw_only=True):
 def packed(content: object) -> str:
     """JSON, gzip, base64. Every text was made visible before, so that it can be encoded."""
     said = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(said.encode(), 6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(said.encode(), PACKED, mtime=0)).decode()
 
 
 def integers(numbers: Sequence[int]) -> dict[str, Any]:
@@ -202,14 +204,14 @@ class _Chunk:
 
     def add(self, item: Answer) -> int:
         """Returns 1 where a text was cut, else 0."""
-        prompt = item.prompt_text
-        common = self._common(item)
+        prompt, reply = item.prompt_text, item.reply
+        common = self._common(prompt, item.row.question)
         texts: dict[str, Any] = {
             "prompt": prompt[len(common) :],
-            "reply": item.reply,
+            "reply": reply,
             "gold": item.gold,
             "answer": item.row.answer,
-            "why": reason(item.row, item.reply),
+            "why": reason(item.row, reply),
             "failure": item.failure,
         }
         size, thought = thought_size(item.response), item.response.reasoning
@@ -220,7 +222,7 @@ class _Chunk:
         plain: dict[str, Any] = {
             name: _cut(text, LONGEST) if isinstance(text, str) else text for name, text in texts.items() if text != ""
         }
-        plain.update(_shown(item))
+        plain.update(_shown(item.row, reply))
         if item.said:
             plain["found"] = [[escape_invisible(who), _cut(said, LONGEST)] for who, said in item.said]
         if item.row.tags:
@@ -234,14 +236,14 @@ class _Chunk:
         self.size += sum(len(text) for text in plain.values() if isinstance(text, str)) + 40
         return int(long)
 
-    def _common(self, item: Answer) -> str:
+    def _common(self, prompt: str, question: str) -> str:
         """What this prompt begins with as the last question's did, up to the end of a line."""
-        last, question = self._last
-        if item.row.question == question:  # another sample, or the same question again: nothing to learn from
-            common = next((known for known in self._shared if item.prompt_text.startswith(known) and known), "")
+        last, before = self._last
+        if question == before:  # another sample, or the same question again: nothing to learn from
+            common = next((known for known in self._shared if known and prompt.startswith(known)), "")
         else:
-            common = beginning(last, item.prompt_text)
-        self._last = (item.prompt_text, item.row.question)
+            common = beginning(last, prompt)
+        self._last = (prompt, question)
         return common
 
     def plain(self) -> dict[str, Any]:
@@ -249,13 +251,13 @@ class _Chunk:
         return {"shared": list(self._shared), "items": self.items}
 
 
-def _shown(item: Answer) -> dict[str, Any]:
+def _shown(row: ScoreRow, reply: str) -> dict[str, Any]:
     """A reply as the page shows it: its HTML (`rendered`), and where what was `read` stands in the text."""
-    if len(item.reply) > LONGEST:
+    if len(reply) > LONGEST:
         return {}
-    span = read_span(item.row, item.reply)
-    made = formatted(item.reply, span)
-    places = [_utf16_units(item.reply[:end]) for end in span] if span else None
+    span = read_span(row, reply)
+    made = formatted(reply, span)
+    places = [_utf16_units(reply[:end]) for end in span] if span else None
     return {name: value for name, value in (("rendered", made), ("read", places)) if value}
 
 

@@ -21,7 +21,7 @@ from viva.files import replacing
 from viva.pages.report.items import Block, ItemWriter, Written, packed
 from viva.pages.report.methods import Reference
 from viva.pages.report.tables import ExamTables, PageTable
-from viva.pages.runs.opened import ResultRow
+from viva.pages.runs.live_tables import ResultRow
 
 PUBLISHED_MARK = "(published"
 """Stands behind the name of a published row."""

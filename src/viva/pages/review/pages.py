@@ -18,7 +18,7 @@ from viva.engine.reviews import Review
 from viva.io.tables import CsvText
 from viva.pages.review.forms import COMMENT_LIMIT, Marking, form_id
 from viva.pages.review.session import Refused, ReviewSession
-from viva.pages.review.views import aspects, figure, labels, marked
+from viva.pages.review.views import aspects, figure, labels, marked, said
 from viva.pages.serving import guard
 from viva.pages.serving.forms import Form, FormError
 from viva.pages.serving.guard import Access
@@ -51,7 +51,7 @@ class Pages(Served):
 
     def __init__(self, session: ReviewSession, access: Access) -> None:
         self._session = session
-        super().__init__(access, raw=_raw, figure=figure, marked=marked)
+        super().__init__(access, raw=_raw, figure=figure, marked=marked, said_of=said)
 
     # Who is asking
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from viva.engine.reviews import ReviewLog
-from viva.errors import DataError, StorageError
 from viva.pages.review.pages import Pages
 from viva.pages.review.session import ReviewSession, Settings
-from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve
 from viva.review.items import Item
@@ -34,16 +29,8 @@ def application(items: Sequence[Item], log: ReviewLog, settings: Settings, acces
         Route("/undo", pages.undo, methods=["POST"]),
         Route("/agreement", pages.agreement),
         Route("/export.{form}", pages.export),
-        Route("/static/{name}", pages.static),
     ]
-    handlers: dict[Any, Any] = {
-        HTTPException: pages.refused,
-        FormError: pages.refused,
-        DataError: pages.refused,
-        StorageError: pages.refused,
-        Exception: pages.failed,
-    }
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), access, settings.style)
+    return pages.application(routes, settings.style)
 
 
 def serve(

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.engine.reviews import Review
-from viva.review.items import TELLING, Item
-from viva.types import ReviewItem
+from viva.review.items import OUTCOME, TELLING, Item
+from viva.types import ReviewItem, outcome_name
 
 _WORDS = {0.0: "wrong", 0.5: "half", 1.0: "right"}
 _SET_WORDS = {0.0: "reject", 1.0: "approve"}
@@ -114,10 +114,15 @@ def _with_draft(aspect: Aspect, draft: ReviewItem, others: list[Review]) -> Aspe
     )
 
 
+def said(name: str, value: str) -> str:
+    """A tag's value for people: outcomes by the names that all pages give them."""
+    return outcome_name(value) if name == OUTCOME else value
+
+
 def labels(item: Item, blind: bool, names: Collection[str] | None = None) -> list[tuple[str, str]]:
     """What an item is, for people (or what of it has these names): nothing of the verdict to a blind reviewer."""
     return [
-        (name, value)
+        (name, said(name, value))
         for name, value in item.about.items()
         if not (blind and name in TELLING) and (names is None or name in names)
     ]

@@ -15,7 +15,7 @@ from viva.engine.stages import DIGEST, NO_REPLY_YET, Evaluation, EvidenceStore, 
 from viva.errors import StorageError
 from viva.files import UNREADABLE, lines, reading
 from viva.pages.runs.following import Followed, Reader
-from viva.pages.runs.opened import Opened
+from viva.pages.runs.live_tables import Opened
 from viva.types import Question, ScoreRow
 
 _ROW_TEXT = 80

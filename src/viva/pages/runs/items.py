@@ -11,7 +11,7 @@ from viva.engine.journal import Entry
 from viva.engine.stages import NO_REPLY_YET
 from viva.pages.runs.following import Followed
 from viva.pages.runs.grading import Sheet
-from viva.pages.runs.opened import Opened
+from viva.pages.runs.live_tables import Opened
 from viva.prompting import prompt_text
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import Choose, Question, Request, Response, Score

@@ -2,38 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
+from viva.analysis.estimate import Estimate
+from viva.engine.consumption import Consumed, Consumption
+from viva.engine.folder import RunFolder
+from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
+from viva.render.consumption import consumption_grid, judging_notes
+from viva.render.result import Result, across_models, footnotes, grid, side_by_side, signature, summary
+from viva.render.table import Grid
+from viva.runs.config import LimitOptions
+from viva.runs.open import OpenRun, open_evidence, prepare
+from viva.runs.results import read_run
+from viva.runs.score import judging_consumed, result_of, with_estimates
+from viva.types import ScoreRow
 
-if TYPE_CHECKING:
-    from viva.engine.consumption import Consumed
-    from viva.engine.stages import EvidenceStore
-    from viva.pages.runs.opened import Opened, ResultRow, Tables
-    from viva.render.result import Result
-    from viva.runs.open import OpenRun
-    from viva.types import ScoreRow
+
+class ResultRow(Struct, frozen=True, kw_only=True):
+    """One model's result on one exam, to be drawn."""
+
+    exam: str
+    model: str
+    estimate: Estimate
+
+
+class Tables(Struct, frozen=True, kw_only=True):
+    """A run's tables: over all models, of every sitting (model and exam), and what belongs below."""
+
+    results: Sequence[ResultRow]
+    took: Grid | None = None
+    """What answers took; None where nobody counted."""
+    first: Sequence[Grid]
+    languages: Sequence[Grid] = ()
+    """Models that were asked in several languages, language beside language."""
+    each: Sequence[tuple[str, str, Sequence[Grid]]] = ()
+    """Exam, model, tables."""
+    notes: Sequence[str] = ()
+
+
+class Opened(Struct, frozen=True):
+    """A run opened to be looked at, and what produced the numbers of each sitting."""
+
+    run: OpenRun
+    signatures: Sequence[str]
+
+    @property
+    def evaluations(self) -> Sequence[Evaluation]:
+        """Its models on its exams."""
+        return self.run.evaluations
+
+    def open_evidence(self, stack: ExitStack) -> EvidenceStore:
+        """All that was found out about the answers; the stack closes it."""
+        return open_evidence(self.run, stack)
+
+    def tables(self, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
+        """The tables that `viva score` would print of these rows, one list of them a sitting."""
+        return tables_so_far(self.run, rows, self.signatures)
+
+
+Opener = Callable[[Path], Opened]
+"""Opens a run folder. Raises VivaError for one whose questions or models cannot be opened, saying why."""
+
+ResultsReader = Callable[[Path], Sequence[ResultRow]]
+"""The results of a run, as `viva runs` lists them. Raises VivaError for one that is not graded, or changed since."""
 
 
 def open_run(path: Path) -> Opened:
     """A run as the pages look at it. Raises VivaError where its questions or models cannot be opened."""
-    from viva.engine.folder import RunFolder
-    from viva.pages.runs.opened import Opened
-    from viva.render.result import signature
-    from viva.runs.config import LimitOptions
-    from viva.runs.open import open_evidence, prepare
-
     folder = RunFolder.open(path)
     record = folder.record
     opened = prepare(folder, LimitOptions(progress="quiet"))
-
-    def open_evidence_store(stack: ExitStack) -> EvidenceStore:
-        return open_evidence(opened, stack)
 
     exams = dict(zip(map(id, opened.exams), record.exams, strict=True))
     models = dict(zip((model.name for model in opened.models), record.models, strict=True))
@@ -42,12 +86,7 @@ def open_run(path: Path) -> Opened:
         for evaluation in opened.evaluations
     ]
 
-    def tables(rows: Sequence[Sequence[ScoreRow]]) -> Tables:
-        return tables_so_far(opened, rows, signatures)
-
-    return Opened(
-        evaluations=opened.evaluations, signatures=signatures, open_evidence=open_evidence_store, tables=tables
-    )
+    return Opened(opened, signatures)
 
 
 def graded_results(path: Path) -> list[ResultRow]:
@@ -55,24 +94,15 @@ def graded_results(path: Path) -> list[ResultRow]:
 
     Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
     """
-    from viva.runs.results import read_run
-
     return [_result_row(one) for one in read_run(path, "none").results]
 
 
 def _result_row(result: Result) -> ResultRow:
-    from viva.pages.runs.opened import ResultRow
-
     return ResultRow(exam=result.exam, model=result.model, estimate=result.overall)
 
 
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:
     """The tables that `viva score` would print of these rows, one list of them a sitting."""
-    from viva.pages.runs.opened import Tables
-    from viva.render.consumption import consumption_grid, judging_notes
-    from viva.render.result import across_models, footnotes, grid, side_by_side, summary
-    from viva.runs.score import result_of, with_estimates
-
     judged = bool(opened.folder.record.judges)
     results = [
         msgspec.structs.replace(result_of(evaluation, own, said, judged=judged), consumed=took)
@@ -97,8 +127,6 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
 
 
 def _judging(opened: OpenRun) -> dict[str, Consumed]:
-    from viva.runs.score import judging_consumed
-
     try:
         return judging_consumed(opened)
     except StorageError:
@@ -107,9 +135,6 @@ def _judging(opened: OpenRun) -> dict[str, Consumed]:
 
 def _consumed(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> list[Consumed | None]:
     """What the answers of each sitting took so far; None for recorded replies, and where the journal is damaged."""
-    from viva.engine.consumption import Consumption
-    from viva.engine.stages import recorded
-
     found: list[Consumed | None] = [None] * len(opened.evaluations)
     if all(map(recorded, opened.evaluations)):
         return found

@@ -12,7 +12,7 @@ from viva.pages.runs import filters
 from viva.pages.runs.filters import Chosen
 from viva.pages.runs.folders import slug
 from viva.pages.runs.grading import Sheet
-from viva.pages.runs.opened import ResultRow
+from viva.pages.runs.live_tables import ResultRow
 from viva.types import Question, points_of
 
 ROWS = 500

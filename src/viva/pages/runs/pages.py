@@ -23,8 +23,8 @@ from viva.pages.runs import filters
 from viva.pages.runs.filters import Choices, Chosen, Place, choices, with_text, without_text
 from viva.pages.runs.folders import slug
 from viva.pages.runs.items import Item, item_of
+from viva.pages.runs.live_tables import ResultRow
 from viva.pages.runs.matrix import ROWS, Matrix, matrix
-from viva.pages.runs.opened import ResultRow
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.progress import Progress
 from viva.pages.runs.run_view import STEP, Graded, RunView

@@ -17,7 +17,7 @@ from viva.pages.runs.comparing import Spans, compare_words
 from viva.pages.runs.filters import Chosen, is_asked, number_in
 from viva.pages.runs.grading import Sheet
 from viva.pages.runs.items import item_of
-from viva.pages.runs.opened import ResultRow
+from viva.pages.runs.live_tables import ResultRow
 from viva.pages.runs.pairs import LONGEST_NOTE, Match, Pair, fitting, note_key, notes_of, pair_of, write_note
 from viva.pages.runs.run_view import Graded, RunView
 from viva.pages.runs.run_views import RunViews

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from viva.engine.asking import LASTING
+from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunRecord
+from viva.errors import StorageError
 from viva.pages.runs import folders
 from viva.pages.runs.following import Followed
 from viva.pages.runs.grading import Sheet
-from viva.pages.runs.opened import ResultRow
-from viva.pages.runs.waiting import Waiting
+from viva.pages.runs.live_tables import ResultRow
 from viva.providers import traits_of
 from viva.types import outcome_name
 from viva.visible import escape_invisible
@@ -27,6 +29,35 @@ _LACKING = {
     "similarities": ("text", "not compared"),
     "annotations": ("verdict", "missing"),
 }
+
+
+class Waiting(Struct, frozen=True):
+    """So many requests in so many batches; or why nobody can say."""
+
+    batches: int = 0
+    requests: int = 0
+    problem: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """In words; empty where nothing is waited for."""
+        if not self.batches:
+            return ""
+        batches = "a batch" if self.batches == 1 else f"{self.batches:,} batches"
+        return f"{self.requests:,} requests in {batches} are with the provider"
+
+
+def waiting(folder: Path) -> Waiting:
+    """What of this run's is not read yet. Takes no lock and writes nothing."""
+    try:
+        log = BatchLog(folder, write=False)
+    except StorageError as problem:
+        return Waiting(problem=str(problem))
+    try:
+        sizes = [len(batch.intent.keys) for batch in log.waiting()]
+    finally:
+        log.close()
+    return Waiting(len(sizes), sum(sizes))
 
 
 class Part(Struct, frozen=True):

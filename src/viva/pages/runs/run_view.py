@@ -23,9 +23,8 @@ from viva.errors import VivaError
 from viva.pages.runs import folders
 from viva.pages.runs.following import Followed
 from viva.pages.runs.grading import Sheet, grade, graded_before, render_keys
-from viva.pages.runs.opened import Opened, Opener, Tables
-from viva.pages.runs.progress import Progress, progress_of, with_verdicts
-from viva.pages.runs.waiting import Waiting, waiting
+from viva.pages.runs.live_tables import Opened, Opener, Tables
+from viva.pages.runs.progress import Progress, Waiting, progress_of, waiting, with_verdicts
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0

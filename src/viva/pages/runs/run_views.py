@@ -18,7 +18,7 @@ from viva.errors import StorageError, VivaError
 from viva.pages.runs import folders
 from viva.pages.runs.folders import RunEntry
 from viva.pages.runs.following import Tokens
-from viva.pages.runs.opened import Opener, ResultRow, ResultsReader
+from viva.pages.runs.live_tables import Opener, ResultRow, ResultsReader
 from viva.pages.runs.progress import Progress, with_verdicts
 from viva.pages.runs.run_view import STEP, RunView
 from viva.providers import traits_of

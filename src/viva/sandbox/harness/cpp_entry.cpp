@@ -1,8 +1,4 @@
-#ifdef {entry}_MARKED
-#include "{entry}_marked.h"
-#else
 #include "{entry}_program.h"
-#endif
 
 ;
 extern "C" [[noreturn]] void {entry}(const char *, const char *, unsigned int, const char *) noexcept;
@@ -21,11 +17,3 @@ extern "C" [[noreturn]] void {entry}(const char *, const char *, unsigned int, c
 extern "C" void *{entry}_main() {
     return (void *)&main;
 }
-
-#ifdef {entry}_MARKED
-/* Reported at the end of every use that the compiler reports. */
-[[gnu::unavailable]] void {entry}_end();
-void {entry}_last() {
-    {entry}_end();
-}
-#endif

@@ -176,7 +176,7 @@ const COMPARING = new Set([...ITERATING, 'includes', 'indexOf', 'lastIndexOf', '
 const MATCHING = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split']);  // ask what they are given
 const CHECKING = /assert|check|equal|expect|match|same|should|test|verify/i;
 const CALLS = new Set(['CallExpression', 'NewExpression', 'TaggedTemplateExpression']);
-exports.judged = (text, free, word) => {
+exports.judged = (text, free, word, lent) => {
     const tree = acorn.parse(text, OPTIONS);
     const asserting = assertionsOf(tree).add('assert');
     const names = new Set(free);
@@ -212,7 +212,10 @@ exports.judged = (text, free, word) => {
         for (let at = node; CALLS.has(at?.type); at = (at.callee ?? at.tag).object) {
             const { callee = at.tag, arguments: args = at.quasi.expressions } = at;
             if (CHAINING.has(callee.property?.name)) return undefined;
-            if (holds && at === node && callee.object && args.length && !asserting.has(root(callee))) receivers.add(callee.object);
+            if (holds && at === node && callee.object && args.length && !asserting.has(root(callee))) {
+                receivers.add(callee.object);
+                decides ||= lent.has(callee.property?.name);
+            }
             if (names.has(root(callee))) outer = args;
         }
         if (outer === null) return undefined;

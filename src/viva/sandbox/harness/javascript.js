@@ -34,6 +34,7 @@
     const [programLength, testLength] = header.trim().split(' ').map(Number);
     let program = fill(programLength).toString();
     let test = fill(testLength).toString();
+    let alone = test;  // as it is without the program, whose names could take the place of what it imports
 
     const complain = (error) => {
         try {
@@ -52,12 +53,16 @@
     if (process.argv.includes('typescript')) {
         const typescript = require('typescript');
         const mark = 'viva ' + crypto.randomBytes(16).toString('hex');
-        const { outputText } = typescript.transpileModule(`${program}\n;"${mark}";\n${test}\n`, {
-            compilerOptions: { target: 'ES2022', module: 'CommonJS', esModuleInterop: true },
-        });
-        const parts = outputText.split(`"${mark}";`);
-        if (parts.length !== 2) complain('the program does not parse on its own');
-        [program, test] = parts;
+        const transpiled = (first, noEmitHelpers) => {
+            const { outputText } = typescript.transpileModule(`${first}\n;"${mark}";\n${test}\n`, {
+                compilerOptions: { target: 'ES2022', module: 'CommonJS', esModuleInterop: true, noEmitHelpers },
+            });
+            const parts = outputText.split(`"${mark}";`);
+            if (parts.length !== 2) complain('the program does not parse on its own');
+            return parts;
+        };
+        alone = transpiled('', true)[1];
+        [program, test] = transpiled(program, false);
     }
 
     // A module of its own for every name that tests compare with: loaded first, and frozen.
@@ -157,11 +162,14 @@
     function linked() {
         const { AssertionError } = require('assert');
         let form;
+        const joined = test;
+        test = alone;
         try {
             form = formOf(test, new Set([...NAMES, ...keys(IMPORTING), 'console', 'require', 'undefined', 'NaN', 'Infinity']));
         } catch (error) {
             if (!(error instanceof Shared || error instanceof SyntaxError)) throw error;
             writeSync(4, 'shared\n');
+            test = joined;
             return null;
         }
         const [reading, writing] = process.argv.slice(-2).map(Number);
@@ -206,7 +214,8 @@
         }
         peer.hooks.scope = names;
         peer.hooks.decided = () => (asked = true);
-        const found = judged(test, [...form.free].filter((each) => known.includes(each)), '$asked');
+        const lent = new Set(added.map(([, key]) => key));
+        const found = judged(test, [...form.free].filter((each) => known.includes(each)), '$asked', lent);
         asked ||= found.decides;
         test = found.text;
         scope.$asked = (value) => {

@@ -364,7 +364,9 @@ class Tester(Link):
         special = kind != "special" or name in crossing.SPECIALS or name in crossing.ALWAYS
         if id(target) not in self.coder.numbers or not special:
             allowed = False
-        elif isinstance(target, OPAQUE):
+        elif isinstance(target, OPAQUE) or (
+            callable(target) and not isinstance(target, type) and not crossing.own(type(target))
+        ):
             allowed = kind in ("call", "next") or name in ("__next__", "__iter__", "__call__", "__repr__", "__str__")
             if kind == "get":
                 allowed = name in ("__name__", "__doc__", "__qualname__")

@@ -292,7 +292,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         if (kind === 'a') {
             if (!Object.isFrozen(object)) object.length = 0;
             one.forEach((each, at) => (each && each.e ? (object.length = at + 1) : put(object, at, value(each))));
-            only(object, pairsOf(two), (key) => key === 'length' || /^\d+$/.test(String(key)));
+            const own = ([key]) => side === 'p' || !(key in Array.prototype);  // what a list is asked is the language's
+            only(object, pairsOf(two).filter(own), (key) => key === 'length' || /^\d+$/.test(String(key)));
             seal(object, three);
         } else if (kind === 'o') {
             only(object, pairsOf(one), () => false);

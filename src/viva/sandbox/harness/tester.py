@@ -218,28 +218,33 @@ def _type_of(value):
 def _settings(tree):
     """The names that a test sets at its top and does not read, or changes without having made them: the program's."""
     loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    found = set()
-    for statement in tree.body:
-        for one in ast.walk(statement):
-            if isinstance(one, (ast.Assign, ast.AnnAssign)):
-                targets = one.targets if isinstance(one, ast.Assign) else [one.target]
-                found |= {target.id for target in targets if isinstance(target, ast.Name) and target.id not in loaded}
-            elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
-                found.add(one.target.id)
-    return found
+    made, changed = set(), set()
+    for one in ast.walk(tree):
+        if isinstance(one, (ast.Assign, ast.AnnAssign)):
+            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+            made |= {target.id for target in targets if isinstance(target, ast.Name)}
+        elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
+            changed.add(one.target.id)
+    return (made - loaded - changed) | (changed - made)
 
 
-def trusted(tree, theirs):
-    """Whether the word of a function of the program's is all that is asserted, about what another came to; and the ids
+def _asked(tree, asking):
+    """The program's names that something comes from; `asking` are those of the names that are known."""
+    return set().union(*(asking.get(name, ()) for name in _names(tree)))
+
+
+def trusted(tree, theirs):  # noqa: PLR0912  a list of forms
+    """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
+    or what it came to is what is expected, which it may have been told before; and the ids
     of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
     made = {
         node.targets[0].id: node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    asking = set(theirs)
+    asking = {name: {name} for name in theirs}
     for _ in made:
-        asking |= {name for name, value in made.items() if asking & _names(value)}
+        asking |= {name: asked for name, value in made.items() if (asked := _asked(value, asking))}
     words, methods, found = [], set(), False
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assert, ast.If, ast.IfExp)):
@@ -257,13 +262,16 @@ def trusted(tree, theirs):
         elif isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute):
                 methods |= {id(node)} if node.args else set()
-            elif asking & _names(node.func):
-                found |= any(asking & _names(one) for one in node.args)
+            elif _asked(node.func, asking):
+                found |= any(_asked(one, asking) for one in node.args)
             elif _names(node.func) <= {"all", "any", "bool"}:
                 words += node.args
-        elif not isinstance(node, ast.Compare) or any(
+        elif isinstance(node, ast.Compare) and not any(
             type(getattr(one, "value", None)) is bool for one in ast.walk(node)
         ):
+            sides = {frozenset(_asked(one, asking)) for one in (node.left, *node.comparators)} - {frozenset()}
+            found |= len(sides) > 1
+        else:
             words += [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
     return found, methods
 

@@ -7,14 +7,27 @@ languages, and say nothing about corrections and contradictions, so they come wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 
+from viva.scorers.conclusion import finished, found_in
 from viva.scorers.fold import plain
-from viva.scorers.optiontext import squeeze
+from viva.scorers.optiontext import ARTICLE, OptionTexts, squeeze
 from viva.scorers.reading import Reading
 from viva.scorers.reading.segments import found_retraction
-from viva.scorers.reading.slots import UNSURE, Slot, Unsure, marked, resolve, stated, undressed
+from viva.scorers.reading.slots import (
+    UNSURE,
+    Slot,
+    Strength,
+    Unsure,
+    firm,
+    headed,
+    marked,
+    resolve,
+    stated,
+    undressed,
+    whole,
+)
 
 _LETTER = re.compile(
     r"[(\[{<\s\"'*$]{0,4}([A-Za-z])(?P<closed>[)\]}>]?)[\"'*$]{0,3}\s*(?:[.:,;-]+\s*|(?=\()|$|(?<=[)\]}>\s])\s*)"
@@ -26,21 +39,14 @@ _BOX = re.compile(
 )
 _ANY_BOX = re.compile(r"\[[ xX✓✔*]?\]|[☐☑☒✅⬜✓✔]")
 _EMPTY = frozenset({"", " ", "☐", "⬜"})
-_HEADED = re.compile(
-    r"^[\s*#>_-]{0,8}(?:(?!is\b|are\b|was\b)[^\W\d_]{2,20}[ '-]?){1,3}[ *]{0,3}"
-    r":[ *(\[\"']{0,6}([A-Z])[)\]*.\"']{0,5}[ \t]*$",
-    re.MULTILINE,
-)
 _SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])|\n")
 _REACH = 20_000
 """Characters from the end in which slots are looked for."""
-_TAIL = 1_200
-"""Characters from the end in which statements are looked for."""
-_SHORT = 600
-"""Characters from the end that hold a last sentence."""
-_UNSURE = re.compile(
-    r"\b(?:not|n't|neither|either|or|might|could|may|if|whether|instead|unlike|rather)\b|[?？]", re.IGNORECASE
-)
+_LAST_SENTENCE = "an option named in the last sentence"
+_TELLING = 3
+"""Bytes of an option that is looked for in a sentence."""
+_SHORT = 240
+"""Characters of a reply that may be nothing but its answer."""
 
 
 def ticked(text: str, letters: str) -> str | None:
@@ -53,22 +59,66 @@ def ticked(text: str, letters: str) -> str | None:
     return "".join(letter for mark, letter in boxes if mark not in _EMPTY)
 
 
-def from_slots(text: str, letters: str) -> Reading | None:
-    """The one letter that the strongest slot holds, or that a heading has behind it on the last line."""
+def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: bool) -> Reading | None:
+    """The option that the strongest slot names: by one of `letters`, or by its text, which a short reply may be."""
     base = max(0, len(text) - _REACH)
     text = text[base:]
-    slots = [*marked(text), *stated(text, max(0, len(text) - _TAIL), letters=True)]
-    decided = resolve(slots, lambda slot: _as_letter(slot, letters))
+    slots = [*marked(text), *stated(text, letters=True, judgements=True), *headed(text)]
+    if texts:
+        slots += [
+            *whole(text, short=ended and bool(letters) and len(text) <= _SHORT),
+            *_lines(text, texts, ended=ended),
+        ]
+
+    def parse(slot: Slot) -> str | Unsure | None:
+        letter = _as_letter(slot, letters) if slot.strength > Strength.WHOLE else None
+        return letter or (_as_option(slot, texts) if texts else None)
+
+    decided = resolve(slots, parse)
     if decided is not None and isinstance(decided[0], Unsure):  # "(F) and (I) fit. Of these the better one is (F)"
         later = [slot for slot in slots if slot.text and slot.span > decided[1].span]
-        decided = resolve(later, lambda slot: _as_letter(slot, letters)) or decided
-    if decided is not None and not isinstance(decided[0], Unsure):
-        return Reading(decided[0], decided[1].span, decided[1].rule).moved(base)
-    headed = list(_HEADED.finditer(plain(text), max(0, len(text) - _TAIL)))
-    last = headed[-1] if headed and decided is None and len({match[1] for match in headed}) == 1 else None
-    if last and last[1] in letters and not text[last.end() :].strip():
-        return Reading(last[1], last.span(1), "heading of a letter").moved(base)
-    return None
+        decided = resolve(later, parse) or decided
+    if decided is None or isinstance(decided[0], Unsure):
+        return None
+    return Reading(decided[0], decided[1].span, decided[1].rule).moved(base)
+
+
+def _lines(text: str, texts: OptionTexts, *, ended: bool) -> list[Slot]:
+    """The first line or the last that is an option's text, and the last sentence of a reply that ended by itself."""
+    lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    edges = {span: letter for span in (*lines[:1], *lines[-1:]) if (letter := texts.letter(text[slice(*span)]))}
+    alone = len(set(edges.values())) == 1
+    found = [Slot(text[slice(*span)], span, Strength.LAST, "line by itself") for span in edges if alone]
+    if ended and lines:
+        body = text.rstrip()
+        start = max((match.end() for match in _SENTENCE.finditer(body) if match.end() < len(body)), default=0)
+        found.append(Slot(body[start:], (start, len(body)), Strength.LAST, _LAST_SENTENCE))
+    return found
+
+
+def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
+    """The letter of the option whose text a slot holds; a last sentence names it with its letter, or alone."""
+    if slot.rule == _LAST_SENTENCE:
+        named = list(_with_its_text(slot.text, texts))
+        short = not slot.span[0] and len(slot.text) <= _SHORT and (finished(slot.text) or not slot.text.isascii())
+        if short and not named and not found_in("comparison", slot.text):
+            named = list(_named(slot.text, texts))
+        alone = len({letter for letter, _ in named}) == 1
+        return named[-1][0] if alone and firm(plain(slot.text), named[-1][1]) else None
+    said = undressed(slot.text)
+    letter = texts.letter(said) or (texts.after_cue(plain(said), 0)[0] if slot.strength > Strength.WHOLE else "")
+    broken = slot.text.startswith("$") and slot.text.count("$") == 1  # cut off within a formula
+    return letter if letter and not (broken and "$" not in dict(texts.options)[letter]) else None
+
+
+def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
+    """The options that a sentence names, and where: "Mail servers use SMTP to hand messages to one another."."""
+    for letter, option in texts.options:
+        core = ARTICLE.sub("", option).strip(" .。")
+        if len(core.encode()) < _TELLING:
+            continue
+        pattern = rf"(?<![a-zà-ÿ0-9_-]){re.escape(core)}(?![a-zà-ÿ0-9_-])"
+        yield from ((letter, match.end()) for match in re.finditer(pattern, text, re.IGNORECASE))
 
 
 def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
@@ -87,36 +137,16 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
     return letter if apart else None
 
 
-def _beside(text: str, letters: str, options: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Where a letter is in front of its own option's text, or in brackets behind it."""
-    for letter, option in zip(letters, map(str.strip, options), strict=False):
-        if len(key := squeeze(option)) < 2:
-            continue
-        for match in re.finditer(rf"(?<![A-Za-z])\(?{letter}[.):]\s{{0,3}}(?=\S)", text):
-            if squeeze(text[match.end() : match.end() + len(option)]) == key:
-                yield letter, match.start(), match.end() + len(option)
-        for match in re.finditer(rf"\s?\({letter}\)", text):
-            start = max(0, match.start() - len(option))
-            if squeeze(text[start : match.start()]) == key:
-                yield letter, start, match.end()
+def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
+    """The letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
+    said = squeeze(text)
+    for letter, option in texts.options:
+        key, mark = squeeze(option), letter.casefold()
+        apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)
+        if len(key) > 1 and apart and said.endswith((mark + key, key + mark)):
+            yield letter, apart.start()
 
 
 @cache
 def _apart(letters: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9'’])([{letters}])(?=[)\].:,]|\s*$|\s+(?:and|or)\b|[\u3001-\uffff])")
-
-
-def at_the_end(text: str, letters: str, options: Sequence[str]) -> Reading | None:
-    """The one option that the last sentence comes to: its letter with its own text, and no word of doubt."""
-    base = max(0, len(text.rstrip()) - _SHORT)
-    body = text[base:].rstrip()
-    starts = [match.end() for match in _SENTENCE.finditer(body) if match.end() < len(body)]
-    start = starts[-1] if starts else 0
-    sentence = body[start:]
-    named = list(_beside(sentence, letters, options))
-    if len({letter for letter, _, _ in named}) != 1:
-        return None
-    letter, first, end = named[-1]
-    if _UNSURE.search(sentence[:first]) or sentence[end:].strip(" .!*)\"'。"):
-        return None
-    return Reading(letter, (first, end), "letter with its own text at the end").moved(base + start)

@@ -82,11 +82,11 @@ def _words() -> dict[str, re.Pattern[str]]:
 
     end = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
     start = (
-        r"(?:^|[.!?](?=[\s\"'*)]|(?-i:[A-Z#<])|\Z)|[;:,\u2013](?!\d)|[。\n]|\s(?=(?:so|therefore|thus|hence) )"
-        r"|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
+        r"(?:^|[.!?](?=[\s\"'*)\u3000-\uffff]|(?-i:[A-Z#<])|\Z)|[;:,\u2013](?!\d)|[。\n]"
+        r"|\s(?=(?:so|therefore|thus|hence) )|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
     )
     drawn = rf"(?:{either('conclusive')}){end}"
-    opening = rf"(?:(?P<drawn>{drawn})|(?:{either('opening')}){end})[,:]?\s{{0,3}}"
+    opening = rf"(?:(?P<drawn>{drawn})|(?:{either('opening')}){end})[,:、]?\s{{0,3}}"
     lead = rf"{start}(?:{opening}){{0,3}}(?:(?:{either('aside')})\s)?"
     adjective = rf"(?:(?:{either('adjective')}){end}[\s*]{{0,3}}){{0,3}}"
     kind = rf"(?:[\s(]{{0,3}}(?:{either('unit_word')}){end})?"
@@ -111,6 +111,12 @@ def _words() -> dict[str, re.Pattern[str]]:
         "named": made(named.format(either("named"))),
         "named_options": made(named.format(either("named_options"))),
         "copula": made(rf"(?:{either('copula')})\s*\Z"),
+        "headed": re.compile(
+            rf"^[\s*#>_-]{{0,8}}(?:(?!(?i:{either('no_heading')})\b)[^\W\d_]{{2,20}}[ '-]?){{1,3}}"
+            r"[ *]{0,3}(?::|(?<=\s)[–—](?=\s))"
+            r"[ *(\[\"']{0,6}([A-Z])[)\]*.\"']{0,5}[ \t]*$",
+            re.MULTILINE,
+        ),
         "key": made(either("key")),
         "tag": made(rf"<(?P<tag>{either('tag')})>(?P<said>[\s\S]{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
         "subject": made(
@@ -143,9 +149,9 @@ _BELOW = re.compile(r"[:：][ \t]*\n\s*(?:[>*+-] )?(?P<said>[^\n]{1,200}?)\s*\Z"
 _BREAKS = re.compile(r"[.!?;:。,\n]")
 _STOP = re.compile(
     r"(?:(?<![\d)n])!|(?<!\.[A-Za-z])(?<!\b(?i:dr|mr|ms|st|mt|jr|sr))(?<!\b(?i:mrs|vol|fig))\."
-    r"(?!(?<=\b[A-Z]\.)\s(?:[A-Z]\.\s)*[A-Z][\w'-]+[.!*_\s]*(?:\n|\Z))|\?)(?:[\"'”’)*_]{0,3}(?=\s|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
+    r"(?!(?<=\b[A-Z]\.)\s(?:[A-Z]\.\s)*[A-Z][\w'-]+[.!*_\s]*(?:\n|\Z))|\?)(?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff]|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
 )
-_SENTENCE = re.compile(r"(?:[.!?](?:[\"'”’)*_]{0,3}(?=\s)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n])")
+_SENTENCE = re.compile(r"(?:[.!?](?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff])|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n])")
 _REASON = re.compile(r",? (?:because|since)\b[^\n]*|,因为[^\n]*")
 _NEGATED = re.compile(r"(?:\bnot|n't|\bnever|不[是为]?|\bnicht|\bpas|\bне)[\s$\x01(:]{0,4}$", re.IGNORECASE)
 _DRESSED = re.compile(r"(?:\\(?:text|mathrm|mathbf|textbf|mathit)\s?\{|[$\\(\[*_`\"'“ ])+\Z")
@@ -254,31 +260,40 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
         right = left and words["after"].match(shown, match.end(), _line_end(shown, match.end()))
         if not left or not right:
             continue
-        weak = not match["answer"] and not left["adjective"] and match.start() < last
+        leading = letters and shown.startswith(":\n", right.end() - 1)  # "The most plausible explanation is:\n\nA. …"
+        weak = not match["answer"] and not left["adjective"] and match.start() < last and not leading
         if weak or (right["heading"] is not None and not match["answer"]):
             continue
         if right["colon"] and not match["answer"] and not match["blank"] and not left["adjective"]:
             continue  # "Options: B, C"
-        if left["drawn"] or _firm(shown, first + left.start(), words):
+        if left["drawn"] or firm(shown, first + left.start()):
             rule = (
                 "heading of the answer" if right["colon"] or right["heading"] is not None else "statement of the answer"
             )
             strength = Strength.STATED if match["answer"] or left["adjective"] else Strength.CONCLUDED
             found += _behind(text, shown, base, right.end(), strength, rule)
     for match in list(words["fill"].finditer(shown))[-_MOST:]:
-        if _firm(shown, match.start(), words):
+        if firm(shown, match.start()):
             found += _behind(text, shown, base, match.end(), Strength.STATED, "statement of the answer")
     concluded = words["concluded"].match(shown, max(0, last - 1))
     if concluded and (concluded["drawn"] or concluded.start() == 0):
         found += _behind(text, shown, base, concluded.end(), Strength.CONCLUDED, "conclusion")
     named = (words["named_options"] if letters else words["named"]).search(shown, max(0, last - 4))
-    if named and (named["drawn"] or _firm(shown, named.start(), words)):
+    if named and (named["drawn"] or firm(shown, named.start())):
         span = base + named.start("said"), base + named.end("said")
         found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
     found = [
         slot for slot in found if not found_retraction(shown, slot.span[1] - base) and (judgements or not slot.judging)
     ]
     return _before_explanation(text, sorted(found, key=lambda slot: slot.span), base)
+
+
+def headed(text: str) -> list[Slot]:
+    """The letter on the last line behind a heading in any language, where no other letter has one."""
+    found = list(_words()["headed"].finditer(plain(text), max(0, len(text) - TAIL)))
+    if len({match[1] for match in found}) != 1 or text[found[-1].end() :].strip():
+        return []
+    return [Slot(found[-1][1], found[-1].span(1), Strength.CONCLUDED, "heading of a letter")]
 
 
 def whole(text: str, *, short: bool) -> list[Slot]:
@@ -313,13 +328,13 @@ def _line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _firm(shown: str, start: int, words: dict[str, re.Pattern[str]]) -> bool:
+def firm(shown: str, start: int) -> bool:
     """Whether the sentence in front of a cue denies and supposes nothing that no conclusion follows."""
     base = max(0, start - 400)
     breaks = [match.end() for match in _SENTENCE.finditer(shown, base, start + 4) if match.start() <= start]
     head = shown[breaks[-1] if breaks else base : start]
-    drawn = [match.end() for match in words["drawn"].finditer(head)]
-    return words["tentative"].search(head, drawn[-1] if drawn else 0) is None
+    drawn = [match.end() for match in _words()["drawn"].finditer(head)]
+    return _words()["tentative"].search(head, drawn[-1] if drawn else 0) is None
 
 
 def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule: str) -> Iterator[Slot]:

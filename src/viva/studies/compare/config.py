@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
@@ -41,8 +41,12 @@ class CompareConfig(Struct, kw_only=True):
 
     sources: Sources
     between: Annotated[
-        Factor | None,
-        note("Only pairs that differ in this; `all`: every pair.  [default: pairs with nobody in between]"),
+        str | None,
+        note(
+            f"Only pairs that differ in this ({', '.join(get_args(Factor))}), or of several in nothing but these: "
+            "shots,cot; `all`: every pair.  [default: pairs with nobody in between]",
+            metavar="FACTOR,...",
+        ),
     ] = None
     baseline: Annotated[str | None, note("Only pairs of this contestant and each other.", metavar="NAME")] = None
     pairs: Annotated[tuple[str, ...], note("Only this pair (base=expert); repeatable.", metavar="FIRST=SECOND")] = ()

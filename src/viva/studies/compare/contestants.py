@@ -213,9 +213,9 @@ def chosen_pairs(
     """Who is compared with whom, in the order given.
 
     `pairs` names them ("base=expert"); `baseline` names one whom all others are compared with; `between` a factor in
-    which they must differ ("all": whatever). By default a pair is left out where a third contestant stands between the
-    two: of two models with 0 and 5 shots each, the first model's 0 shots against the second's 5 say nothing that the
-    other four pairs do not.
+    which they must differ ("all": whatever), or several ("shots,cot") in nothing but which they differ. By default a
+    pair is left out where a third contestant stands between the two: of two models with 0 and 5 shots each, the first
+    model's 0 shots against the second's 5 say nothing that the other four pairs do not.
     """
     if pairs:
         return [two for said in pairs for two in _said_pairs(group, said)]
@@ -239,8 +239,16 @@ def chosen_pairs(
     ]
     if between is None:
         return direct
-    found = [(one, other) for one, other in direct if between in differing[id(one), id(other)]]
-    if not found and not any(between in differences for differences in differing.values()):
+    factors = {name.strip() for name in between.split(",")}
+    if unknown := factors.difference(FACTORS):
+        raise VivaError(f"{min(unknown)!r}: must be {', '.join(FACTORS)} or all", field="between")
+    several = len(factors) > 1
+    found = [
+        (one, other)
+        for one, other in (everything if several else direct)
+        if (differences := differing[id(one), id(other)]) & factors and not (several and differences - factors)
+    ]
+    if not found and factors.isdisjoint(factor for differences in differing.values() for factor in differences):
         there = ", ".join(sorted({factor for differences in differing.values() for factor in differences}))
         raise VivaError(
             f"{between}: the contestants do not differ in that, but in: {there or 'nothing'}", field="between"

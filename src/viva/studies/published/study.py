@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.published import Column, Entry, Figure, Table, catalogue, plain, similar, table, tables
-from viva.published.catalogue import declared
+from viva.published import Column, Entry, Figure, Table, about, catalogue, plain, similar, table, tables
 
 if TYPE_CHECKING:
     from viva.render.findings import Findings
@@ -82,7 +81,7 @@ def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
     if name:
         numbered = tuple(one for one in tables(benchmark) if one.source.table == f"Table {name}")
         return numbered or (table(benchmark, name),)
-    declared(benchmark)
+    about(benchmark)
     return tables(benchmark)
 
 
@@ -97,7 +96,7 @@ def _figure(config: PublishedConfig) -> StudyResult:
     """A paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
     if not config.benchmark:
         raise VivaError(f"{config.figure[:20]!r} is a figure of which paper? name its benchmark", field="figure")
-    figures = declared(config.benchmark).figures
+    figures = about(config.benchmark).figures
     figure = figures.get(config.figure)
     if figure is None or config.name:
         known = "; ".join(f"{number}: {one.shows}" for number, one in figures.items()) or "none"
@@ -171,11 +170,11 @@ def _with_runs(found: Table, runs: Sequence[str]) -> Table:
     """The table with a row for each model of the runs, where it has a figure of the table's columns."""
     if not runs:
         return found
-    about = declared(found.benchmark)
+    paper = about(found.benchmark)
     columns = {column.name for column in found.columns}
-    blocks = next(one.cells for one in about.tables if one.name == found.name)
+    blocks = next(one.cells for one in paper.tables if one.name == found.name)
     cells = {place: name for block in blocks for place, name in block.named().items() if name in columns}
-    languages = {setting.language for setting in about.settings if found.name in setting.tables}
+    languages = {setting.language for setting in paper.settings if found.name in setting.tables}
     rows: list[Entry] = []
     notes: list[str] = []
     for folder, spec, sample, result in _results(found.benchmark, runs):

@@ -16,6 +16,9 @@ DECADE = 10**0.5
 """From this span on, training is drawn on a logarithmic axis: half a decade."""
 
 
+MOST_TOGETHER = 6
+"""Curves of one panel; of more each has a small one of its own, all on the same axes."""
+_COLUMNS, _PANEL = 3, (200, 130)
 BILLIONS = "replace(format(datum.value, '~s'), 'G', 'B')"
 """Tick labels as people speak of training tokens; D3 says giga."""
 
@@ -65,15 +68,19 @@ def training_chart(every: Sequence[Training]) -> altair.TopLevelMixin:
         alt.Tooltip("high:Q", title="to", format=".2f"),
         alt.Tooltip("n:Q", title="answers", format=","),
     ]
-    ranged = alt.InlineData(values=[row for row in rows if row["low"] is not None])
+    base = alt.Chart(alt.InlineData(values=rows))
+    ranged = base.transform_filter("isValid(datum.low)").mark_area(opacity=0.12)
     layers: list[Any] = [
-        alt.Chart(ranged).mark_area(opacity=0.12).encode(x=across, y=alt.Y("low:Q", title=PER_CENT), y2="high:Q"),
-        alt.Chart(alt.InlineData(values=rows)).mark_line().encode(x=across, y=score),
-        alt.Chart(alt.InlineData(values=rows)).mark_circle(size=45, opacity=1).encode(x=across, y=score, tooltip=shown),
-        *daggers(alt.Chart(alt.InlineData(values=rows)), x=across, y=score),
+        ranged.encode(x=across, y=alt.Y("low:Q", title=PER_CENT), y2="high:Q"),
+        base.mark_line().encode(x=across, y=score),
+        base.mark_circle(size=45, opacity=1).encode(x=across, y=score, tooltip=shown),
+        *daggers(base, x=across, y=score),
     ]
+    title = alt.Title("Scores over training", subtitle=[found.exam, subtitle(rows, "95 % intervals shaded")])
+    if len(found.curves) > MOST_TOGETHER:
+        panel = alt.Facet("curve:N", title=None, sort=[curve.name for curve in found.curves])
+        small = alt.layer(*layers).properties(width=_PANEL[0], height=_PANEL[1])
+        return small.facet(facet=panel, columns=_COLUMNS).properties(title=title)
     return alt.layer(*(layer.encode(color=colour) for layer in layers)).properties(
-        title=alt.Title("Scores over training", subtitle=[found.exam, subtitle(rows, "95 % intervals shaded")]),
-        width="container",
-        height=360,
+        title=title, width="container", height=360
     )

@@ -1,0 +1,38 @@
+"""The chart of `viva training`: a few curves share a panel, many have one each on the same axes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from viva.analysis.estimate import Estimate
+from viva.analysis.training import Curve, Point, Training
+from viva.render.charts import save, spec
+from viva.studies.training.chart import MOST_TOGETHER, training_chart
+
+
+def training(curves: int) -> Training:
+    names = [f"part {number}" for number in range(curves)]
+    points = [
+        Point(
+            checkpoint=f"c{at}",
+            at=at * 1e9,
+            cells={
+                name: Estimate(
+                    n=100, mean=0.2 + 0.05 * at + 0.03 * place, low=0.15, high=0.2 + 0.06 * at + 0.04 * place
+                )
+                for place, name in enumerate(names)
+            },
+        )
+        for at in (1, 2, 5, 9)
+    ]
+    whole = [Curve(name=name, first=0.2, last=0.6, best=0.6, best_at=9e9, tau=1.0, p=0.08) for name in names]
+    return Training(exam="e", axis="training tokens", points=tuple(points), curves=tuple(whole))
+
+
+def test_more_curves_than_colours_can_tell_apart_have_a_panel_each(tmp_path: Path) -> None:
+    together, apart = (spec(training_chart([training(curves)])) for curves in (MOST_TOGETHER, MOST_TOGETHER + 3))
+    assert "facet" not in together
+    assert apart["facet"]["field"] == "curve"
+    save(training_chart([training(MOST_TOGETHER + 3)]), tmp_path / "many.svg")
+    drawn = (tmp_path / "many.svg").read_text(encoding="utf-8")
+    assert all(f"part {number}" in drawn for number in range(MOST_TOGETHER + 3))

@@ -1,0 +1,94 @@
+"""Docstrings: first lines of functions are imperative, and names in backticks exist (docstrings.toml)."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from rows import tabled
+
+SOURCE = Path(__file__).parents[1] / "src" / "viva"
+TABLE = tomllib.loads(Path(__file__).with_suffix("").with_name("docstrings.toml").read_text("utf-8"))
+VERBS, ALLOWED = (frozenset(TABLE[name].split()) for name in ("verbs", "allowed"))
+_QUOTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?)`")
+_MARKED = re.compile(r"\.|\(\)|[a-z][A-Z]|\A[A-Z][a-z]")
+"""What is a name wherever it is quoted; a plain word is one in a function's docstring: a parameter, say."""
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def known() -> frozenset[str]:
+    """Every name of the source, the words of its short texts (keys of data), and its files."""
+    names = {path.name for path in SOURCE.rglob("*.*")} | {path.name for path in Path(__file__).parent.rglob("*.py")}
+    for path, tree in trees().items():
+        names.update(path.relative_to(SOURCE.parent).with_suffix("").parts)
+        for node in ast.walk(tree):
+            texts = [getattr(node, field, None) for field in ("id", "attr", "arg", "name", "asname")]
+            if isinstance(node, ast.Constant) and len(str(node.value)) < 60:
+                texts.append(node.value)
+            names.update(
+                word for text in texts if isinstance(text, str) for word in re.findall(r"[A-Za-z_][\w.]*", text)
+            )
+            names.update(word for text in texts if isinstance(text, str) for word in re.findall(r"\w+", text))
+    return frozenset(names)
+
+
+def unknown(docstring: str, *, of_function: bool) -> list[str]:
+    """The names that a docstring quotes and nobody has."""
+    quoted = (name for name in _QUOTED.findall(docstring) if of_function or _MARKED.search(name))
+    return [
+        name
+        for name in quoted
+        if not {name, name.lower()} & (known() | ALLOWED) and not {*name.removesuffix("()").split(".")} <= known()
+    ]
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """What is documented, and the text; of a field the class or module around it."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for inner in body if isinstance(body, list) else ():
+            if (
+                isinstance(inner, ast.Expr)
+                and isinstance(inner.value, ast.Constant)
+                and isinstance(inner.value.value, str)
+            ):
+                yield node, inner.value.value
+
+
+def is_imperative(docstring: str) -> bool:
+    return re.split(r"\W", docstring.strip(), maxsplit=1)[0] in VERBS
+
+
+def test_first_lines_of_functions_are_imperative_in_no_fewer_than_before() -> None:
+    functions = [
+        text
+        for tree in trees().values()
+        for node, text in docstrings(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not any("property" in ast.unparse(one) for one in node.decorator_list)
+    ]
+    share = sum(map(is_imperative, functions)) / len(functions)
+    assert share >= TABLE["imperative"], f"{share:.4f}"
+    assert [is_imperative(text) for text in ("Return a row.", "The row.", "Whether it is.")] == [True, False, False]
+
+
+def test_names_in_backticks_exist() -> None:
+    for (path, tree), row in tabled(*trees().items()):
+        with row:
+            found = [
+                name
+                for node, text in docstrings(tree)
+                for name in unknown(text, of_function=isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+            ]
+            assert not found, f"{path.relative_to(SOURCE)} quotes what does not exist: {found}"
+    missing = unknown("Give `Response`, `no.such_thing`, `NoSuchClass`, `no_such()` to `no_such`.", of_function=True)
+    assert missing == ["no.such_thing", "NoSuchClass", "no_such()", "no_such"]
