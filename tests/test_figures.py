@@ -71,8 +71,8 @@ def printed(*arguments: str) -> str:
     return told(command, *arguments[1:])
 
 
-def tables(*arguments: str) -> list[Any]:
-    found: list[Any] = json.loads(printed(*arguments, "--format", "json"))["tables"]
+def tables(*arguments: str, key: str = "tables") -> list[Any]:
+    found: list[Any] = json.loads(printed(*arguments, "--format", "json"))[key]
     return found
 
 
@@ -83,9 +83,10 @@ def predicted(models: str, size: int, *more: str) -> float:
 
 
 def correlated(benchmark: str, shown: int, second: str, kind: str, first: str = "") -> float:
-    every = tables("correlate", benchmark, *(["--every"] if first else []))[shown]["pairs"]
-    (pair,) = (pair for pair in every if pair["second"] == second and first in ("", pair["first"]))
-    (value,) = (one["value"] for one in pair["coefficients"] if one["kind"] == kind)
+    every = tables("correlate", benchmark, *(["--every"] if first else []), key="rows")
+    title = list(dict.fromkeys(row["table"] for row in every))[shown]
+    of_table = [row for row in every if row["table"] == title and row["kind"] == kind]
+    (value,) = (row["value"] for row in of_table if row["second"] == second and first in ("", row["first"]))
     return float(value)
 
 
@@ -254,7 +255,7 @@ def per_point(model: str, point: str, measure: str, shots: str) -> float:
 
 def rows_of(benchmark: str, name: str) -> float:
     """The rows that `viva published` prints of a table."""
-    return float(sum(len(one["entries"]) for one in tables("published", benchmark, name)))
+    return float(sum(len(one["rows"]) for one in tables("published", benchmark, name)[:-1]))
 
 
 def difference_of(column: str) -> float:
@@ -445,7 +446,7 @@ def recipes() -> Iterator[tuple[str, float]]:
     for label, column in (("seed", "initial_seed_set"), ("tentative", "quota"), ("final", "questions")):
         yield f"InfiBench: {label} questions", total("infibench", "sampling", column)
     yield "InfiBench: HumanEval and score, pearson", correlated("infibench", 0, "score", "pearson")
-    yield "InfiBench: models in that correlation", float(tables("correlate", "infibench")[0]["pairs"][0]["n"])
+    yield "InfiBench: models in that correlation", float(tables("correlate", "infibench", key="rows")[0]["n"])
     general, code = broken("--exclude", "Yuan2-102B-hf"), broken("--where", "domain=Code")
     yield "InfiBench: turning point, all open models but Yuan2-102B", float(general["at"])
     yield "InfiBench: turning point, code models, from", float(code["tied"][0])

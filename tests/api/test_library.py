@@ -368,7 +368,7 @@ def test_a_run_that_somebody_writes_to_is_left_alone() -> None:
 
 def test_no_text_breaks_out_of_a_notebooks_cell() -> None:
     from viva.render.notebook import grids_html
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     for text in TEXTS.values():
         html = grids_html([Grid(text, (text, text), ((text, text),))], [text])

@@ -73,11 +73,12 @@ def study(name: str, place: str, imports: set[str]) -> str:
     tree = ast.parse(inspect.getsource(module))
     function = next(each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "study")
     returned = ast.unparse(function.returns) if function.returns else "None"
-    for each in ast.walk(tree):
-        if isinstance(each, ast.ImportFrom) and each.module and returned in [one.name for one in each.names]:
-            imports.add(f"from {each.module} import {returned}")
-    if any(isinstance(each, ast.ClassDef) and each.name == returned for each in tree.body):
-        imports.add(f"from {module.__name__} import {returned}")
+    names = {each.id for each in ast.walk(function.returns or tree) if isinstance(each, ast.Name)}
+    for part in ast.walk(tree):
+        if isinstance(part, ast.ImportFrom):
+            imports |= {f"from {part.module} import {one.name}" for one in part.names if one.name in names}
+        if isinstance(part, ast.ClassDef) and part.name in names:
+            imports.add(f"from {module.__name__} import {part.name}")
     known = options(module.study.config)
     lines = []
     for each in known.values():

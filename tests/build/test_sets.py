@@ -9,7 +9,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.collected import dangerous
+from cli.told import rows_of
 from pages.review.conftest import Visitor
 from rows import each_row, tabled
 from servers.fixtures import LocalServer, wait_until
@@ -476,21 +477,15 @@ def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
     bad = [{**RECORDS[0], **GERMAN["1"], "Answer": '"A"', "A": "das erste von 7", "Language": "German"}, *RECORDS[1:]]
     Path("source.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     Path("bad.json").write_text(json.dumps(bad), encoding="utf-8")
-    arguments = (
-        "translate",
-        "check",
-        "bad.json",
-        *("--language", "de"),
-        *("--reference", "source.json"),
-        *("--beside-language", "en"),
-    )
-    code, out, _ = build(*arguments, "--sheet", "findings.csv")
+    languages = ["--language", "de", "--beside-language", "en"]
+    checked = ["translate", "check", "bad.json", "--reference", "source.json", *languages]
+    code, out, _ = build(*checked, "--sheet", "findings.csv")
     assert code == 3
     assert "4 of 4 questions were paired by their ids" in out
     rows = list(csv.DictReader(Path("findings.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)))
     assert {row["kind"] for row in rows if row["question"] == "1"} >= {"gold is no letter", "gold changed"}
     with pytest.raises(VivaError, match="there already"):
-        build(*arguments, "--sheet", "findings.csv")
+        build(*checked, "--sheet", "findings.csv")
 
 
 # --- stats
@@ -499,19 +494,20 @@ def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
 def test_the_statistics_of_the_published_sets(published: Path, figures: Path) -> None:
     """The paper's chapters count both of its languages; the counts by half and format are the specification's."""
     _, out, _ = build("stats", "csbench", "--data", published, "--language", "en,zh", "--format", "json")
-    english, chinese = json.loads(out)
-    for one in (english, chinese):
-        counts = {table["dimension"]: dict(table["values"]) for table in one["counts"]}
-        assert counts["half"] == {"test": 2183, "valid": 236}
-        formats = next(cross for cross in one["crosses"] if cross["first"] == "half")
-        test = dict(zip(formats["columns"], dict(formats["rows"])["test"], strict=True))
-        assert test == {"Assertion": 442, "Fill-in-the-blank": 235, "Multiple-choice": 1336, "Open-ended": 170}
-        assert len(counts["subfield"]) == 26
-    assert (english["measure"], chinese["measure"]) == ("words", "characters")
+    content = json.loads(out)
+    counted: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for row in content["rows"]:
+        if row["kind"] == "questions":
+            of = (row["set"], row["first"], row["second"] and f"{row['second']} {row['second_value']}")
+            counted[of][row["first_value"]] = row["figure"]
+    formats = {"Assertion": 442, "Fill-in-the-blank": 235, "Multiple-choice": 1336, "Open-ended": 170}
+    for name in ("csbench-en", "csbench-zh"):
+        assert counted[name, "half", ""] == {"test": 2183, "valid": 236}
+        assert {form: counted[name, "half", f"format {form}"]["test"] for form in formats} == formats
+        assert len(counted[name, "subfield", ""]) == 26
+    assert [row["measure"] for row in rows_of(content, "Sets")] == ["words", "characters"]
     chapters = list(csv.DictReader((figures / "csbench_chapters.csv").read_text(encoding="utf-8").splitlines()))
-    both = Counter[str]()
-    for one in (english, chinese):
-        both.update(dict(next(table for table in one["counts"] if table["dimension"] == "subfield")["values"]))
+    both = counted["csbench-en", "subfield", ""] + counted["csbench-zh", "subfield", ""]
 
     def plain(name: str) -> str:
         return "".join(character for character in name.casefold() if character.isalnum())
@@ -524,7 +520,8 @@ def test_the_statistics_of_the_published_sets(published: Path, figures: Path) ->
 
 
 def test_statistics_of_a_question_file_and_a_chart() -> None:
-    Path("mine.yaml").write_text(QUESTION_FILE, encoding="utf-8")
+    Path("mine.yaml").write_text(QUESTION_FILE.replace("area: a", "area: outcomes"), encoding="utf-8")
+    assert "1.0    10        10   20" in build("stats", "mine.yaml", "--cross", "level,area")[1], "figures, flush right"
     for form in ("terminal", "markdown", "latex", "csv"):
         code, out, _ = build("stats", "mine.yaml", "--group", "area", "--format", form)
         assert (code, "area" in out) == (0, True)

@@ -37,7 +37,9 @@ def run(*arguments: object) -> str:
 
 
 def report(*arguments: object) -> Any:
-    return json.loads(run(*arguments, "--format", "json"))["tables"]
+    tables = json.loads(run(*arguments, "--format", "json"))["tables"]
+    (rows,) = (table["rows"] for table in tables if table["title"] == "Reports")
+    return rows
 
 
 SMALL = "item,rater,value,type\n" + "".join(

@@ -84,7 +84,9 @@ def marked(run: Path, who: str, mark: Marks, design: str = "") -> None:
 def agreed(viva: Viva, *options: object) -> dict[str, Any]:
     ended = viva("agreement", "run", "--format", "json", *options)
     assert ended.code == 0, ended.err
-    return json.loads(ended.out)
+    content = json.loads(ended.out)
+    tables = {table["title"]: table["rows"] for table in content["tables"]}
+    return {"tables": tables["Reports"], "scores": tables["Scores"], "notes": content["notes"]}
 
 
 def true(worth: dict[str, tuple[float, float]]) -> Marks:

@@ -26,8 +26,10 @@ def breakdown(*arguments: object) -> str:
 
 
 def found(*arguments: object) -> list[dict[str, Any]]:
-    breakdowns: list[dict[str, Any]] = json.loads(breakdown(*arguments, "--format", "json"))["breakdowns"]
-    return breakdowns
+    content = json.loads(breakdown(*arguments, "--format", "json"))
+    tables = {table["title"]: table["rows"] for table in content["tables"]}
+    slices = [row | more for row, more in zip(content["rows"], tables["Estimates"], strict=True)]
+    return [one | {"slices": [each for each in slices if one["model"] == each["model"]]} for one in tables["Models"]]
 
 
 def item_scores(models: dict[str, dict[str, int]], of: int = 30, name: str = "t.csv") -> Path:
@@ -55,9 +57,9 @@ def test_cmmlus_negated_questions_against_the_others(viva: Viva) -> None:
         mine = [row["value"] for row in rows if row["tags"]["negation"] == value]
         means[value] = sum(mine) / len(mine)
     slices = {each["where"][0][1]: each for each in one["slices"]}
-    assert {value: each["cell"]["mean"] for value, each in slices.items()} == pytest.approx(means)
+    assert {value: each["estimate"]["mean"] for value, each in slices.items()} == pytest.approx(means)
     assert slices["yes"]["difference"] == pytest.approx(means["yes"] - means["no"])
-    assert slices["yes"]["low"] < slices["yes"]["difference"] < slices["yes"]["high"]
+    assert slices["yes"]["difference_low"] < slices["yes"]["difference"] < slices["yes"]["difference_high"]
     assert one["compared"] == 1
     assert breakdown(viva.folder / "run", "--by", "sub_options").count("yes") >= 1
     everything = found(viva.folder / "run")
@@ -108,14 +110,14 @@ def test_benjamini_hochbergs_p_is_never_above_holms() -> None:
     item_scores({"m": WEAK})
     holm, bh, none = (found("t.csv", "--by", "domain", "--correct", how)[0]["slices"] for how in ("holm", "bh", "none"))
     for a, b, c in zip(holm, bh, none, strict=True):
-        assert a["adjusted"] >= b["adjusted"] >= c["adjusted"] == c["p"]
+        assert a["adjusted_p"] >= b["adjusted_p"] >= c["adjusted_p"] == c["p"]
 
 
 def test_every_format_says_the_same() -> None:
     item_scores({"m": WEAK})
     rows = list(csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--format", "csv"))))
     slices = found("t.csv", "--by", "domain")[0]["slices"]
-    assert [float(row["mean"]) for row in rows] == pytest.approx([each["cell"]["mean"] for each in slices])
+    assert [float(row["mean"]) for row in rows] == pytest.approx([each["estimate"]["mean"] for each in slices])
     assert [row["significant"] for row in rows] == ["no", "no", "yes", "no"]
     for form in ("markdown", "latex", "terminal"):
         assert "13.33 " in breakdown("t.csv", "--by", "domain", "--format", form)
@@ -126,8 +128,8 @@ def test_every_format_says_the_same() -> None:
 def test_pooled_scores_stand_beside_the_plain_ones_in_every_format() -> None:
     item_scores({"m": WEAK})
     plain, both = (found("t.csv", "--by", "domain", *more)[0]["slices"] for more in ((), ("--pooled",)))
-    assert [{**each, "pooled": None} for each in both] == plain
-    means = [each["pooled"]["mean"] for each in both]
+    assert [{name: each[name] for name in each if not name.startswith("pooled")} for each in both] == plain
+    means = [each["pooled"] for each in both]
     assert 4 / 30 < means[2] < 0.2, "drawn towards the others"
     rows = list(csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--pooled", "--format", "csv"))))
     assert [float(row["pooled"]) for row in rows] == pytest.approx(means)

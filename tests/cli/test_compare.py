@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.handmade import cmmlu, rows
-from cli.told import command_of, told
+from cli.told import command_of, rows_of, told
 from rows import tabled
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
@@ -28,13 +28,20 @@ def compare(*arguments: object) -> str:
 
 def compared(*arguments: object) -> list[dict[str, Any]]:
     """The rows of all benchmarks."""
-    content = json.loads(compare(*arguments, "--format", "json"))
-    return [row for one in content["comparisons"] for row in one["rows"]]
+    return rows_of(json.loads(compare(*arguments, "--format", "json")), "Pairs")
 
 
 def notes(*arguments: object) -> str:
-    content = json.loads(compare(*arguments, "--format", "json"))
-    return "\n".join(note for one in content["comparisons"] for note in one["notes"])
+    return "\n".join(row["note"] for row in rows_of(json.loads(compare(*arguments, "--format", "json")), "Notes"))
+
+
+def figures(*arguments: object) -> dict[tuple[str, str, str, str], list[float]]:
+    """(first, second, part, column) of a published table → figures and their difference."""
+    rows = json.loads(compare(*arguments, "--format", "json"))["rows"]
+    return {
+        (row["first_name"], row["second_name"], row["part"], row["column"]):
+        [row[name] for name in ("first", "second", "difference")] for row in rows
+    }  # fmt: skip
 
 
 def names(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -260,22 +267,20 @@ def test_every_format_says_the_same_and_a_chart_is_drawn() -> None:
 
 
 def test_the_published_sweep_and_the_published_experts() -> None:
-    rows = {row["second"]: row for row in json.loads(compare("infibench", "--format", "json"))["comparisons"]}
-    assert len(rows) == 9
-    assert rows["T 1.0, top-p 0.9"]["figures"]["score"] == [70.93, 76.15, 5.22]
-    assert rows["greedy"]["figures"]["mean_score"] == [56.54, 59.23, 2.69]
+    sweep = {(second, column): numbers for (_, second, _, column), numbers in figures("infibench").items()}
+    assert len({second for second, _ in sweep}) == 9
+    assert sweep["T 1.0, top-p 0.9", "score"] == [70.93, 76.15, 5.22]
+    assert sweep["greedy", "mean_score"] == [56.54, 59.23, 2.69]
     assert "T 0.2, top-p 0.7" in compare("infibench", "--baseline", "greedy")
-    experts = json.loads(compare("csbench", "--format", "json"))["comparisons"]
-    figures = {(row["first"], row["second"]): row["figures"]["overall_average"] for row in experts}
-    assert figures["DeepseekLLM-7B", "DeepSeekMath-Instruct-7B"] == [43.67, 50.49, 6.82]
-    assert figures["Llama2-70B", "WizardMath-70B"][2] == -3.7
-    assert len(figures) == 9
+    experts = figures("csbench")
+    assert experts["DeepseekLLM-7B", "DeepSeekMath-Instruct-7B", "", "overall_average"] == [43.67, 50.49, 6.82]
+    assert experts["Llama2-70B", "WizardMath-70B", "", "overall_average"][2] == -3.7
+    assert len({key[:2] for key in experts}) == 9
     assert "+6.82" in compare("csbench", "--pairs", "deepseekllm-7b=DeepSeekMath-Instruct-7B")
-    by_domain = json.loads(compare("csbench", "--by", "domain", "--format", "json"))["comparisons"]
-    parts = {(row["second"], row["part"]): row["figures"] for row in by_domain}
-    assert len(parts) == 9 * 5
-    assert parts["WizardMath-70B", "DSA"]["reasoning"] == [41.51, 28.67, -12.84]
-    assert parts["WizardMath-70B", "overall"]["average"][2] == -3.7
+    parts = {key[1:]: numbers for key, numbers in figures("csbench", "--by", "domain").items()}
+    assert len({key[:2] for key in parts}) == 9 * 5
+    assert parts["WizardMath-70B", "DSA", "reasoning"] == [41.51, 28.67, -12.84]
+    assert parts["WizardMath-70B", "overall", "average"][2] == -3.7
     compare("infibench", "--chart", "c.svg", "--out", "o.txt")
     assert "Published differences" in Path("c.svg").read_text(encoding="utf-8")
     with pytest.raises(VivaError, match=r"--by takes item scores"):
@@ -285,15 +290,15 @@ def test_the_published_sweep_and_the_published_experts() -> None:
 
 
 def test_english_against_chinese_as_published() -> None:
-    def found(*options: str) -> dict[tuple[str, str], dict[str, list[float]]]:
-        rows = json.loads(compare("csbench", "--between", "languages", *options, "--format", "json"))["comparisons"]
-        return {(row["first"], row["part"]): row["figures"] for row in rows}
+    def found(*options: str) -> dict[tuple[str, str, str], list[float]]:
+        every = figures("csbench", "--between", "languages", *options).items()
+        return {(first, part, column): numbers for (first, _, part, column), numbers in every}
 
     whole = found()
-    assert len(whole) == 12, "models of one name in both tables"
-    assert whole["GPT-4o en", ""]["overall_average"] == [72.29, 71.0, -1.29]
-    assert found("--by", "domain")["GPT-4o en", "OS"]["average"] == [69.1, 71.67, 2.57]
-    assert len(found("--by", "format")) == 12 * 5
+    assert len({first for first, *_ in whole}) == 12, "models of one name in both tables"
+    assert whole["GPT-4o en", "", "overall_average"] == [72.29, 71.0, -1.29]
+    assert found("--by", "domain")["GPT-4o en", "OS", "average"] == [69.1, 71.67, 2.57]
+    assert len({key[:2] for key in found("--by", "format")}) == 12 * 5
     assert "Tables 2" not in compare("csbench", "--between", "languages")
     compare("csbench", "--between", "languages", "--by", "domain", "--chart", "c.svg", "--out", "o.txt")
     for arguments, said in (
@@ -313,15 +318,16 @@ def test_a_sampling_sweep_of_ones_own_stands_beside_the_published_one(viva: Viva
         assert viva(*asked, "--temperature", temperature, "--top-p", 0.9, "--run", f"t{temperature}").code == 0
     ended = viva("compare", "infibench", "t0", "t0.6", "--format", "json")
     assert ended.code == 0, ended.err
-    rows = ended.report["rows"]
+    rows = rows_of(ended.report, "Settings")
     settings = [(row["model"], row["sampling"]) for row in rows]
+    scores = {(row["model"], row["sampling"], row["table"], row["row"]): row["score"] for row in ended.report["rows"]}
     assert settings[:3] == [("GPT4-0613", "greedy"), ("baseline/echo", "greedy"), ("GPT4-0613", "T 0.2, top-p 0.7")]
     at = settings.index(("GPT4-0613", "T 0.6, top-p 0.9"))
     assert settings[at + 1] == ("baseline/echo", "T 0.6, top-p 0.9")
-    assert rows[at]["scores"]["levels"]["3"] == pytest.approx(0.6612)
-    assert rows[at]["scores"]["types"]["code debugging"] == pytest.approx(0.7345)
+    assert scores[*settings[at], "levels", "3"] == pytest.approx(0.6612)
+    assert scores[*settings[at], "types", "code debugging"] == pytest.approx(0.7345)
     assert rows[at + 1]["answers"] == 2
-    assert rows[at + 1]["scores"]["attempts"]["mean@1"] is not None
+    assert scores[*settings[at + 1], "attempts", "mean@1"] is not None
     assert sum(row["published"] for row in rows) == 10
     text = viva("compare", "infibench", "t0").out
     assert "Several answers to a question · infibench" in text

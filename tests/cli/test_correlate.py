@@ -31,15 +31,16 @@ def correlate(*arguments: object) -> str:
     return told(command_of("correlate"), *arguments, "--all")
 
 
+def table_of(content: Any, title: str) -> list[dict[str, Any]]:
+    """The rows of the one table whose title begins so."""
+    (table,) = (table for table in content["tables"] if table["title"].startswith(title))
+    return list(table["rows"])
+
+
 def values(*arguments: object) -> dict[tuple[str, str, str], Any]:
     """(first, second, kind) → coefficient, over all tables."""
     content = json.loads(correlate(*arguments, "--format", "json"))
-    return {
-        (pair["first"], pair["second"], one["kind"]): one["value"]
-        for table in content["tables"]
-        for pair in table["pairs"]
-        for one in pair["coefficients"]
-    }
+    return {(row["first"], row["second"], row["kind"]): row["value"] for row in content["rows"]}
 
 
 def written(content: str | bytes, name: str = "t.csv") -> Path:
@@ -204,10 +205,11 @@ def test_answers_of_files_are_models_among_others(viva: Viva) -> None:
 
 def test_infibench_against_humaneval_in_one_command() -> None:
     content = json.loads(correlate("infibench", "--format", "json"))
-    (pair,) = content["tables"][0]["pairs"]
+    pair = content["rows"][0]
     assert (pair["first"], pair["second"], pair["n"], pair["left_out"]) == ("humaneval", "score", 66, 40)
+    outliers = table_of(content, "Far from the line")
     assert values("infibench")["humaneval", "score", "pearson"] == pytest.approx(0.8058, abs=5e-5)
-    assert [one["row"] for one in pair["outliers"]][:2] == ["Phi1", "Phi2"], "trained for HumanEval's kind of task"
+    assert [one["row"] for one in outliers][:2] == ["Phi1", "Phi2"], "trained for HumanEval's kind of task"
     assert "Phi1" in correlate("infibench").split("Far from the line")[1]
 
 
@@ -222,8 +224,7 @@ def test_a_narrow_terminal_has_every_coefficient_with_its_interval(benchmark: st
 
 def test_benchmarks_are_matched_by_model_and_nothing_is_guessed(viva: Viva) -> None:
     found = json.loads(correlate("csbench", "cmmlu", "--format", "json"))
-    (pair,) = found["tables"][0]["pairs"]
-    rows = {name: (x, y) for name, x, y in pair["rows"]}
+    rows = {row["row"]: (row["first"], row["second"]) for row in table_of(found, "Rows")}
     assert rows["Qwen1.5-110B"] == (67.95, 88.32)
     assert "GPT-4" in rows, "which the other table calls GPT4"
     assert "GPT-4o" not in rows
@@ -236,8 +237,7 @@ def test_benchmarks_are_matched_by_model_and_nothing_is_guessed(viva: Viva) -> N
     ]
     written("model,case,sample,score\n" + "\n".join(lines) + "\n", "items.csv")
     content = json.loads(correlate("csbench", "items.csv", "--format", "json"))
-    (pair,) = content["tables"][0]["pairs"]
-    assert [row[2] for row in pair["rows"]] == [50.0, 75.0]
+    assert [row["second"] for row in table_of(content, "Rows")] == [50.0, 75.0]
 
 
 SIX = ",".join(

@@ -17,8 +17,9 @@ CSBENCH = ("run", "csbench", "--language", "en", "--limit", "40")
 
 def listed(viva: Viva, run: str = "run") -> dict[str, Any]:
     """The run as `viva runs` has it."""
-    (found,) = json.loads(viva("runs", run, "--json").out)["runs"]
-    return found
+    results, whole = json.loads(viva("runs", run, "--json").out)["tables"]
+    (found,) = whole["rows"]
+    return {**found, "results": results["rows"]}
 
 
 @pytest.fixture

@@ -42,12 +42,17 @@ def reduced(viva: Viva, content: bytes, *arguments: object, name: str = "t.csv")
 
 
 def standings(ended: Ended) -> dict[str, dict[str, Any]]:
-    return {row["model"]: row for row in json.loads(ended.out)["standings"]}
+    return {row["model"]: row for row in json.loads(ended.out)["tables"][0]["rows"]}
+
+
+def parts_of(ended: Ended) -> list[dict[str, Any]]:
+    _, *parts = json.loads(ended.out)["tables"]
+    return [row | {"model": table["title"].split(" · ")[1]} for table in parts for row in table["rows"]]
 
 
 def percents(row: dict[str, Any]) -> tuple[str, str]:
     """The grouped best and its sd, as a table prints them."""
-    return f"{100 * row['measures']['best']['mean']:.2f}", f"{100 * row['measures']['best']['sd']:.2f}"
+    return f"{100 * row['best']['mean']:.2f}", f"{100 * row['best']['sd']:.2f}"
 
 
 # The published figures
@@ -68,13 +73,8 @@ def test_the_authors_item_scores_give_their_leaderboard(viva: Viva, published: P
         assert cells[4] == score, "the interval is on the next line"
         assert cells[-2] == beside
     assert "--published 'gpt-3.5-turbo=GPT-3.5-turbo-0613'" in ended.out
-    chosen = viva(
-        "score",
-        scores,
-        *("--benchmark", "infibench"),
-        *("--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613"),
-        *("--format", "json"),
-    )
+    options = ("--published", "gpt-3.5-turbo=GPT-3.5-turbo-0613", "--format", "json")
+    chosen = viva("score", scores, "--benchmark", "infibench", *options)
     assert standings(chosen)["gpt-3.5-turbo"]["published"] == pytest.approx(0.5647)
 
 
@@ -93,12 +93,12 @@ def test_the_levels_that_were_graded_alike_are_as_published(viva: Viva, publishe
         *("--levels", data / "difficulty_levels.yaml", "--by", "level"),
     )
     assert ended.code == 0, ended.err
-    found = {(part["model"], part["value"]): part for part in json.loads(ended.out)["parts"]}
+    found = {(part["model"], part["value"]): part for part in parts_of(ended)}
     assert [found["gpt-4-0613", level]["questions"] for level in "12345"] == [93, 55, 44, 18, 24]
     for model, level in [("gpt-4-0613", "3"), ("gpt-4-0613", "4"), *(("codestral-22b", level) for level in "1345")]:
         part = found[model, level]
-        assert part["measures"]["best"]["mean"] == pytest.approx(part["published"], abs=6e-5), (model, level)
-    assert found["gpt-4-0613", "5"]["measures"]["best"]["mean"] == pytest.approx(1 / 24)
+        assert part["best"]["mean"] == pytest.approx(part["published"], abs=6e-5), (model, level)
+    assert found["gpt-4-0613", "5"]["best"]["mean"] == pytest.approx(1 / 24)
     assert found["gpt-4-0613", "5"]["published"] == 0.0
 
 
@@ -110,20 +110,23 @@ def test_the_papers_difficulty_rule_gives_the_papers_levels_but_for_three_questi
         *(
             "score",
             data / "item_scores.csv.gz",
-            *("--benchmark", "infibench"),
-            *("--levels", data / "difficulty_levels.yaml"),
+            "--benchmark",
+            "infibench",
+            "--levels",
+            data / "difficulty_levels.yaml",
         ),
         *("--difficulty", "--gpt35", "gpt-3.5-turbo", "--gpt4", "gpt-4-0613", "--format", "json"),
     )
     assert ended.code == 0, ended.err
-    grouping = json.loads(ended.out)
+    rows = json.loads(ended.out)["rows"]
+    found = {row["question"]: [*map(int, row["possible"].split())] for row in rows}
     against = {
-        question: (possible, grouping["given"][question])
-        for question, possible in grouping["found"].items()
-        if grouping["given"][question] not in possible
+        row["question"]: (found[row["question"]], row["given"])
+        for row in rows
+        if row["given"] not in found[row["question"]]
     }
     assert against == {"1-3-211": ([3, 4, 5], 2), "1-3-218": ([3, 4, 5], 1), "1-3-223": ([3, 4], 5)}
-    possible = list(grouping["found"].values())
+    possible = list(found.values())
     assert (possible.count([1]), possible.count([2]), len(possible)) == (92, 54, 234)
 
 
@@ -140,12 +143,12 @@ def test_a_small_table_by_hand(viva: Viva) -> None:
     assert list(found) == ["A", "B"]
     assert percents(found["A"]) == ("52.50", "3.54")
     assert percents(found["B"]) == ("50.00", "0.00")
-    assert found["A"]["measures"]["mean"]["mean"] == pytest.approx(0.35)
-    assert found["A"]["measures"]["best@1"]["mean"] == pytest.approx(0.35)
-    assert found["A"]["measures"]["best@4"]["mean"] == pytest.approx(0.8)
-    assert found["A"]["measures"]["pass@4"]["mean"] == pytest.approx(0.5)
-    assert found["A"]["measures"]["pass^4"]["mean"] == pytest.approx(0.0)
-    assert found["B"]["measures"]["pass^4"]["mean"] == pytest.approx(0.5)
+    assert found["A"]["mean"]["mean"] == pytest.approx(0.35)
+    assert found["A"]["best@1"]["mean"] == pytest.approx(0.35)
+    assert found["A"]["best@4"]["mean"] == pytest.approx(0.8)
+    assert found["A"]["pass@4"]["mean"] == pytest.approx(0.5)
+    assert found["A"]["pass^4"]["mean"] == pytest.approx(0.0)
+    assert found["B"]["pass^4"]["mean"] == pytest.approx(0.5)
     assert (found["A"]["questions"], found["A"]["answers"]) == (2, 8)
 
 
@@ -170,7 +173,7 @@ def test_every_kind_of_file_is_the_same_table(viva: Viva) -> None:
             and Ended(0, (viva.folder / "o.json").read_text(encoding="utf-8"), "")
         ).items()
         assert model == ("e.csv" if name == "e.csv" else "A")
-        found.append((percents(row), row["measures"]))
+        found.append((percents(row), {name: cell for name, cell in row.items() if isinstance(cell, dict)}))
     assert all(each == found[0] for each in found)
 
 
@@ -184,11 +187,11 @@ def test_tables_break_down_by_any_column_and_by_levels(viva: Viva) -> None:
     printed = reduced(viva, content, *arguments).out
     assert re.search(r"^│ back-end +│ +1 │ +4 │.* 75.00 ± 35.36( \[|  )", printed, re.MULTILINE)
     assert re.search(r"^│ \(none\) +│ +1 │", printed, re.MULTILINE)
-    parts = json.loads(reduced(viva, content, *arguments, "--format", "json").out)["parts"]
+    parts = parts_of(reduced(viva, content, *arguments, "--format", "json"))
     assert [(part["tag"], part["value"]) for part in parts] == [
         *(("area", ""), ("area", "back-end"), ("level", ""), ("level", "1"))
     ]
-    assert [part["measures"]["best"]["mean"] for part in parts] == pytest.approx([0.3, 0.75, 0.3, 0.75])
+    assert [part["best"]["mean"] for part in parts] == pytest.approx([0.3, 0.75, 0.3, 0.75])
 
 
 def test_what_is_unscored_is_left_out_counted_and_bounded(viva: Viva) -> None:
@@ -196,7 +199,7 @@ def test_what_is_unscored_is_left_out_counted_and_bounded(viva: Viva) -> None:
     rows = suite("A", {"q1": [None, 0, 0.5, 0.5], "q2": [0, 0, 0.6, 0.2], "q3": [None, None, None, None]})
     content = item_scores(*rows)
     ended = reduced(viva, content, "--group", 4, "--format", "json")
-    measures = standings(ended)["A"]["measures"]
+    measures = standings(ended)["A"]
     more = 0.6 - (0.6 + 0.6 + 0.6 + 0.2) / 4  # what a fourth answer adds on q2
     best = measures["best"]
     assert best["mean"] == pytest.approx((0.5 + more + 0.6) / 2)
@@ -217,7 +220,7 @@ def test_a_reply_that_could_not_be_read_is_a_zero_and_an_outage_is_not(viva: Viv
     rows = [("A", "q", 0, "", "unparsed"), ("A", "q", 1, 1, "right"), ("A", "q", 2, "", "error")]
     content = item_scores(*rows, header="model,question,sample,score,outcome\n")
     row = standings(reduced(viva, content, "--format", "json"))["A"]
-    assert (row["measures"]["mean"]["mean"], row["measures"]["mean"]["outcomes"]["ungraded"]) == (0.5, 1)
+    assert (row["mean"]["mean"], row["mean"]["outcomes"]["ungraded"]) == (0.5, 1)
 
 
 def test_uneven_tables_say_so(viva: Viva) -> None:
@@ -225,9 +228,9 @@ def test_uneven_tables_say_so(viva: Viva) -> None:
     printed = reduced(viva, content, "--group", 2, "--k", 2, "--k", 9).out
     assert "A: not all questions have the same number of answers: 1 to 3." in printed
     rows = standings(reduced(viva, content, "--group", 2, "--k", 2, "--k", 9, "--format", "json"))
-    assert rows["A"]["measures"]["best@2"]["mean"] == pytest.approx((2 / 3 + 1) / 2), "q2 has full marks already"
-    assert rows["A"]["measures"]["best@9"]["mean"] is None
-    assert rows["B"]["measures"]["mean"]["outcomes"] == {"right": 3, "not asked": 3}, "q2 is of the set"
+    assert rows["A"]["best@2"]["mean"] == pytest.approx((2 / 3 + 1) / 2), "q2 has full marks already"
+    assert rows["A"]["best@9"]["mean"] is None
+    assert rows["B"]["mean"]["outcomes"] == {"right": 3, "not asked": 3}, "q2 is of the set"
 
 
 def test_even_tables_say_nothing_of_the_kind(viva: Viva) -> None:
@@ -244,9 +247,9 @@ def test_published_rows_of_another_number_of_questions_are_said_to_be_so(viva: V
 def test_negative_scores_count_as_they_are(viva: Viva) -> None:
     content = item_scores(*suite("A", {"q1": [-1, -0.5], "q2": [0, -0.25]}))
     row = standings(reduced(viva, content, "--group", 2, "--format", "json"))["A"]
-    assert row["measures"]["best"]["mean"] == -0.25
-    assert row["measures"]["mean"]["mean"] == -0.4375
-    assert row["measures"]["pass@1"]["mean"] == 0.0
+    assert row["best"]["mean"] == -0.25
+    assert row["mean"]["mean"] == -0.4375
+    assert row["pass@1"]["mean"] == 0.0
 
 
 def test_csv_has_a_row_a_number_and_nothing_runs_in_it(viva: Viva) -> None:
@@ -291,7 +294,7 @@ def test_what_viva_grade_writes_can_be_reduced(viva: Viva) -> None:
         ended = viva("score", source, "--benchmark", "cmmlu", "--group", 2, "--format", "json")
         assert ended.code == 0, ended.err
         (row,) = standings(ended).values()
-        assert (row["questions"], row["measures"]["mean"]["mean"], row["measures"]["best"]["mean"]) == (96, 0.5, 1.0)
+        assert (row["questions"], row["mean"]["mean"], row["best"]["mean"]) == (96, 0.5, 1.0)
 
 
 # Difficulty

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
+from viva.render.findings import Findings
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +68,7 @@ def halves(path: str, first: bool) -> str:
 def test_of_equal_models_an_early_stop_tells_one_better_by_the_sets_order_alone(here: Path) -> None:
     models = halves("one.jsonl", first=True), halves("two.jsonl", first=False)
 
-    def stopped(name: str, **options: object) -> library.Comparisons:
+    def stopped(name: str, **options: object) -> Findings[Any]:
         runs = [f"{name}-{number}" for number in (1, 2)]
         for run, model in zip(runs, models, strict=True):
             library.run("cmmlu", model=model, run=run, max_requests=30, **options)
@@ -81,13 +83,13 @@ def test_of_equal_models_an_early_stop_tells_one_better_by_the_sets_order_alone(
     assert not any("random order, or not known" in note for found in shuffled for note in said(found))
 
 
-def evidence(found: library.Comparisons) -> float:
+def evidence(found: Findings[Any]) -> float:
     (row,) = found.found[0].rows
     assert row.anytime is not None
     return row.anytime.e
 
 
-def said(found: library.Comparisons) -> Sequence[str]:
+def said(found: Findings[Any]) -> Sequence[str]:
     return found.found[0].notes
 
 

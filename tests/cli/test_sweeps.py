@@ -104,8 +104,9 @@ def test_one_model_at_a_time_is_in_memory(swept: dict[str, Any], loaded: list[in
 
 def test_a_run_that_knows_its_tokens_draws_its_curves(here: Path, swept: dict[str, Any]) -> None:
     def points(*more: object) -> list[tuple[str, float, float]]:
-        (exam,) = json.loads(told(command_of("training"), "swept", "--format", "json", *more))["exams"]
-        return [(p["checkpoint"], p["at"], next(iter(p["cells"].values()))["mean"]) for p in exam["points"]]
+        rows = json.loads(told(command_of("training"), "swept", "--format", "json", *more))["rows"]
+        firsts = {row["checkpoint"]: row for row in reversed(rows)}  # of each checkpoint the first curve
+        return [(name, firsts[name]["at"], firsts[name]["mean"]) for name in reversed(firsts)]
 
     means = [result["overall"]["mean"] for result in swept["results"]]
     assert points() == [

@@ -24,7 +24,7 @@ from viva.analysis.estimate import Estimate
 from viva.engine.asking import Tally
 from viva.errors import VivaError
 from viva.runs.progress import cut_to_columns, describe
-from viva.studies.run_list.tables import ListedResult, ListedRun, RunList
+from viva.studies.run_list.tables import ListedResult, ListedRun, findings
 
 CLEAR = "\r\x1b[2K"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -115,8 +115,9 @@ def test_runs_are_listed_with_what_came_of_them(viva: Viva) -> None:
     assert "damaged" in lines["runs/bad"]
     assert "not graded: viva resume runs/old" in lines["runs/old"]
     assert re.search(r"baseline/random +cmmlu-zh +\d+\.\d\d .* done$", lines["runs/new"])
-    data = json.loads(viva("runs", "--json").out)["runs"]
-    assert {(one["path"], len(one["results"])) for one in data} == {("runs/bad", 0), ("runs/old", 0), ("runs/new", 1)}
+    data = json.loads(viva("runs", "--json").out)["rows"]
+    known = {row["run"]: row["n"] is not None for row in data}
+    assert (known, len(data)) == ({"runs/bad": False, "runs/new": True, "runs/old": False}, 3)
     assert viva("runs", "nowhere").code == VivaError.exit_code
     assert "answers shown" in viva("show", "runs/new", "--model", "RAND", "--limit", 1).err
 
@@ -175,13 +176,13 @@ def test_grading_says_how_far_it_is(viva: Viva) -> None:
 
 def test_a_list_of_models_does_not_read_as_one() -> None:
     many = ListedRun(path="r", state="asking", models=tuple(f"openai/m{at}" for at in range(16)), exams=("x",))
-    assert "openai/m0 and 15 more" in RunList((many,)).to_screen(80)
+    assert "openai/m0 and 15 more" in findings((many,), 0).to_screen(80)
     known = Estimate(n=4, mean=0.5, low=0.4, high=0.6, floor=0.5, ceiling=0.5)
     one = ListedResult(exam="", model="openai/m", estimate=known, cost=None, estimated=0)
     several = tuple(replace(one, exam=exam) for exam in ("csbench-en", "csbench-zh"))
     run = ListedRun(path=f"runs/{'long-' * 4}", created="2026-11-23T19:41:00", state="done", results=several)
     for width in (60, 80):
-        text = RunList((run,)).to_screen(width)
+        text = findings((run,), 0).to_screen(width)
         assert re.search(r"\bexam\b", text.splitlines()[1]), "else rows of one run could not be told apart"
         assert "2026-11-23" not in text or "2026-11-23 19:41" in text
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.collected import answers, gold, write_jsonl, wrong
-from cli.told import command_of, told
+from cli.told import command_of, rows_of, told
 from rows import each_row
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.errors import DataError, VivaError
@@ -31,9 +31,10 @@ def training(*arguments: object) -> str:
 
 def curves(*arguments: object) -> dict[str, list[tuple[float, float | None]]]:
     """Curve → (tokens, mean) of the only exam."""
-    (exam,) = json.loads(training(*arguments, "--format", "json"))["exams"]
-    names = [curve["name"] for curve in exam["curves"]]
-    return {name: [(p["at"], p["cells"][name]["mean"]) for p in exam["points"]] for name in names}
+    rows = json.loads(training(*arguments, "--format", "json"))["rows"]
+    (_,) = {row["exam"] for row in rows}
+    names = dict.fromkeys(row["curve"] for row in rows)
+    return {name: [(row["at"], row["mean"]) for row in rows if row["curve"] == name] for name in names}
 
 
 def written(content: str, name: str = "c.csv") -> Path:
@@ -77,8 +78,8 @@ def test_checkpoints_of_one_run_in_the_order_of_training(viva: Viva) -> None:
     assert found["Assertion"] == [(2.1e9, 0.25), (2e10, 0.5), (3e11, 1.0)]
     # The same figures and intervals as the run's own report.
     reported = {result["model"]: result["overall"] for result in ended.report["results"]}
-    (exam,) = json.loads(training(run, "--checkpoints", checkpoints, "--format", "json"))["exams"]
-    mine = {point["checkpoint"]: point["cells"]["Overall"] for point in exam["points"]}
+    content = json.loads(training(run, "--checkpoints", checkpoints, "--format", "json"))
+    mine = {row["checkpoint"]: row["Overall"] for row in rows_of(content, "Checkpoints")}
     assert mine == {
         "step2": reported["replay/early.jsonl"],
         "step20": reported["replay/middle.jsonl"],
@@ -409,7 +410,7 @@ def test_synevals_curves_are_its_table_by_format(viva: Viva) -> None:
     assert {"GS", "MVP", "PPA", "All"} <= set(points)
     assert points["GS"][-1] == pytest.approx(found["OA"][-1])
     assert points["PPA"][-1] == (1e9, None)
-    table = json.loads(told(command_of("correlate"), viva.folder / "run", "--format", "json"))["tables"][0]
-    assert [pair["second"] for pair in table["pairs"]] == ["MC", "FITB accuracy", "FITB F1"], (
+    pairs = json.loads(told(command_of("correlate"), viva.folder / "run", "--format", "json"))["rows"]
+    assert list(dict.fromkeys(pair["second"] for pair in pairs)) == ["MC", "FITB accuracy", "FITB F1"], (
         "as in Table 7, without OA"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from typing import Any
 
 import click
 import pytest
@@ -19,6 +20,11 @@ def told(command: click.Command, *arguments: object) -> str:
         assert command.main(list(map(str, arguments)), standalone_mode=False) == 0
     assert not dangerous(out.getvalue())
     return out.getvalue()
+
+
+def rows_of(content: Any, title: str) -> list[dict[str, Any]]:
+    """The rows of the tables of a study's JSON whose titles begin so."""
+    return [row for table in content["tables"] if table["title"].startswith(title) for row in table["rows"]]
 
 
 def viva(*arguments: str) -> int:

@@ -74,7 +74,7 @@ def test_what_runs_say_takes_the_place_of_assumptions() -> None:
 
 def test_a_plan_is_near_what_compare_says_of_the_same_runs() -> None:
     path = scores()
-    (comparison,) = viva.compare(path).data()["comparisons"]  # type: ignore[index,call-overload]
+    (comparison,) = viva.compare(path).found
     found = plan(path, "--questions", 400, "--difference", 1, "--difference", 5)
     (shown,), needs = found["shown"], found["differences"]
     (row,) = comparison.rows

@@ -54,8 +54,8 @@ def test_an_adaptive_run_shows_its_estimate_and_no_mean_of_what_was_drawn(
         assert viva("run", "cmmlu", *model, "--run", tmp_path / "known" / str(seed)).code == 0
     asked = ("--model", "baseline/first", "--calibration", tmp_path / "known", "--until", 30)
     assert viva("adaptive", "run", "cmmlu", *asked, "--run", tmp_path / "runs" / "some").code == 0
-    (run,) = json.loads(viva("runs", tmp_path / "runs", "--format", "json").out)["runs"]
-    score = f"{100 * run['results'][0]['estimate']['mean']:.2f}"
+    (run,) = json.loads(viva("runs", tmp_path / "runs", "--format", "json").out)["rows"]
+    score = f"{100 * run['mean']:.2f}"
     visitor = visit(tmp_path / "runs")
     listed = visitor.get("/").text
     assert f'<b class="score">{score}</b>' in listed

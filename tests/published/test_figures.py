@@ -52,20 +52,21 @@ def test_figures_5_and_6_of_syneval_are_curves_over_training(runs: tuple[str, ..
     results = {result.model: result for result in viva.open_run(runs[3]).results}
     for number, name in (("5", "formats"), ("6", "oa")):
         found = study(PublishedConfig(benchmark="syneval", figure=number, run=runs[3:]))
-        points = json.loads(found.to_json())["exams"][0]["points"]
-        assert [point["at"] for point in points] == [1e9, 2e9]
-        for point in points:
-            (shown,) = (one for one in results[point["checkpoint"]].tables if one.name == name)
+        rows = json.loads(found.to_json())["rows"]
+        points = {row["checkpoint"]: row["at"] for row in rows}
+        assert list(points.values()) == [1e9, 2e9]
+        for checkpoint in points:
+            (shown,) = (one for one in results[checkpoint].tables if one.name == name)
             (cells,) = shown.cells
-            assert {column: cell["mean"] for column, cell in point["cells"].items()} == {
+            assert {row["curve"]: row["mean"] for row in rows if row["checkpoint"] == checkpoint} == {
                 column: cell.mean for column, cell in zip(shown.columns, cells, strict=True)
             }
         assert found.chart() is not None
 
 
 def test_the_models_of_a_run_are_further_rows_with_their_own_figures(runs: tuple[str, ...]) -> None:
-    (published,) = study(PublishedConfig(benchmark="csbench", name="en_formats")).data()["tables"]  # type: ignore[index]
-    (found,) = study(PublishedConfig(benchmark="csbench", name="13", run=runs[:1])).data()["tables"]  # type: ignore[index]
+    (published,) = study(PublishedConfig(benchmark="csbench", name="en_formats")).found
+    (found,) = study(PublishedConfig(benchmark="csbench", name="13", run=runs[:1])).found
     *before, row = found.entries
     assert tuple(before) == published.entries
     assert (row.kind, row.model) == ("run", "baseline/first (zero, 0-shot)")
@@ -78,7 +79,7 @@ def test_the_models_of_a_run_are_further_rows_with_their_own_figures(runs: tuple
 
 def test_tables_10_to_13_take_rows_of_a_run(runs: tuple[str, ...]) -> None:
     for number in ("12", "13"):
-        (found,) = study(PublishedConfig(benchmark="syneval", name=number, run=runs[3:])).data()["tables"]  # type: ignore[index]
+        (found,) = study(PublishedConfig(benchmark="syneval", name=number, run=runs[3:])).found
         assert len(found.entries[-1].figures) == 18
 
 

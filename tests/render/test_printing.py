@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rows import tabled
 from viva.render.printing import StudyResult
-from viva.render.result import Grid, p_text, signed
+from viva.render.table import Grid, p_text, signed
 from web.hostile import TEXTS, assert_only_text
 
 

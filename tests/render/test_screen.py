@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,11 +25,13 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
 from viva.published import neighbours
+from viva.render.findings import Findings
 from viva.render.grids import folded, grids_terminal
-from viva.render.result import Grid, Report
+from viva.render.result import Report
 from viva.render.screen import LINES, screen_terminal
 from viva.render.summary import summary_terminal
-from viva.studies.compare.tables import Comparison, Comparisons, Row, Side
+from viva.render.table import Grid
+from viva.studies.compare.tables import Comparison, Row, Side, findings
 from viva.types import ExamSpec
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screen"
@@ -77,7 +78,7 @@ def run() -> Report:
     )
 
 
-def comparisons() -> Comparisons:
+def comparisons() -> Findings[Sequence[Comparison]]:
     """Eleven models by fourteen categories: 1,700 lines in all."""
     names = [f"openai/model-{number:02}-instruct" for number in range(11)]
     parts = ["maths", "physics", "law", "health", "economics", "history", "philosophy", "biology", "engineering",
@@ -99,7 +100,7 @@ def comparisons() -> Comparisons:
         for at, name in enumerate(names)
     ]
     one = Comparison(title="item scores", by="category", correction="holm", contestants=tuple(sides), rows=tuple(rows))
-    return Comparisons((one,))
+    return findings((one,))
 
 
 def breakdown() -> list[Grid]:
@@ -153,7 +154,7 @@ def test_what_is_left_out_is_named() -> None:
     assert text.count("Overall") >= 1, "the row that sums up is there"
 
 
-def asked_for(models: int) -> Comparisons:
+def asked_for(models: int) -> Findings[Sequence[Comparison]]:
     """Comparisons with everything that options add."""
     names = {f"openai/model-{number:02}-instruct" for number in range(models)}
     posterior = Posterior(better=0.9, low=-0.03, high=0.2, no_worse=0.98, equivalent=0.32)
@@ -168,7 +169,7 @@ def asked_for(models: int) -> Comparisons:
         for row in rows
         if row.found.low is not None and row.found.high is not None
     )  # fmt: skip
-    return Comparisons((replace(one, rows=told),), margin=5, bayesian=True, anytime=True)
+    return findings((replace(one, rows=told),), margin=5, bayesian=True, anytime=True)
 
 
 def test_what_an_option_asked_for_gives_way_last() -> None:
@@ -194,7 +195,7 @@ def test_what_an_option_asked_for_gives_way_last() -> None:
 
 
 def test_of_many_pairs_those_near_the_margin_come_first_and_decisions_are_counted() -> None:
-    found = dataclasses.replace(asked_for(6), bayesian=False, anytime=False)
+    found = findings(asked_for(6).found, margin=5)
     lines = found.to_screen(80).splitlines()
     assert lines[0].startswith("Up to a margin of 5 points: 14 no worse, 1 better by more · item scores")
     rows = [line.split() for line in lines[3:17] if "no worse" in line]
@@ -229,7 +230,7 @@ def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_
                 lost = replace(row.found, difference=0.03, unscored=26, first_unscored=first, second_unscored=second,
                                floor=-0.1, ceiling=0.1, tipping=tipping)  # fmt: skip
                 pair = replace(row, first="A", second="B", part="", found=lost)
-                assert said in Comparisons((replace(one, rows=(pair,)),), margin=5).closing()[1]
+                assert said in findings((replace(one, rows=(pair,)),), margin=5).closing()[1]
 
 
 def test_a_column_gives_way_before_a_row() -> None:

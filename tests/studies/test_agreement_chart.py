@@ -13,7 +13,7 @@ from viva.analysis.agreement import Agreement, agree
 from viva.analysis.ratings import Ratings
 from viva.render.measures import NAMES, measure_text
 from viva.studies.agreement.chart import svg_agreement
-from viva.studies.agreement.tables import Agreements, agreement_grids
+from viva.studies.agreement.tables import findings, tables_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = '</text><script>alert(1)</script>\x1b[31m"&'
@@ -67,7 +67,7 @@ def test_names_cannot_break_out() -> None:
     assert "\x1b" not in drawn
     for form, row in tabled("terminal", "json", "csv", "markdown", "latex"):
         with row:
-            text = Agreements((found,)).to_text(form)
+            text = findings((found,)).to_text(form)
             assert "\x1b" not in text
             assert form != "markdown" or not re.search(r"(?<!\\)<script", text)
 
@@ -86,6 +86,6 @@ def test_any_report_is_drawn_inside_its_frame(rows: list[tuple[float | None, ...
         for circle in root.iter(f"{SVG}circle"):
             assert 0 < float(circle.attrib["cx"]) < 900
             assert 0 < float(circle.attrib["cy"]) < height
-        for grid in agreement_grids(found):
+        for grid in (each.grid() for each in tables_of(found)):
             assert all(len(row) == len(grid.header) for row in grid.rows)
-        assert "nan" not in Agreements((found,)).to_terminal()
+        assert "nan" not in findings((found,)).to_terminal()

@@ -38,7 +38,7 @@ from viva.errors import DataError
 from viva.render.formats import as_csv
 from viva.render.result import Report, Result
 from viva.runs.score_table import ModelScores
-from viva.studies.breakdown.tables import Breakdowns, Shown
+from viva.studies.breakdown.tables import Shown, findings
 from viva.studies.item_scores import table_rows
 from viva.studies.score_table.tables import standing
 from viva.types import UNANSWERED, Aggregate, Outcome, ScoreRow, TableSpec
@@ -313,7 +313,7 @@ def test_every_slice_holds_together(questions: list[Question]) -> None:
             assert one.difference - ROUNDING <= one.high <= 1
         for p in (one.p, one.adjusted):
             assert p is None or 0 < p <= 1
-    for line in csv.DictReader(io.StringIO(Breakdowns((found,), Shown()).to_csv())):
+    for line in csv.DictReader(io.StringIO(findings((found,), Shown()).to_csv())):
         if line["low"] and not line["mean"]:
             assert 0 <= float(line["low"]) < float(line["high"]) <= 1
         elif line["low"]:

@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from starlette.testclient import TestClient
 
 import viva as api
+from cli.told import rows_of
 from servers.fixtures import wait_until
 from surfaces.worlds import WORLDS, World, ran
 from viva.pages.runs.live_tables import graded_results, open_run
@@ -153,8 +154,8 @@ def runs_screen(seen: Seen) -> Found:
 
 
 def runs_json(seen: Seen) -> Found:
-    listed = json.loads(ran("runs", "runs", "--all", "--json"))["runs"]
-    return {(one["exam"], one["model"]): stored(one["estimate"]) for run in listed for one in run["results"]}
+    listed = json.loads(ran("runs", "runs", "--all", "--json"))["tables"][0]["rows"]
+    return {(row["exam"], row["model"]): stored(row["estimate"]) for row in listed}
 
 
 def headline(result: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -242,14 +243,16 @@ def board_page(seen: Seen) -> Found:
 
 @functools.cache
 @functools.cache
-def compared(world: World, *more: str) -> list[dict[str, Any]]:
-    """What `viva compare` has of a world, benchmark by benchmark."""
-    return cast("list[dict[str, Any]]", json.loads(ran("compare", *world.runs, *more, "--json"))["comparisons"])
+def compared(world: World, *more: str) -> Any:
+    """What `viva compare` has of a world."""
+    return json.loads(ran("compare", *world.runs, *more, "--json"))
 
 
 def compared_json(seen: Seen) -> Found:
-    comparisons = [one for world in WORLDS for one in compared(world)]
-    sides = [(one["title"], side) for one in comparisons for side in one["contestants"]]
+    named = [
+        (one["title"].partition("Contestants · ")[2], one) for world in WORLDS for one in compared(world)["tables"]
+    ]
+    sides = [(title, side) for title, one in named if title for side in one["rows"]]
     return {seen.who(side["name"], title): stored(side["estimate"]) for title, side in sides}
 
 
@@ -271,7 +274,8 @@ def compared_screen(seen: Seen) -> Found:
 
 def slices_json(seen: Seen) -> Found:
     found = [json.loads(ran("breakdown", *world.runs, "--by", world.by, "--json")) for world in WORLDS]
-    return {(one["exam"], one["model"]): stored(one["overall"]) for each in found for one in each["breakdowns"]}
+    rows = [row for each in found for row in rows_of(each, "Models")]
+    return {(row["exam"], row["model"]): stored(row["overall"]) for row in rows}
 
 
 def table_json(seen: Seen) -> Found:
@@ -324,7 +328,7 @@ def differences(world: World) -> dict[str, list[Numbers]]:
     shown = cell(text["difference"].replace("−", "-").replace("+", "")) | {"n": text["questions"]}
     shown["difference"] = shown.pop("mean")
     return {
-        "json": [row["found"] for one in compared(world) for row in one["rows"]],
+        "json": [row["found"] for row in rows_of(compared(world), "Pairs")],
         "csv": [written(row, names) for row in records(ran("compare", *world.runs, "--format", "csv"))],
         "frame": [{name: row[name] for name in names} for row in frame.to_dicts()],
         "markdown": [{name: one for name, one in shown.items() if one is not None and name != "mark"}],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cli.told import rows_of
 from rows import table
 from surfaces.surfaces import SURFACES, Seen, compared, differences, orders, records, world_of
 from surfaces.worlds import WORLDS, ran
@@ -112,11 +113,11 @@ def test_several_answers_count_alike_in_compare_and_in_a_table(seen: Seen) -> No
     with table() as row:
         for way in ("best@2", "best@4", "pass@2", "pass^4"):
             with row((way, "difference")):
-                (one,) = compared(world, "--aggregate", way)
-                (difference,) = (each["found"] for each in one["rows"])
+                one = compared(world, "--aggregate", way)
+                (difference,) = (each["found"] for each in rows_of(one, "Pairs"))
                 assert difference["floor"] <= difference["difference"] <= difference["ceiling"]
             with row((way, "scores")):
-                for side, board in zip(one["contestants"], boards, strict=True):
+                for side, board in zip(rows_of(one, "Contestants"), boards, strict=True):
                     known = board["standings"][0]["measures"][way]
                     for name in ("n", "mean", "low", "high", "floor", "ceiling"):
                         assert side["estimate"][name] == pytest.approx(known[name]), name

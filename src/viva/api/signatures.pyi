@@ -4,17 +4,21 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Literal
 
+from typing import Any
+from viva.analysis.slices import Slices
+from viva.analysis.training import Training
 from viva.api.model_arguments import Answers, ModelArgument
 from viva.api.opened import Run
-from viva.pages.leaderboard.files import LeaderboardSite
+from viva.engine.labelling import Labelled
+from viva.pages.leaderboard.files import Ranking
+from viva.render.findings import Findings
 from viva.render.printing import StudyResult
 from viva.runs.plan import Way
-from viva.studies.agreement.tables import Agreements
-from viva.studies.breakdown.tables import Breakdowns
-from viva.studies.correlate.tables import CorrelationTables
-from viva.studies.errors.tables import ErrorTables
+from viva.studies.agreement.tables import Reports
+from viva.studies.correlate.tables import Correlations
 from viva.studies.scaling.tables import Scalings
-from viva.studies.training.tables import Trainings
+from viva.studies.score_table.difficulty import Grouping
+from viva.studies.score_table.tables import LeaderboardRow
 
 def run(
     benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -199,7 +203,7 @@ def agreement(
     by: str | float | None = ...,
     ppi: bool = ...,
     strata: str | float | None = ...,
-) -> Agreements: ...
+) -> Findings[Reports]: ...
 def breakdown(
     *sources: str | PathLike[str] | Run,
     by: str | float | Sequence[str | float] = ...,
@@ -211,7 +215,7 @@ def breakdown(
     pooled: bool = ...,
     model: str | float | Sequence[str | float] = ...,
     exam: str | float | Sequence[str | float] = ...,
-) -> Breakdowns: ...
+) -> Findings[tuple[Slices, ...]]: ...
 def compare(
     *sources: str | PathLike[str] | Run,
     between: str | float | None = ...,
@@ -231,7 +235,7 @@ def compare(
     bayesian: bool = ...,
     anytime: bool = ...,
     seed: int = ...,
-) -> StudyResult: ...
+) -> Findings[Any]: ...
 def correlate(
     *sources: str | PathLike[str] | Run,
     columns: str | float | Sequence[str | float] = ...,
@@ -239,7 +243,7 @@ def correlate(
     exclude: str | float | Sequence[str | float] = ...,
     families: str | float | None = ...,
     by: str | float | None = ...,
-) -> CorrelationTables: ...
+) -> Findings[tuple[Correlations, ...]]: ...
 def error_types(
     run: str | PathLike[str] | Run,
     *,
@@ -269,14 +273,14 @@ def error_types(
     question_format: Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"] | Sequence[Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]] = ...,
     instructions: str | PathLike[str] | None = ...,
     by: str | float = ...,
-) -> ErrorTables: ...
+) -> Findings[tuple[Labelled, ...]]: ...
 def leaderboard(
     *sources: str | PathLike[str] | Run,
     title: str | float = ...,
     models: str | PathLike[str] | None = ...,
     no_published: bool = ...,
     regrade: bool = ...,
-) -> LeaderboardSite: ...
+) -> Findings[Ranking]: ...
 def published_tables(
     benchmark: str | PathLike[str] | Run,
     name: str | PathLike[str] | Run,
@@ -319,10 +323,10 @@ def score_table(
     gpt4: str | float | None = ...,
     gpt4_warm: str | float | None = ...,
     trials: int = ...,
-) -> StudyResult: ...
+) -> Findings[tuple[LeaderboardRow, ...]] | Findings[Grouping]: ...
 def training(
     *runs: str | PathLike[str] | Run,
     checkpoints: str | PathLike[str] | None = ...,
     by: str | float | None = ...,
     macro_average: str | float | None = ...,
-) -> Trainings: ...
+) -> Findings[tuple[Training, ...]]: ...

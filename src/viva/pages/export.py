@@ -35,7 +35,7 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     shown = {one.path: f"runs/{one.slug.replace('~', 'run-')}.html" for one, card in zip(found, cards, strict=True)
              if card.results}  # fmt: skip
     left_out = [f"{one_line(card.name, 80)}: {card.problem or 'not graded'}" for card in cards if not card.results]
-    site = study(LeaderboardConfig(sources=(root,)))
+    site = study(LeaderboardConfig(sources=(root,))).found
     names = {path.name: page for path, page in shown.items()}
 
     def answers(row: Row) -> str:

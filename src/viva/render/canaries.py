@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from viva.analysis.canaries import NEAR, CanaryMarks
 from viva.analysis.wording import percent
-from viva.render.result import Grid
+from viva.render.table import Grid
 
 POOR = 0.9
 """Below this share of verdicts that agree, a note says so."""

@@ -8,7 +8,8 @@ import msgspec
 
 from viva.engine.consumption import SHARES, Consumed, who_answered
 from viva.errors import flag
-from viva.render.result import Grid, Result, mixed_notes
+from viva.render.result import Result, mixed_notes
+from viva.render.table import Grid
 from viva.render.textchart import short_number
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.visible import dollars, one_line, plural

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import get_args
 
 from viva.analysis.wording import percent
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.scorers.resolution import spread
 from viva.types import ANSWER, SCORED, Decider, Score, ScoreRow
 

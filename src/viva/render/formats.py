@@ -15,7 +15,6 @@ from viva.render.notebook import grids_html
 from viva.render.result import (
     LEFT_OUT,
     MIXED,
-    Grid,
     Report,
     Result,
     across_models,
@@ -26,6 +25,7 @@ from viva.render.result import (
     side_by_side,
     summary,
 )
+from viva.render.table import Grid
 from viva.render.text import json_text
 from viva.types import OUTCOMES
 from viva.visible import csv_safe

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import gt
 from typing import TYPE_CHECKING
 
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.render.text import latex, markdown
 from viva.visible import escape_invisible
 
@@ -54,7 +54,7 @@ def grids_terminal(
 
     for found in grids:
         plain = [[one_lined(cell) for cell in row] for row in (found.header, *found.rows)]
-        left = [index == 0 or name in words for index, name in enumerate(found.header)]
+        left = found.flush(words)
         shown = aligned(plain, left)
         widths = _widths(shown, left, console.width)
         if widths is None and shown != plain:
@@ -76,6 +76,8 @@ def grids_terminal(
                 table.add_row(*map(Text, texts))
         console.print(Text(whole(found.title), style="bold"), soft_wrap=True)
         console.print(table)
+        if found.drawn is not None:
+            console.print(Text(f"\n{found.drawn}" if found.drawn else ""), soft_wrap=True)
     for line in closing:
         console.print(Text(whole(line)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viva.analysis.measure import Kind, Measure
+from viva.render.table import Kind as Printed
 
 NAMES: dict[Kind, str] = {
     "cronbach": "Cronbach's alpha",
@@ -33,3 +34,6 @@ def measure_text(measure: Measure) -> str:
     if measure.low is None or measure.high is None:
         return number(measure.value)
     return f"{number(measure.value)} [{measure.low:.3f}, {measure.high:.3f}]"
+
+
+MEASURE = Printed(measure_text)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from html import escape
 
 from viva.render.grids import WORDS
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import escape_invisible
 
 LONGEST = 2000
@@ -21,7 +21,7 @@ def grids_html(grids: Sequence[Grid], closing: Sequence[str], words: Collection[
 
 
 def _table(grid: Grid, words: Collection[str]) -> Iterator[str]:
-    sides = ["left" if not index or name in words else "right" for index, name in enumerate(grid.header)]
+    sides = ["left" if flush else "right" for flush in grid.flush(words)]
     yield f'<table><caption style="text-align:left;font-weight:bold">{_safe(grid.title)}</caption><thead><tr>'
     yield "".join(_cell("th", side, name) for side, name in zip(sides, grid.header, strict=True))
     yield "</tr></thead><tbody>"

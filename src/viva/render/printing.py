@@ -10,8 +10,8 @@ from viva.errors import EXIT_OK, missing_extras
 from viva.io.tables import CsvText
 from viva.render.grids import GRID_FORMATS, WORDS, grids_terminal
 from viva.render.notebook import grids_html
-from viva.render.result import Grid
 from viva.render.screen import screen_terminal
+from viva.render.table import Grid
 from viva.render.text import json_text
 from viva.visible import csv_safe
 

@@ -16,6 +16,7 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
+from viva.render.table import Grid, outcomes_text
 from viva.types import NOT_ASKED, UNANSWERED, Constant, Served, StopReason, outcome_name
 from viva.visible import one_line
 
@@ -37,24 +38,6 @@ RANGE = (
     "Imbens and Manski)"
 )
 """Why a cell has no mean."""
-
-
-class Grid(Struct, frozen=True, omit_defaults=True):
-    """A table as strings: a header, rows, and what it is about."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    drop: tuple[str, ...] = ()
-    """Columns that a narrow screen leaves out first, in this order."""
-    keep: tuple[str, ...] = ()
-    """Columns that it never leaves out."""
-    dim: int = 0
-    """How many of the last rows are only there to compare with: published ones."""
-    asked: bool = False
-    """Whether an option asked for it: of several tables it gives way last."""
-    legend: str = ""
-    """The line below the tables that only this one needs: a screen has it where it has the table."""
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -141,17 +124,6 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
     return tuple(one for one in kept if one.score is not None or one.figures)
 
 
-def signed(points: float, digits: int = 2) -> str:
-    """A difference with its sign, nothing with none: `+3.20`, `−0.40`, `0.00`."""
-    text = f"{points:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else text[1:]
-
-
-def p_text(p: float | None) -> str:
-    """`0.031`, `< 0.001`, and a dash for none."""
-    return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
 def counted(cells: Sequence[Estimate]) -> tuple[str, list[str]]:
     """Return a column of what cells rest on: its name is what they count, or each says it where that differs."""
     units = {cell.unit for cell in cells if cell.n}
@@ -174,11 +146,6 @@ def left_out(models: Sequence[str]) -> str:
         f"left out, since a score is a range there, with answers that wait for a verdict: {named}; grade these with "
         f"{flag('judge', 'MODEL')}."
     )
-
-
-def outcomes_text(cell: Estimate) -> str:
-    """`right 812, wrong 500, unparsed 24`."""
-    return ", ".join(f"{outcome_name(outcome)} {count}" for outcome, count in cell.outcomes.items()) or "–"
 
 
 def grid(table: Table, beside: Sequence[Neighbour] = ()) -> Grid:

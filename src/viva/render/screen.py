@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from viva.analysis.wording import UNSURE
 from viva.render.grids import WORDS, aligned, folded, one_lined, units
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import plural
 
 LINES = 40
@@ -44,10 +44,7 @@ _MISSING = re.compile(
 _FIRST = re.compile(r"\bnot the published sets?\b|: the score is\b|\bbest constant answer\b")
 _ENDING = 5
 """Words in which notes end that say the same of something else."""
-_GIVES_WAY = ("outcomes",)
 SUMS_UP = ("overall", "average", "all", "total", "mean")
-_STYLES = {"other outcomes": "yellow", "not scored": "red", "failed": "red"}
-"""Colours say: red, something has no score; yellow, something is neither right nor wrong or a mean lacks parts."""
 
 
 class _Fitted(Struct, frozen=True):
@@ -231,7 +228,7 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
     """A table in so many columns of a terminal; `fewer`: so many of its own are left out in any case."""
     from rich.cells import cell_len
 
-    flush = [at == 0 or name in words for at, name in enumerate(grid.header)]
+    flush, kinds = grid.flush(words), grid.column_kinds
     cells = [[one_lined(cell) for cell in row] for row in (grid.header, *grid.rows)]
     kept = list(range(len(grid.header)))
 
@@ -241,8 +238,8 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
     heads = [longest(cells[0][at].split()) for at in kept]
     whole = [longest([line for row in cells[1:] for line in row[at].splitlines()]) for at in kept]
     parts = [longest([part for row in cells[1:] for part in units(row[at])]) for at in kept]
-    names = {at for at, name in enumerate(grid.header) if name in _NAMES or (at == 0 and name not in _WHOLE)}
-    pairs = [at for at in sorted(names) if grid.header[at] in _PAIR]  # two columns of the same names
+    names = {at for at, kind in enumerate(kinds) if kind.name}
+    pairs = [at for at in sorted(names) if kinds[at].pair]  # two columns of the same names
     short = {at: _shortened([row[at] for row in cells[1:]]) for at in names.difference(pairs)}
     both = _shortened([row[at] for at in pairs for row in cells[1:]])
     short |= {at: both[place * len(grid.rows) : (place + 1) * len(grid.rows)] for place, at in enumerate(pairs)}
@@ -272,9 +269,7 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
             for row, name in zip(cells[1:], short[at], strict=True):
                 row[at] = name
     starts = {at: sum(widths[one] + _GAP for one in kept[:place]) for place, at in enumerate(kept)}
-    spans = [
-        (starts[at], starts[at] + widths[at], _STYLES[name]) for at in kept if (name := grid.header[at]) in _STYLES
-    ]
+    spans = [(starts[at], starts[at] + widths[at], kinds[at].style) for at in kept if kinds[at].style]
 
     def lines(row: list[str], *, header: bool = False) -> list[str]:
         columns = {at: _broken(row[at], widths[at], name=not header and at in names) for at in kept}
@@ -320,15 +315,6 @@ def _align(cells: list[list[str]], flush: Sequence[bool], kept: Sequence[int], w
                 row[at] = point[at]
 
 
-_PAIR = frozenset({"first", "second"})
-_NAMES = frozenset({"model", "exam", "judge", "question", "pair"}) | _PAIR
-"""Columns of names, of which a long one is shortened."""
-
-
-_WHOLE = frozenset({"run"})
-"""Columns of what is typed into the next command."""
-
-
 def _shortened(names: Sequence[str]) -> list[str]:
     """Names without their providers (`openai/`), where they stay different, and without what all models begin with
     and all names end in after a ` · `."""
@@ -353,7 +339,7 @@ def _shortened(names: Sequence[str]) -> list[str]:
 def _order(grid: Grid) -> list[int]:
     """In which order columns give way; the first never does."""
     named = [grid.header.index(name) for name in grid.drop if name in grid.header]
-    words = [at for at, name in enumerate(grid.header) if name.startswith(_GIVES_WAY)]
+    words = [at for at, kind in enumerate(grid.column_kinds) if kind.yields]
     right = range(len(grid.header) - 1, 0, -1)
     keep = {at for at, name in enumerate(grid.header) if name in grid.keep}
     return [at for at in dict.fromkeys((*named, *words, *right)) if at not in keep and at]

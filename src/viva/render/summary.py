@@ -10,12 +10,10 @@ from viva.engine.consumption import Consumed
 from viva.errors import flag
 from viva.published import Neighbour
 from viva.render.consumption import UNKNOWN, cut_off_notes, seconds_text, served_grid
-from viva.render.grids import WORDS
 from viva.render.result import (
     FILLED,
     LEFT_OUT,
     MIXED,
-    Grid,
     Report,
     Result,
     comparable,
@@ -27,6 +25,7 @@ from viva.render.result import (
     mixed_notes,
 )
 from viva.render.screen import SUMS_UP, screen_terminal
+from viva.render.table import Grid
 from viva.render.textchart import short_number
 from viva.types import UNANSWERED, outcome_name
 from viva.visible import dollars, one_line
@@ -168,8 +167,7 @@ def _average(result: Result, *, alone: bool) -> str:
 
 def summary_terminal(report: Report, *, width: int | None = None, colour: bool = False) -> str:
     """The table and its lines, in one screen."""
-    words = {*WORDS, "other outcomes", "not scored"}
     grid, lines = summary_grid(report.results), summary_lines(report)
     more = f"viva score {one_line(report.run, 200)} {flag('all')}"
     grids = [grid, served_grid(report.results)] if mixed(report.results) else [grid]
-    return screen_terminal(grids, lines, width=width, colour=colour, words=words, more=more)
+    return screen_terminal(grids, lines, width=width, colour=colour, more=more)

@@ -23,7 +23,8 @@ from viva.providers import traits_of
 from viva.render.canaries import canary_notes
 from viva.render.consumption import judging_notes
 from viva.render.deciders import DeciderCounts
-from viva.render.result import Report, Result, signature, signed
+from viva.render.result import Report, Result, signature
+from viva.render.table import signed
 from viva.runs.config import OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws
 from viva.runs.open import OpenRun, open_evidence

@@ -135,7 +135,8 @@ def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
     agreed = viva("agreement", run, "--format", "json", "--out", tmp_path / "agreement.json")
     assert agreed.code == 0, agreed.err
     content = json.loads((tmp_path / "agreement.json").read_text(encoding="utf-8"))
-    (whole,) = [one["powered"] for one in content["scores"] if one["metric"] == "score"]
+    (scores,) = (table["rows"] for table in content["tables"] if table["title"] == "Scores")
+    (whole,) = [one["powered"] for one in scores if one["metric"] == "score"]
     low, high = whole["combined"]["questions"]
     lower, higher = whole["labels_alone"]["questions"]
     assert (whole["labels"], whole["answers"]) == (LABELS, 160)

@@ -13,11 +13,12 @@ from rows import table
 from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import Review, ReviewLog, line_id
+from viva.render.findings import Findings
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import filter_of, rated
 from viva.studies.agreement.study import AgreementConfig, agreement_page, study
-from viva.studies.agreement.tables import Agreements
+from viva.studies.agreement.tables import Reports
 
 
 @pytest.fixture(scope="module")
@@ -48,18 +49,18 @@ def run(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(run: Path) -> Agreements:
+def found(run: Path) -> Findings[Reports]:
     return study(AgreementConfig(source=run))
 
 
-def test_an_exam_has_its_own_measures_only(found: Agreements) -> None:
+def test_an_exam_has_its_own_measures_only(found: Findings[Reports]) -> None:
     measured: dict[str, set[str]] = {}
-    for one in found.scores:
+    for one in found.found.scores:
         measured.setdefault(one.title.partition(" · ")[0], set()).add(one.metric)
     assert measured == {"csbench-en": {"score"}, "clrbench-en": {"score", "Q→A", "Q→R"}}
 
 
-def test_no_cell_has_a_sentence_and_the_reason_is_below(found: Agreements) -> None:
+def test_no_cell_has_a_sentence_and_the_reason_is_below(found: Findings[Reports]) -> None:
     dashes = 0
     with table() as row:
         for grid in found.tables():
@@ -68,13 +69,13 @@ def test_no_cell_has_a_sentence_and_the_reason_is_below(found: Agreements) -> No
                     assert all(cell == "–" or "–" not in cell for cell in cells[1:])
                 dashes += "–" in cells
     assert dashes, "CS-Bench has no label in this sample"
-    missing = next(one for one in found.scores if one.powered.combined is None)
-    assert any(missing.powered.reason in note and missing.title in note for note in found.notes())
+    missing = next(one for one in found.found.scores if one.powered.combined is None)
+    assert any(missing.powered.reason in note and missing.title in note for note in found.notes)
 
 
-def test_no_figure_rests_on_one_item(found: Agreements) -> None:
+def test_no_figure_rests_on_one_item(found: Findings[Reports]) -> None:
     few = 0
-    for report in found.found:
+    for report in found.found.found:
         for one in (*report.among, *report.judged, *(one for pair in report.pairs for one in pair.measures)):
             assert one.value is None or one.n >= 3, one
             few += 0 < one.n < 3
@@ -83,7 +84,7 @@ def test_no_figure_rests_on_one_item(found: Agreements) -> None:
     assert all(any(cells[1] != "–" for cells in grid.rows) for grid in shown), "a table of dashes is none"
 
 
-def test_the_page_shows_the_commands_figures_and_notes(run: Path, found: Agreements) -> None:
+def test_the_page_shows_the_commands_figures_and_notes(run: Path, found: Findings[Reports]) -> None:
     page = agreement_page(run)
     shown = {}
     for caption, body in re.findall(r"<table><caption>(.*?)</caption>(.*?)</table>", page, re.S):

@@ -27,8 +27,8 @@ def test_the_list_has_the_scores_of_viva_runs(visit: Visit, growing: Growing, vi
     assert "not graded" in visitor.get("/").text
     assert viva("score", growing.path).code == 3
     page = visitor.get("/").text
-    listed = json.loads(viva("runs", growing.root, "--format", "json").out)["runs"][0]["results"]
-    best, worst = sorted((one["estimate"] for one in listed), key=lambda one: -one["floor"])
+    listed = json.loads(viva("runs", growing.root, "--format", "json").out)["rows"]
+    best, worst = sorted(listed, key=lambda one: -one["floor"])
     low, high = (f"{100 * best[name]:.2f}" for name in ("low", "high"))
     assert f'<b class="score">{100 * best["mean"]:.2f}</b> <span class="quiet">[{low}–{high}]</span>' in page
     bounds = "–".join(f"{100 * worst[name]:.2f}" for name in ("floor", "ceiling"))

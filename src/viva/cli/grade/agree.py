@@ -30,7 +30,7 @@ def agreement_command(chart: Path | None, **given: Any) -> int:
     check_writable(chart, "--chart")
     result = show_study(study, AgreementConfig, {**given, "chart": None})
     if chart is not None:
-        _draw(result.pictures(), chart)
+        _draw(result.found.pictures(), chart)
     return 0
 
 

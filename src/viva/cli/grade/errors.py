@@ -39,5 +39,5 @@ def error_types_command(labels: Path | None, **given: Any) -> int:
     check_writable(labels, "--labels")
     result = show_study(partial(study, confirm=confirm_endpoints), ErrorsConfig, given)
     if labels is not None:
-        emit(labels_text(result.labelled, suffix), labels)
+        emit(labels_text(result.found, suffix), labels)
     return result.exit_code

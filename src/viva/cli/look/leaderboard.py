@@ -29,7 +29,7 @@ def leaderboard_command(out: Path, **given: Any) -> int:
     from viva.pages.leaderboard.files import check_out
 
     check_out(out)
-    result = study(pick(LeaderboardConfig, given))
+    result = study(pick(LeaderboardConfig, given)).found
     written = result.write(out)
     boards = sum(len(page.boards) for page in result.site.benchmarks)
     click.echo(f"{out}: {len(written):,} files, {boards} boards; open {out / 'index.html'}", err=True)

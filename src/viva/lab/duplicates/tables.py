@@ -12,7 +12,7 @@ from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.render.grids import WORDS, grids_terminal
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import one_line
 
 SHOWN = 20

@@ -13,7 +13,7 @@ from viva.errors import flag
 from viva.lab.items.anchor_error import Validation, Way
 from viva.lab.items.tables import ITEM_WORDS
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 
 COLUMNS = (
     *("question", "share", "facility", "discrimination", "curve", "exam", "of_questions", "models", "families"),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from viva.analysis.difficulty import levels
 from viva.errors import DataError, flag, option
 from viva.lab.items.sources import ItemSources
+from viva.render.findings import Findings
 from viva.runs.exams import read_level_file
+from viva.studies.score_table.difficulty import Grouping, findings
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.studies.score_table.difficulty import DifficultyLevels
 
 STRONGER, WARM = 0.2, 1.0
 """The paper's temperatures."""
@@ -28,10 +27,9 @@ class Parts(Protocol):
     given: Path | None
 
 
-def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
+def levelled(one: ItemSources, wanted: Parts) -> Findings[Grouping]:
     """Return the rule's outcome. Raises DataError for a model that is not there."""
     from viva.analysis.itemscores import answers
-    from viva.studies.score_table import difficulty as report
 
     def scores(called: str, name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:
@@ -43,7 +41,7 @@ def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
 
     weaker, stronger = scores(option("weaker"), wanted.weaker), scores(option("stronger"), wanted.stronger)
     warm = scores(option("warm"), wanted.warm)
-    found = report.Grouping(
+    found = Grouping(
         table=one.exam,
         weaker=wanted.weaker or "",
         stronger=wanted.stronger or "",
@@ -58,7 +56,7 @@ def levelled(one: ItemSources, wanted: Parts) -> DifficultyLevels:
         told = _temperature(one, name)
         if told is not None and told != expected:
             notes.append(f"The paper's rule has {name} at temperature {expected:g}; this run asked it at {told:g}.")
-    return report.DifficultyLevels(found, tuple(notes))
+    return findings(found, notes)
 
 
 def _temperature(one: ItemSources, name: str | None) -> float | None:

@@ -17,7 +17,7 @@ from viva.errors import flag
 from viva.lab.items.response import Fitted
 from viva.render.grids import WORDS
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import one_line
 
 LEGEND = (

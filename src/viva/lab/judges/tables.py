@@ -12,7 +12,7 @@ from viva.lab.judges.effects import PASSING, Control, Effect, Share
 from viva.render.grids import WORDS
 from viva.render.measures import number
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid, p_text
+from viva.render.table import Grid, p_text
 from viva.visible import one_line
 
 LEGEND = (

@@ -10,7 +10,7 @@ from viva.lab.planning import power
 from viva.lab.planning.power import Basis
 from viva.render.grids import WORDS
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.visible import dollars, one_line
 
 _TOO_MANY = 1_000_000

@@ -11,7 +11,7 @@ from viva.errors import EXIT_OK
 from viva.lab.surprisal.measures import Comparison, Figure, Figures
 from viva.render.grids import WORDS
 from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid, p_text
+from viva.render.table import Grid, p_text
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
 """Fields of `Figures` that are figures."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.designs import Design
 from viva.lab.variation.tables import Contestant
-from viva.render.result import p_text
+from viva.render.table import p_text
 from viva.render.theme import PER_CENT
 from viva.visible import one_line
 

@@ -15,7 +15,7 @@ from viva.lab.variation.components import ALPHA, QUESTION, Component, Components
 from viva.lab.variation.positions import Position
 from viva.render.grids import WORDS
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid, p_text
+from viva.render.table import Grid, p_text
 from viva.visible import one_line
 
 VARIANTS = (1, 2, 4, 8, 16)

@@ -26,7 +26,8 @@ from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
 from viva.published import about
 from viva.published.catalogue import catalogue
-from viva.render.result import outcomes_text, settings, signature
+from viva.render.result import settings, signature
+from viva.render.table import outcomes_text
 from viva.runs.exams import data_notes, reopen
 from viva.runs.graded import ADAPTIVE, regraded, runs_in
 from viva.runs.published_rows import BASELINE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -16,8 +15,9 @@ from viva.errors import StorageError, VivaError, option
 from viva.files import write_whole
 from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, Site
 from viva.pages.leaderboard.pages import FILES, Way, csv_of, pages
-from viva.render.printing import Records, StudyResult, csv_text
-from viva.render.result import Grid
+from viva.render.findings import Findings
+from viva.render.printing import csv_text
+from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table, fields, places
 from viva.visible import csv_safe
 
 MARKER = ".viva-site.json"
@@ -156,48 +156,43 @@ def _cells(row: Row) -> tuple[object, ...]:
     )
 
 
-@dataclass(frozen=True, repr=False)
-class LeaderboardSite(StudyResult):
-    """Rankings, and the site that shows them."""
+_BOARD = (
+    Column("model", "model", NAME),
+    Column("rank", "rank.text", FIGURE),
+    Column("score", "score", Kind(score_text), "estimate"),
+    Column("answers", lambda row: (row.score and row.score.n) or None, COUNT),
+    Column("source", "origin", FIGURE),
+)
+
+
+class Ranking(Struct, frozen=True):
+    """Rankings as a site, which can be written."""
 
     site: Site
-    left_out: tuple[str, ...] = ()
+    left_out: Sequence[str] = ()
     """What could not be ranked, and why."""
-    unused: tuple[str, ...] = ()
+    unused: Sequence[str] = ()
     """Models of the user's file that no run has."""
-
-    def tables(self) -> list[Grid]:
-        """A table a board."""
-        return [_board_grid(page, board) for page in self.site.benchmarks for board in page.boards]
-
-    def closing(self) -> list[str]:
-        """What was left out, and why."""
-        return [*self.site.notes, *(note for page in self.site.benchmarks for one in page.boards for note in one.notes)]
-
-    def records(self) -> Records:
-        """A row a model and board, shares of 1, unrounded."""
-        return ("benchmark", "board", *_COLUMNS), [
-            (page.name, board.title, *_cells(row))
-            for page in self.site.benchmarks
-            for board in page.boards
-            for row in board.rows
-        ]
-
-    def data(self) -> object:
-        """The whole site."""
-        return self.site
 
     def write(self, folder: str | PathLike[str]) -> list[str]:
         """Write the site as static files, whose paths these are. Raises VivaError, StorageError."""
         return build(self.site, Path(folder))
 
 
-def _board_grid(page: BenchmarkPage, board: Board) -> Grid:
-    rows = tuple(
-        (
-            *(row.model, row.rank.text if row.rank else "–", score_text(row.score) if row.score else "–"),
-            *(f"{row.score.n:,}" if row.score and row.score.n else "–", row.origin),
-        )
-        for row in board.rows
+def findings(found: Ranking) -> Findings[Ranking]:
+    """Return a table a board; `rows` has one a model and board, shares of 1, unrounded."""
+    site = found.site
+    boards = [(page, board) for page in site.benchmarks for board in page.boards]
+    return Findings(
+        found=found,
+        shown=[
+            *(Table(f"{page.title} · {board.title}", _BOARD, board.rows) for page, board in boards),
+            Table("Benchmarks", fields("", *BenchmarkPage.__struct_fields__), site.benchmarks),
+        ],
+        rows=Table(
+            site.title,
+            places("benchmark", "board", *_COLUMNS),
+            [(page.name, board.title, *_cells(row)) for page, board in boards for row in board.rows],
+        ),
+        notes=[*site.notes, *(note for _, board in boards for note in board.notes)],
     )
-    return Grid(f"{page.title} · {board.title}", ("model", "rank", "score", "answers", "source"), rows)

@@ -13,7 +13,8 @@ from viva.fields import note
 from viva.studies.options import Runs
 
 if TYPE_CHECKING:
-    from viva.pages.leaderboard.files import LeaderboardSite
+    from viva.pages.leaderboard.files import Ranking
+    from viva.render.findings import Findings
 
 
 class LeaderboardConfig(Struct, kw_only=True):
@@ -46,12 +47,12 @@ class LeaderboardConfig(Struct, kw_only=True):
 
 
 @command(LeaderboardConfig)
-def study(config: LeaderboardConfig) -> LeaderboardSite:
-    """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.write(folder)` makes
-    a static site of it. Raises DataError where there is nothing to rank.
+def study(config: LeaderboardConfig) -> Findings[Ranking]:
+    """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.found.write(folder)`
+    makes a static site of it. Raises DataError where there is nothing to rank.
     """
     from viva.pages.leaderboard.entries import entries_of, site_of, sound_sources
-    from viva.pages.leaderboard.files import LeaderboardSite
+    from viva.pages.leaderboard.files import Ranking, findings
     from viva.pages.leaderboard.model_facts import ModelFacts
 
     if config.no_published and not config.sources:
@@ -65,4 +66,4 @@ def study(config: LeaderboardConfig) -> LeaderboardSite:
     if config.sources and not entries:
         raise DataError(f"nothing to rank: {'; '.join(left_out)}")
     found = site_of(config.title, entries, left_out, published=not config.no_published)
-    return LeaderboardSite(found, tuple(left_out), tuple(known.unused))
+    return findings(Ranking(found, left_out, known.unused))

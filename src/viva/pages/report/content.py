@@ -17,8 +17,9 @@ from viva.render import charts
 from viva.render.canaries import canaries_grid
 from viva.render.consumption import consumption_grid, cut_off_notes
 from viva.render.formats import legend
-from viva.render.result import Grid, Report, Result, comparable, footnotes, published_notes
+from viva.render.result import Report, Result, comparable, footnotes, published_notes
 from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
+from viva.render.table import Grid
 from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
 from viva.visible import one_line

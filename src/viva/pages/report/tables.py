@@ -12,7 +12,8 @@ from viva.analysis.wording import percent
 from viva.io.tables import CsvText
 from viva.render.formats import as_csv
 from viva.render.grids import WORDS, grids_latex
-from viva.render.result import Grid, Report, Result, across_models, comparable, grid, side_by_side, summary
+from viva.render.result import Report, Result, across_models, comparable, grid, side_by_side, summary
+from viva.render.table import Grid
 from viva.visible import csv_safe
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
@@ -64,7 +65,7 @@ class TableMaker:
     def table(self, found: Grid, content: str = "", *, title: str = "") -> PageTable:
         """A grid as a table of the page; `content` is its CSV, the cells as they stand where that is not given."""
         self._made += 1
-        words = [index == 0 or name in WORDS for index, name in enumerate(found.header)]
+        words = found.flush(WORDS)
         return PageTable(
             id=f"table-{self._made}",
             title=title or found.title,

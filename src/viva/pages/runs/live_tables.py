@@ -15,7 +15,8 @@ from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
 from viva.render.consumption import consumption_grid, judging_notes
-from viva.render.result import Grid, Result, across_models, footnotes, grid, side_by_side, signature, summary
+from viva.render.result import Result, across_models, footnotes, grid, side_by_side, signature, summary
+from viva.render.table import Grid
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.results import read_run

@@ -107,7 +107,7 @@ class Pages(PairPages):
             chosen = Chosen(exam=slug(row.exam), model=slug(row.model))
             return f"../run/{runs[row.origin]}/answers?{chosen.query()}" if row.own and row.origin in runs else ""
 
-        found = study(LeaderboardConfig(sources=(self._views.root,))).site
+        found = study(LeaderboardConfig(sources=(self._views.root,))).found.site
         return dict(site_files(found, Way(answers=answers, runs="../", served=True)))
 
     # A run

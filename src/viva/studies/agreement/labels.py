@@ -17,7 +17,7 @@ from viva.studies.agreement.ratings import DRAFT, SCORE, Rated, rated, ratings, 
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
-    from viva.render.result import Grid
+    from viva.render.table import Grid
     from viva.studies.agreement.tables import ScoreFromLabels
 
 
@@ -62,7 +62,7 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
 
 def plan(path: Path, half_width: float) -> tuple[list[Grid], list[str]]:
     """How many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and notes."""
-    from viva.render.result import Grid
+    from viva.render.table import Grid
 
     opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
     found = list(rated(opened))

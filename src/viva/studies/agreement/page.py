@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from viva.analysis.agreement import Agreement
-from viva.render.result import Grid
+from viva.render.table import Grid
 from viva.studies.agreement.chart import svg_agreement
-from viva.studies.agreement.tables import ScoreFromLabels, agreement_grids, score_grids
+from viva.studies.agreement.tables import Reports, score_tables, tables_of
 from viva.visible import escape_invisible
 
 
-def html_agreement(found: Sequence[Agreement], scores: Sequence[ScoreFromLabels], notes: Sequence[str]) -> str:
+def html_agreement(reports: Reports, notes: Sequence[str]) -> str:
     """A section a report: its picture, its tables; then the scores from labels, and what must be known."""
     lines: list[str] = []
-    for grid in score_grids(scores):
-        lines += _table(grid)
-    for number, one in enumerate(found, 1):
+    for table in score_tables(reports.scores):
+        lines += _table(table.grid())
+    for number, one in enumerate(reports.found, 1):
         lines.append(f"<section><h2>{_safe(one.title)}</h2>")
         lines.append(svg_agreement(one, f"agreement-{number}"))
-        for grid in agreement_grids(one):
-            lines += _table(grid)
+        for table in tables_of(one):
+            lines += _table(table.grid())
         lines.append("</section>")
     if notes:
         lines.append("<details><summary>What to know about these figures</summary><ul>")

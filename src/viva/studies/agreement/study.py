@@ -18,7 +18,8 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.analysis.agreement import Agreement
     from viva.analysis.ratings import Ratings
-    from viva.studies.agreement.tables import Agreements
+    from viva.render.findings import Findings
+    from viva.studies.agreement.tables import Reports
 
 MOST_MARKS = 1000
 """Marks that a scale may have."""
@@ -61,20 +62,20 @@ class AgreementConfig(Struct, kw_only=True):
 
 
 @command(AgreementConfig)
-def study(config: AgreementConfig) -> Agreements:
+def study(config: AgreementConfig) -> Findings[Reports]:
     """How far raters agree: the experts and judges of a run, or of any table of ratings.
 
     Raises VivaError for a run that nobody judged and nobody reviewed, DataError for a damaged table.
     """
     from viva.studies.agreement.labels import ratings_of_run
     from viva.studies.agreement.rating_table import read_ratings
-    from viva.studies.agreement.tables import Agreements
+    from viva.studies.agreement.tables import findings
 
     if config.strata is not None and not config.ppi:
         raise VivaError(f"{config.strata!r} says how a sample was drawn: it goes with {option('ppi')}", field="strata")
     if not config.source.is_dir():
         needed = [tag for tag in (config.by, config.strata) if tag is not None]
-        return Agreements(tuple(_compared(read_ratings(config.source, needed), config.source.name, config, "people")))
+        return findings(_compared(read_ratings(config.source, needed), config.source.name, config, "people"))
     if config.ppi:
         raise VivaError(
             "is for tables of ratings; a random sample of the review page gives a run's score as is", field="ppi"
@@ -83,18 +84,19 @@ def study(config: AgreementConfig) -> Agreements:
     found = ratings_of_run(run, config.judge, config.scale)
     config = replace(config, judge=found.judge, scale=found.scale)
     compared = _compared(found.ratings, run.name, config, found.word)
-    return Agreements(tuple(compared), tuple(found.scores), tuple(found.notes))
+    return findings(compared, found.scores, found.notes)
 
 
 def agreement_page(path: Path) -> str:
     """The agreement page of a run, as HTML."""
     from viva.studies.agreement.page import html_agreement
+    from viva.studies.agreement.tables import Reports
 
     try:
         result = study(AgreementConfig(source=path))
     except VivaError as problem:
-        return html_agreement((), (), (str(problem),))
-    return html_agreement(result.found, result.scores, result.closing())
+        return html_agreement(Reports(()), (str(problem),))
+    return html_agreement(result.found, result.closing())
 
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from msgspec import Struct
 
-from viva.analysis.agreement import Agreement, Pair
+from viva.analysis.agreement import Agreement, Confusion
 from viva.analysis.measure import Measure
-from viva.analysis.prediction import VERIFIED, Estimate, Powered
-from viva.render.grids import WORDS
-from viva.render.measures import NAMES, measure_text, number
-from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.analysis.prediction import VERIFIED, Powered
+from viva.render.findings import Findings
+from viva.render.measures import MEASURE, NAMES
+from viva.render.table import COUNT, FIGURE, NAME, SIDE, Column, Kind, Table, fields, figure, places
 from viva.studies.agreement.chart import svg_agreement
 from viva.visible import one_line
 
@@ -25,34 +23,28 @@ _LONG = 40
 MOST_REASONS = 12
 
 
-def agreement_grids(found: Agreement) -> list[Grid]:
-    """The combined mean where it is asked for, the people among each other, the judge against them, every pair, the
-    confusion table.
+def tables_of(found: Agreement) -> Iterator[Table]:
+    """Yield the combined mean where it is asked for, the people among each other, the judge against them, every pair,
+    the confusion table.
     """
     where = f" · {found.title}" if found.title else ""
-    grids = []
     if found.powered is not None:
-        grids.append(_powered(f"Mean mark of all {found.powered.answers:,} items{where}", found.powered))
+        yield _powered(f"Mean mark of all {found.powered.answers:,} items{where}", found.powered)
     if len(found.people) > 1 or found.judge is None:
-        grids += _measures(f"{len(found.people)} {found.word} among each other{where}", found.among)
+        yield from _measures(f"{len(found.people)} {found.word} among each other{where}", found.among)
     if found.judge is not None:
-        grids += _measures(f"{found.judge} against the {found.word}{where}", found.judged)
+        yield from _measures(f"{found.judge} against the {found.word}{where}", found.judged)
     pairs = [pair for pair in found.pairs if any(one.value is not None for one in pair.measures)]
     if pairs and len(found.people) + (found.judge is not None) > 2:
-        grids.append(_pairs(f"Two by two{where}", pairs))
-    elif pairs and found.judge is None:
-        grids += _measures(f"{pairs[0].first} and {pairs[0].second}{where}", pairs[0].measures)
-    if found.table is not None:
-        table = found.table
-        # A header goes to the terminal as it is: no name of a rater's may drive it.
-        corner = f"{one_line(table.rows, _LONG)} ↓ {one_line(table.columns, _LONG)} →"
-        header = (corner, *(f"{mark:g}" for mark in table.scale), "n")
-        rows = tuple(
-            (f"{mark:g}", *(f"{count:,}" for count in counts), f"{sum(counts):,}")
-            for mark, counts in zip(table.scale, table.counts, strict=True)
+        measures = tuple(
+            Column(NAMES[measure.kind], f"measures.{at}", MEASURE, measure.kind)
+            for at, measure in enumerate(pairs[0].measures)
         )
-        grids.append(Grid(f"Marks given by both{where}", header, rows))
-    return grids
+        yield Table(f"Two by two{where}", (*_PAIR, *measures), pairs)
+    elif pairs and found.judge is None:
+        yield from _measures(f"{pairs[0].first} and {pairs[0].second}{where}", pairs[0].measures)
+    if found.table is not None:
+        yield _confusion(f"Marks given by both{where}", found.table)
 
 
 def notes_on(found: Sequence[Agreement]) -> list[str]:
@@ -104,36 +96,53 @@ def _notes_on_powered(one: Powered) -> list[str]:
     return notes
 
 
-def _measures(title: str, measures: Sequence[Measure]) -> Iterator[Grid]:
+_PAIR = (
+    Column("first", "first", SIDE),
+    Column("second", "second", SIDE),
+    Column("items", lambda pair: pair.measures[-1].n, COUNT),
+)
+_MEASURE = (
+    Column("", lambda measure: NAMES[measure.kind], NAME, "measure"),
+    Column("value", lambda measure: measure, MEASURE),
+    Column("items", "n", COUNT),
+    Column("left out", "left_out", COUNT),
+    Column("interval", lambda measure: measure.interval or None),
+)
+
+
+def _measures(title: str, measures: Sequence[Measure]) -> Iterator[Table]:
     """Their table; none where no measure has a value."""
-    rows = tuple(
-        (NAMES[one.kind], measure_text(one), f"{one.n:,}", f"{one.left_out:,}", one.interval or "–") for one in measures
-    )
     if any(one.value is not None for one in measures):
-        yield Grid(title, ("", "value", "items", "left out", "interval"), rows)
+        yield Table(title, _MEASURE, measures)
 
 
-def _pairs(title: str, pairs: Sequence[Pair]) -> Grid:
-    header = ("first", "second", "items", *(NAMES[measure.kind] for measure in pairs[0].measures))
-    rows = tuple(
-        (pair.first, pair.second, f"{pair.measures[-1].n:,}", *map(measure_text, pair.measures)) for pair in pairs
-    )
-    return Grid(title, header, rows)
+def _confusion(title: str, table: Confusion) -> Table:
+    # A header goes to the terminal as it is: no name of a rater's may drive it.
+    corner = f"{one_line(table.rows, _LONG)} ↓ {one_line(table.columns, _LONG)} →"
+    marks = tuple(Column(f"{mark:g}", str(at), COUNT) for at, mark in enumerate(table.scale, 1))
+    columns = (Column(corner, "0", _MARK, "mark"), *marks, Column("n", lambda row: sum(row[1:]), COUNT))
+    return Table(title, columns, [(mark, *counts) for mark, counts in zip(table.scale, table.counts, strict=True)])
 
 
-def _powered(title: str, one: Powered) -> Grid:
-    def row(name: str, of: str, estimate: Estimate | None) -> tuple[str, ...]:
-        if estimate is None:
-            return name, of, "–", "–", "–"
-        (low, high), (lower, higher) = estimate.questions, estimate.run
-        return name, of, number(estimate.value), f"[{low:.3f}, {high:.3f}]", f"[{lower:.3f}, {higher:.3f}]"
-
+def _powered(title: str, one: Powered) -> Table:
     rows = (
-        ("judge alone", f"{one.answers - one.unjudged:,} verdicts", number(one.judge), "–", "–"),
-        row("people alone", f"{one.labels:,} labels", one.labels_alone),
-        row("combined", "both", one.combined),
+        ("judge alone", f"{one.answers - one.unjudged:,} verdicts", one.judge, None),
+        ("people alone", f"{one.labels:,} labels", one.labels_alone and one.labels_alone.value, one.labels_alone),
+        ("combined", "both", one.combined and one.combined.value, one.combined),
     )
-    return Grid(title, ("", "of", "mean", "over such questions", "this run"), rows)
+    return Table(title, _POWERED, rows)
+
+
+_NUMBER = figure(".3f")
+_MARK = Kind(lambda mark: f"{mark:g}", words=True, name=True)
+_BETWEEN = Kind(lambda interval: f"[{interval[0]:.3f}, {interval[1]:.3f}]")
+_POWERED = (
+    Column("", "0", NAME, "from"),
+    Column("of", "1"),
+    Column("mean", "2", _NUMBER),
+    Column("over such questions", "3.questions", _BETWEEN, "questions"),
+    Column("this run", "3.run", _BETWEEN, "run"),
+)
 
 
 class ScoreFromLabels(Struct, frozen=True, kw_only=True):
@@ -145,28 +154,34 @@ class ScoreFromLabels(Struct, frozen=True, kw_only=True):
     known: int = 0
     """Answers that no expert need see (read by rule, refused, empty): they count as they are, and are no labels."""
 
+    @property
+    def worth(self) -> float:
+        """How many labels alone would tell as much."""
+        return (self.powered.effective or self.powered.labels) - self.known
 
-def score_grids(found: Sequence[ScoreFromLabels]) -> list[Grid]:
-    """A table a title: without experts, from the labels alone, and from both; a row a metric."""
-    header = ("", "without experts", "labels alone", "both (prediction-powered)", "labels", "worth")
-    grids: list[Grid] = []
-    for title in dict.fromkeys(one.title for one in found):
-        rows: list[tuple[str, ...]] = []
-        for one in found:
-            p = one.powered
-            if one.title != title:
-                continue
-            if p.combined is None or p.labels_alone is None:
-                rows.append((one.metric, number(p.judge), *("–" * 4)))
-                continue
-            both = [
-                f"{number(e.value)} [{e.questions[0]:.3f}, {e.questions[1]:.3f}]" for e in (p.labels_alone, p.combined)
-            ]
-            worth = f"{(p.effective or p.labels) - one.known:,.0f}"
-            labels = f"{p.labels - one.known:,} of {p.answers - one.known:,}"
-            rows.append((one.metric, number(p.judge), *both, labels, worth))
-        grids.append(Grid(f"The score that experts would give · {title}", header, tuple(rows)))
-    return grids
+    @property
+    def labels(self) -> str:
+        """How many of how many answers are labelled."""
+        return f"{self.powered.labels - self.known:,} of {self.powered.answers - self.known:,}"
+
+
+_FROM_LABELS = Kind(lambda mean: f"{mean.value:.3f} {_BETWEEN.text(mean.questions)}")
+_SCORE = (
+    Column("", "metric", NAME, "metric"),
+    Column("without experts", "powered.judge", _NUMBER),
+    Column("labels alone", "powered.labels_alone", _FROM_LABELS),
+    Column("both (prediction-powered)", "powered.combined", _FROM_LABELS, "both"),
+    Column("labels", lambda one: one.powered.combined and one.labels, FIGURE, None),
+    Column("worth", lambda one: one.powered.combined and one.worth, figure(",.0f")),
+)
+
+
+def score_tables(found: Sequence[ScoreFromLabels]) -> list[Table]:
+    """Return a table a title: without experts, from the labels alone, and from both; a row a metric."""
+    return [
+        Table(f"The score that experts would give · {title}", _SCORE, [one for one in found if one.title == title])
+        for title in dict.fromkeys(one.title for one in found)
+    ]
 
 
 def _notes_on_scores(found: Sequence[ScoreFromLabels]) -> Iterator[str]:
@@ -180,43 +195,41 @@ def _notes_on_scores(found: Sequence[ScoreFromLabels]) -> Iterator[str]:
     yield from few
 
 
-@dataclass(frozen=True, repr=False)
-class Agreements(StudyResult):
+class Reports(Struct, frozen=True):
     """Reports on raters, and the scores that experts' labels give."""
 
     found: tuple[Agreement, ...]
     scores: tuple[ScoreFromLabels, ...] = ()
-    more: tuple[str, ...] = ()
-    """Notes of where the ratings come from."""
-    words = WORDS | {"interval", "first", "second", "of"}
-
-    def tables(self) -> list[Grid]:
-        """The scores, then the tables of every report."""
-        return [*score_grids(self.scores), *(grid for one in self.found for grid in agreement_grids(one))]
-
-    def closing(self) -> list[str]:
-        """The legend and the notes."""
-        return [LEGEND.format(level=self.found[0].level if self.found else "interval"), *self.notes()]
-
-    def notes(self) -> list[str]:
-        """What must be known beside the figures."""
-        return [*_notes_on_scores(self.scores), *notes_on(self.found), *self.more]
 
     def pictures(self) -> list[tuple[str, str]]:
         """Title and SVG of every report: there is no other chart."""
         return [(one.title, svg_agreement(one)) for one in self.found]
 
-    def records(self) -> Records:
-        """A row a measure, unrounded; the combined mean's rows have the readings as their intervals' method."""
-        header = ("table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval")
-        rows = [(one.title, *cells) for one in self.found for cells in _cells(one)]
-        for score in self.scores:
-            rows += [(score.title, score.metric, "experts", *cells) for cells in _powered_rows(score.powered)]
-        return (*header, "reason"), rows
 
-    def data(self) -> object:
-        """Reports, scores and notes."""
-        return {"tables": list(self.found), "scores": list(self.scores), "notes": self.notes()}
+_RECORD = places(
+    *("table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval", "reason")
+)
+
+
+def findings(
+    found: Sequence[Agreement], scores: Sequence[ScoreFromLabels] = (), more: Sequence[str] = ()
+) -> Findings[Reports]:
+    """Return the scores, then the tables of every report; `rows` has one a measure, the combined mean's with the
+    readings as their intervals' method. `more`: notes of where the ratings come from."""
+    rows = [(one.title, *cells) for one in found for cells in _cells(one)]
+    for score in scores:
+        rows += [(score.title, score.metric, "experts", *cells) for cells in _powered_rows(score.powered)]
+    return Findings(
+        found=Reports(tuple(found), tuple(scores)),
+        shown=[
+            *score_tables(scores), *(table for one in found for table in tables_of(one)),
+            Table("Reports", fields("", *Agreement.__struct_fields__), found),
+            Table("Scores", fields("", *ScoreFromLabels.__struct_fields__), scores),
+        ],
+        rows=Table("Measures", _RECORD, rows),
+        notes=[LEGEND.format(level=found[0].level if found else "interval"), *_notes_on_scores(scores),
+               *notes_on(found), *more],
+    )  # fmt: skip
 
 
 def _cells(one: Agreement) -> Iterator[tuple[object, ...]]:

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from viva.analysis.slices import Slice, Slices
 from viva.errors import VivaError, option
-from viva.render.result import outcomes_text
+from viva.render.table import outcomes_text
 from viva.render.theme import MARK, PER_CENT, category, daggers, mark_of, subtitle
-from viva.studies.breakdown.tables import Shown, difference_text, labelled
+from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -214,8 +214,7 @@ def _tiles(found: Sequence[Slices], *, crossed: bool) -> Drawn:
 def _title(one: Slices, model: str, rows: Sequence[dict[str, Any]], *, bold: bool = False) -> altair.TitleParams:
     import altair
 
-    cut = ", ".join(" × ".join(combination) for combination in one.tags)
-    named = f"{one.exam} by {cut}" if len(one.tags) <= _NAMED else f"{one.exam}: slices against the rest"
+    named = f"{one.exam} by {cut_by(one)}" if len(one.tags) <= _NAMED else f"{one.exam}: slices against the rest"
     said = named + (f", {one_line(model, _LABEL)}" if model else "")
     below = ["bold: differs from the rest of the questions by more than chance"] if bold else []
     below += [subtitle(rows)] if subtitle(rows) else []

@@ -19,7 +19,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.slices import Slices
-    from viva.studies.breakdown.tables import Breakdowns
+    from viva.render.findings import Findings
 
 SMALLEST = 10
 PICKED = 5
@@ -65,12 +65,12 @@ class BreakdownConfig(Struct, kw_only=True):
 
 
 @command(BreakdownConfig, chart="Draw one model's intervals, or a heat map of several")
-def study(config: BreakdownConfig) -> Breakdowns:
+def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
     """Break scores down by tags: every slice with its interval, outcomes and difference from the rest, tested with
     control over how many were looked at. Raises VivaError where a table would be too large.
     """
     from viva.studies.breakdown.chart import slices_chart
-    from viva.studies.breakdown.tables import Breakdowns, Shown
+    from viva.studies.breakdown.tables import Shown, findings
 
     if config.pairs and config.by:
         raise VivaError(f"looks at every pair of tags: leave out {option('by')}, which names them", field="pairs")
@@ -86,7 +86,7 @@ def study(config: BreakdownConfig) -> Breakdowns:
     few = not config.by and config.worst is None and config.best is None
     worst, best = (PICKED, PICKED) if few else (config.worst, config.best)
     shown = Shown(worst=worst, best=best, pooled=config.pooled)
-    return Breakdowns(found, shown, drawing=partial(slices_chart, found, shown))
+    return findings(found, shown, partial(slices_chart, found, shown))
 
 
 def _slices(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:

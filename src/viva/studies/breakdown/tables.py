@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -11,9 +13,24 @@ from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.errors import flag
-from viva.render.grids import WORDS
-from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import LEFT_OUT, RANGE, Grid, counted, outcomes_text, p_text, signed
+from viva.render.findings import Findings
+from viva.render.printing import Drawing
+from viva.render.result import LEFT_OUT, RANGE
+from viva.render.table import (
+    ESTIMATE,
+    NAME,
+    OUTCOMES,
+    PERCENT,
+    POINTS,
+    Column,
+    Kind,
+    P,
+    Table,
+    between_text,
+    counted,
+    fields,
+    outcomes_text,
+)
 from viva.visible import one_line
 
 MARK = "*"
@@ -36,50 +53,32 @@ class Shown(Struct, frozen=True, kw_only=True):
         return self.worst is None and self.best is None
 
 
-def slice_grids(found: Sequence[Slices], shown: Shown) -> list[Grid]:
-    """Where several models sat one exam, they stand side by side first; then a table a model, or its extremes."""
-    grids: list[Grid] = _side_by_side(found) if shown.everything else []
-    for one in found:
-        where = f"{one.exam} · {one.model}"
-        if shown.everything:
-            grids.append(_grid(f"By {_cut_by(one)} · {where}", one.slices, pooled=shown.pooled))
-            continue
-        extremes = ((one.worst, shown.worst, "Worst"), (one.best, shown.best, "Best"))
-        for pick, count, word in extremes:
-            if count is not None and (picked := pick(count)):
-                grids.append(
-                    _grid(f"{word} slices against the rest · {where}", picked, named=True, pooled=shown.pooled)
-                )
-    return grids
+class Row(NamedTuple):
+    """What a line of a table is about."""
+
+    model: Slices
+    each: Slice
 
 
-def _cut_by(one: Slices) -> str:
-    return ", ".join(" × ".join(combination) for combination in one.tags)
-
-
-def _grid(title: str, rows: Sequence[Slice], *, named: bool = False, pooled: bool = False) -> Grid:
-    unit, counts = counted([one.cell for one in rows])
-    beside = ("pooled",) if pooled else ()
-    header = ("slice", unit, "score", *beside, "rest", "difference", "p", "adjusted p", "outcomes")
-    return Grid(
-        title,
-        header,
-        tuple(
-            (
-                labelled(one) if named else one.name,
-                count,
-                cell_text(one.cell),
-                *((pooled_text(one),) if pooled else ()),
-                percent(one.rest),
-                difference_text(one),
-                p_text(one.p),
-                p_text(one.adjusted),
-                outcomes_text(one.cell),
-            )
-            for one, count in zip(rows, counts, strict=True)
-        ),
-        keep=("score", "pooled") if pooled else (),
-    )
+def _columns(rows: Sequence[Row], shown: Shown) -> tuple[Column, ...]:
+    """The columns of slices, for people and for data."""
+    return (
+        *fields("model", "exam", "model"),
+        Column(None, lambda row: " · ".join(tag for tag, _ in row.each.where), key="tags"),
+        Column("slice", "each.name" if shown.everything else lambda row: labelled(row.each), NAME, key=None),
+        counted([row.each.cell for row in rows], "each.cell"),
+        *fields("each", name="slice"), *fields("each.cell", "n"), *fields("each", "questions"),
+        Column("score", "each.cell", ESTIMATE, key=None, keep=shown.pooled),
+        *((Column("pooled", "each", Kind(pooled_text), key=None, keep=True),) if shown.pooled else ()),
+        *fields("each.cell", "mean", "low", "high", "floor", "ceiling"),
+        Column(None, lambda row: outcomes_text(row.each.cell), key="outcomes"),
+        Column("rest", "each.rest", PERCENT), Column("difference", "each", Kind(difference_text), key=None),
+        *fields("each", "difference", low="difference_low", high="difference_high"),
+        Column("p", "each.p", P), Column("adjusted p", "each.adjusted", P, key="adjusted_p"), *fields("each", "test"),
+        Column(None, lambda row: "yes" if row.each.significant else "no", key="significant"),
+        Column("outcomes", "each.cell", OUTCOMES, key=None),
+        *(fields("each.pooled", mean="pooled", low="pooled_low", high="pooled_high") if shown.pooled else ()),
+    )  # fmt: skip
 
 
 def labelled(one: Slice) -> str:
@@ -99,34 +98,60 @@ def difference_text(one: Slice) -> str:
     """`−4.20 [−8.10, −0.30]*` in points of per cent."""
     if one.difference is None:
         return "–"
-    between = "" if one.low is None or one.high is None else f" [{signed(100 * one.low)}, {signed(100 * one.high)}]"
-    return f"{signed(100 * one.difference)}{between}{MARK if one.significant else ''}"
+    return f"{POINTS.text(one.difference)}{between_text(one.low, one.high)}{MARK if one.significant else ''}"
 
 
-def _side_by_side(found: Sequence[Slices]) -> list[Grid]:
-    grids: list[Grid] = []
+_MARKED = Kind(lambda each: f"{cell_text(each.cell)}{MARK if each.significant else ''}")
+"""Of a slice: its score, marked where it differs from the rest."""
+_ESTIMATES = (*fields("model", "exam", "model"), *fields("each", "where", cell="estimate"))
+_MODELS = fields("", "exam", "model", "tags", "overall", "compared", "untested", "smallest", "correct")
+
+
+def findings(found: tuple[Slices, ...], shown: Shown, drawing: Drawing = None) -> Findings[tuple[Slices, ...]]:
+    """Return all slices, or the worst and best, a table a model; several models of an exam side by side first. `rows`
+    has one a slice, all of them."""
+    rows = [Row(one, each) for one in found for each in one.slices]
+    tables = [
+        *(_side_by_side(found) if shown.everything else ()),
+        *(table for one in found for table in _of_model(one, shown)),
+        Table("Estimates", _ESTIMATES, rows),
+        Table("Models", _MODELS, found),
+    ]
+    return Findings(
+        found=found, shown=tables, rows=Table("Slices", _columns((), shown), rows),
+        notes=[*legend(found, shown), *notes_on(found)], drawing=drawing,
+    )  # fmt: skip
+
+
+def _of_model(one: Slices, shown: Shown) -> Iterator[Table]:
+    """All slices of a model, or its extremes."""
+    picked: list[tuple[str, Sequence[Slice]]] = [(f"By {cut_by(one)}", one.slices)] if shown.everything else []
+    for pick, count, word in ((one.worst, shown.worst, "Worst"), (one.best, shown.best, "Best")):
+        picked += [(f"{word} slices against the rest", pick(count))] if count else []
+    for title, slices in picked:
+        if slices:
+            rows = [Row(one, each) for each in slices]
+            yield Table(f"{title} · {one.exam} · {one.model}", _columns(rows, shown), rows)
+
+
+def _side_by_side(found: Sequence[Slices]) -> Iterator[Table]:
+    """Where several models sat one exam: a column a model, and all questions last."""
     for exam in dict.fromkeys(one.exam for one in found):
         of_exam = [one for one in found if one.exam == exam]
         if len(of_exam) < 2:
             continue
-        names = dict.fromkeys(each.where for one in of_exam for each in one.slices)
-        cells = [{each.where: each for each in one.slices} for one in of_exam]
-        rows = tuple(
-            (
-                " · ".join(value for _, value in where),
-                *(
-                    f"{cell_text(known[where].cell)}{MARK if known[where].significant else ''}"
-                    if where in known
-                    else "–"
-                    for known in cells
-                ),
-            )
-            for where in names
-        )
-        overall = ("overall", *(cell_text(one.overall) for one in of_exam))
-        title = f"By {_cut_by(of_exam[0])}, models side by side · {exam}"
-        grids.append(Grid(title, ("slice", *(one.model for one in of_exam)), (*rows, overall)))
-    return grids
+        known = [{each.where: each for each in one.slices} for one in of_exam]
+        rows = [(where, *(each.get(where) for each in known)) for where in dict.fromkeys(itertools.chain(*known))]
+        whole = (("", "overall"),)
+        rows.append((whole, *(Slice(where=whole, questions=0, cell=one.overall) for one in of_exam)))
+        name = Column("slice", lambda row: " · ".join(value for _, value in row[0]), NAME)
+        models = (Column(one.model, itemgetter(place), _MARKED) for place, one in enumerate(of_exam, 1))
+        yield Table(f"By {cut_by(of_exam[0])}, models side by side · {exam}", (name, *models), rows)
+
+
+def cut_by(one: Slices) -> str:
+    """Return the tags: `domain × kind, tag`."""
+    return ", ".join(" × ".join(combination) for combination in one.tags)
 
 
 def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
@@ -195,51 +220,3 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
                 f"compare with ({flag('min')})."
             )
     return notes
-
-
-_COLUMNS = (
-    "exam", "model", "tags", "slice", "n", "questions", "mean", "low", "high", "floor", "ceiling", "outcomes",
-    "rest", "difference", "difference_low", "difference_high", "p", "adjusted_p", "test", "significant",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, repr=False)
-class Breakdowns(StudyResult):
-    """The slices of every model and exam."""
-
-    found: tuple[Slices, ...]
-    shown: Shown
-    drawing: Drawing = None
-    words = WORDS | {"slice"}
-
-    def tables(self) -> list[Grid]:
-        """All slices, or the worst and best; several models of an exam side by side first."""
-        return slice_grids(self.found, self.shown)
-
-    def closing(self) -> list[str]:
-        """The legend, and what a reader should take away."""
-        return [*legend(self.found, self.shown), *notes_on(self.found)]
-
-    def records(self) -> Records:
-        """A row a slice, all of them."""
-        if not self.shown.pooled:
-            return _COLUMNS, [_record(one, each) for one in self.found for each in one.slices]
-        rows = [(*_record(one, each), *_pooled_record(each)) for one in self.found for each in one.slices]
-        return (*_COLUMNS, "pooled", "pooled_low", "pooled_high"), rows
-
-    def data(self) -> object:
-        """Slices and notes."""
-        return {"breakdowns": list(self.found), "notes": self.closing()}
-
-
-def _record(one: Slices, each: Slice) -> Sequence[object]:
-    cell = each.cell
-    return (
-        *(one.exam, one.model, " · ".join(tag for tag, _ in each.where), each.name, cell.n, each.questions, cell.mean),
-        *(cell.low, cell.high, cell.floor, cell.ceiling, outcomes_text(cell), each.rest, each.difference),
-        *(each.low, each.high, each.p, each.adjusted, each.test, "yes" if each.significant else "no"),
-    )
-
-
-def _pooled_record(each: Slice) -> Sequence[object]:
-    return (each.pooled.mean, each.pooled.low, each.pooled.high) if each.pooled else (None, None, None)

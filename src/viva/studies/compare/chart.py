@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.published import Table
-from viva.render.result import p_text
+from viva.render.table import p_text
 from viva.render.theme import category
 from viva.studies.compare.means import Published, labels_of
 from viva.studies.compare.tables import Comparison, Row, difference_text

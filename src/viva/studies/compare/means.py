@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from msgspec import Struct
 
-from viva.published import Table
-from viva.render.grids import WORDS
-from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid, signed
+from viva.published import Table as PublishedTable
+from viva.render.findings import Findings
+from viva.render.printing import Drawing
+from viva.render.table import Column, Kind, Table, fields, item, places, signed
+from viva.studies.compare.tables import SIDES
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -26,55 +26,35 @@ class Published(Struct, frozen=True, kw_only=True):
     """Of which part of the set, where a pair has a row for each: its columns are no table's then."""
 
 
-def labels_of(found: Sequence[Published], one: Table) -> dict[str, str]:
+def labels_of(found: Sequence[Published], one: PublishedTable) -> dict[str, str]:
     """The columns that are told, by name."""
     names = dict.fromkeys(name for pair in found for name in pair.figures)
     labels = {column.name: column.label for column in one.columns}
     return {name: labels.get(name, name) for name in names}
 
 
-def means_grid(found: Sequence[Published], one: Table) -> Grid:
-    """The second's figure and its difference, a row a pair."""
-    labels = labels_of(found, one)
-    parts = any(pair.part for pair in found)
-    rows = tuple(
-        (
-            pair.first, pair.second, pair.what, *([pair.part] if parts else []),
-            *(f"{pair.figures[name][1]:.2f} ({signed(pair.figures[name][2])})" if name in pair.figures else "–"
-              for name in labels),
-        )
-        for pair in found
+def findings(
+    found: tuple[Published, ...], one: PublishedTable, notes: Sequence[str], drawing: Drawing
+) -> Findings[tuple[Published, ...]]:
+    """Return the second's figure and its difference, a row a pair; `rows` has a row a pair, part and column. Per cent.
+    """  # fmt: skip
+    columns = (
+        *SIDES, Column("of", "what"), *((Column("part", "part"),) if any(pair.part for pair in found) else ()),
+        *(Column(label, item("figures", name), _FIGURE)
+          for name, label in labels_of(found, one).items()),
     )  # fmt: skip
     title = f"Published · {one.benchmark} · the second, and its difference from the first in points"
-    return Grid(title, ("first", "second", "of", *(["part"] if parts else []), *labels.values()), rows)
+    rows = [
+        (pair.first, pair.second, pair.what, pair.part, name, *figures)
+        for pair in found
+        for name, figures in pair.figures.items()
+    ]
+    names = ("first_name", "second_name", "of", "part", "column", "first", "second", "difference")
+    return Findings(
+        found=found,
+        shown=[Table(title, columns, found), Table("Source", fields("", *one.source.__struct_fields__), [one.source])],
+        rows=Table("Differences", places(*names), rows), notes=notes, drawing=drawing,
+    )  # fmt: skip
 
 
-@dataclass(frozen=True, repr=False)
-class PublishedComparisons(StudyResult):
-    """Rows of a published table compared."""
-
-    found: tuple[Published, ...]
-    table: Table
-    notes: tuple[str, ...]
-    drawing: Drawing = None
-    words = WORDS | {"first", "second", "of", "part"}
-
-    def tables(self) -> list[Grid]:
-        """One table: a row a pair."""
-        return [means_grid(self.found, self.table)]
-
-    def closing(self) -> list[str]:
-        """What the figures cannot say, and where they stand."""
-        return list(self.notes)
-
-    def records(self) -> Records:
-        """A row a pair, part and column. Per cent."""
-        return ("first_name", "second_name", "of", "part", "column", "first", "second", "difference"), [
-            (pair.first, pair.second, pair.what, pair.part, name, *figures)
-            for pair in self.found
-            for name, figures in pair.figures.items()
-        ]
-
-    def data(self) -> object:
-        """Pairs, their source and notes."""
-        return {"comparisons": list(self.found), "source": self.table.source, "notes": list(self.notes)}
+_FIGURE = Kind(lambda figures: f"{figures[1]:.2f} ({signed(figures[2])})")

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from viva.errors import VivaError, option
 from viva.published import Entry, Table, table
 from viva.published.model import plain
+from viva.render.findings import Findings
 from viva.studies.compare.chart import means_chart
-from viva.studies.compare.means import Published, PublishedComparisons
+from viva.studies.compare.means import Published, findings
 
 if TYPE_CHECKING:
     from viva.studies.compare.config import CompareConfig
@@ -44,7 +45,7 @@ _STANDARD = "(0.2,0.9)"
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 
 
-def compare_published(benchmark: str, config: CompareConfig) -> PublishedComparisons:
+def compare_published(benchmark: str, config: CompareConfig) -> Findings[tuple[Published, ...]]:
     """A published table's differences. Raises VivaError for what takes item scores, and unknown rows."""
     takes_items = ("by", "macro_average", "cluster", "between", "aggregate", "flips", "detect", "unpaired", "model")
     for name in takes_items:
@@ -54,7 +55,7 @@ def compare_published(benchmark: str, config: CompareConfig) -> PublishedCompari
             )
     found, one, about = PUBLISHED[benchmark](config)
     notes = (_NO_ITEMS, f"Source: {one.source.paper}, {one.source.table}.", *about)
-    return PublishedComparisons(tuple(found), one, notes, drawing=partial(means_chart, found, one))
+    return findings(tuple(found), one, notes, partial(means_chart, found, one))
 
 
 def _sweep(config: CompareConfig) -> Compared:

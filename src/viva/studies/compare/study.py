@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from viva.visible import plural
 
 if TYPE_CHECKING:
     from viva.analysis.columns import Columns
-    from viva.render.printing import StudyResult
+    from viva.render.findings import Findings
     from viva.studies.compare.contestants import Contestant
     from viva.studies.compare.tables import Comparison, Row
     from viva.types import Aggregate
@@ -31,14 +31,14 @@ _NAMED = 3
 
 
 @command(CompareConfig, chart="Draw it")
-def study(config: CompareConfig) -> StudyResult:
+def study(config: CompareConfig) -> Findings[Any]:
     """Compare contestants on the same questions: differences with intervals, tests, wins and losses, the questions that
     flipped, and what difference the set could have shown. Raises VivaError where nothing there can be compared.
     """
     from viva.studies.compare.chart import comparing_chart
     from viva.studies.compare.published import PUBLISHED, compare_published
     from viva.studies.compare.sweep import BENCHMARK, compare_sweep
-    from viva.studies.compare.tables import Comparisons
+    from viva.studies.compare.tables import findings
 
     if len(config.sources) > 1 and config.sources[0] == BENCHMARK and not Path(BENCHMARK).exists():
         return compare_sweep(config)
@@ -48,8 +48,8 @@ def study(config: CompareConfig) -> StudyResult:
         raise VivaError(f"{config.fail_if}: say how much worse matters: {option('margin', 'POINTS')}", field="fail_if")
     found, alone = _compared(existing(config.sources, PUBLISHED), config)
     verdict, failed = _gate(found, alone, config) if config.fail_if else ("", False)
-    return Comparisons(
-        tuple(found), config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
+    return findings(
+        found, config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
         exit_code=EXIT_GATE if failed else EXIT_OK, drawing=partial(comparing_chart, found),
     )  # fmt: skip
 

@@ -10,9 +10,10 @@ from viva.errors import DataError, VivaError, option
 from viva.published import Entry, catalogue, table
 from viva.runs.graded import refuse_adaptive, runs_in
 from viva.studies.compare.published import SETTING, sampling_text
-from viva.studies.compare.sweep_table import TITLES, Sweep, Swept
+from viva.studies.compare.sweep_table import TITLES, Swept, findings
 
 if TYPE_CHECKING:
+    from viva.render.findings import Findings
     from viva.render.result import Result
     from viva.studies.compare.config import CompareConfig
     from viva.types import Sampling
@@ -23,7 +24,7 @@ _TAKEN = ("sources", "model")
 """What a sweep is asked for; all other options compare two contestants question by question."""
 
 
-def compare_sweep(config: CompareConfig) -> Sweep:
+def compare_sweep(config: CompareConfig) -> Findings[Sequence[Swept]]:
     """The runs among `config.sources`, and the published rows. Raises VivaError where no run asked InfiBench."""
     from viva.studies.compare.config import CompareConfig as Plain
 
@@ -45,7 +46,7 @@ def compare_sweep(config: CompareConfig) -> Sweep:
         f"Published: {one.source.paper}, {one.source.table}.",
         *(note for note in one.notes if "ablation" in note or "groups of ten" in note),
     )
-    return Sweep(tuple(rows), notes)
+    return findings(rows, notes)
 
 
 def _published() -> Iterator[Swept]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from viva.analysis.wording import UNSURE, percent
-from viva.render.grids import WORDS
-from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.findings import Findings
+from viva.render.table import COUNT, FIGURE, NAME, Column, Table, fields, places
 from viva.visible import one_line
 
 
@@ -46,55 +46,42 @@ _SHOWN = {
 """Rows of `attempts` that are columns here; records have all."""
 
 
-@dataclass(frozen=True, repr=False)
-class Sweep(StudyResult):
-    """A sampling sweep."""
+def findings(rows: Sequence[Swept], notes: Sequence[str]) -> Findings[Sequence[Swept]]:
+    """Return a table a breakdown, in which a setting that lacks all of its figures has no row; `rows` has one a
+    model, sampling, table and row of it. Shares of 1."""
+    cells = [
+        (row.model, row.sampling, row.answers, "yes" if row.published else "", name, label, score)
+        for row in rows
+        for name, scores in row.scores.items()
+        for label, score in scores.items()
+    ]
+    names = ("model", "sampling", "answers", "published", "table", "row", "score")
+    left = [name for name in Swept.__struct_fields__ if name != "scores"]
+    return Findings(
+        found=rows, shown=[*_tables(rows), Table("Settings", fields("", *left), rows)],
+        rows=Table("Scores", places(*names), cells), notes=notes,
+    )  # fmt: skip
 
-    rows: tuple[Swept, ...]
-    notes: tuple[str, ...]
-    words = WORDS | {"sampling"}
 
-    def tables(self) -> list[Grid]:
-        """A table a breakdown; a setting that lacks all of a table's figures has no row in it."""
-        return [grid for name, title in TITLES.items() if (grid := self._grid(name, title))]
-
-    def _grid(self, name: str, title: str) -> Grid | None:
-        several = name == "attempts"
-        rows = [row for row in self.rows if row.scores.get(name)]
+def _tables(found: Sequence[Swept]) -> Iterator[Table]:
+    for name, title in TITLES.items():
+        rows = [row for row in found if row.scores.get(name)]
         known = list(dict.fromkeys(label for row in rows for label in row.scores[name]))
-        labels = [label for label in _SHOWN if label in known] if several else sorted(known, key="Overall".__eq__)
-        if not labels:
-            return None
-        cells = [
-            (
-                one_line(row.model, 40) + (", paper" if row.published else ""),
-                row.sampling,
-                f"{row.answers:,}",
-                *(_text(row, label, row.scores[name].get(label)) for label in labels),
-            )
-            for row in rows
-        ]
-        header = ("model", "sampling", "answers", *(_SHOWN.get(label, label) for label in labels))
-        return Grid(f"{title} · infibench", header, tuple(cells))
-
-    def closing(self) -> list[str]:
-        """What the figures are, and what they are not."""
-        return list(self.notes)
-
-    def records(self) -> Records:
-        """A row a model, sampling, table and row of it. Shares of 1."""
-        return ("model", "sampling", "answers", "published", "table", "row", "score"), [
-            (row.model, row.sampling, row.answers, "yes" if row.published else "", name, label, score)
-            for row in self.rows
-            for name, scores in row.scores.items()
-            for label, score in scores.items()
-        ]
-
-    def data(self) -> object:
-        """Rows and notes."""
-        return {"rows": list(self.rows), "notes": list(self.notes)}
+        shown = name == "attempts"
+        labels = [label for label in _SHOWN if label in known] if shown else sorted(known, key="Overall".__eq__)
+        columns = (Column(_SHOWN.get(label, label), partial(_text, name, label), FIGURE, key=None) for label in labels)
+        if labels:
+            yield Table(f"{title} · infibench", (*_SETTING, *columns), rows)
 
 
-def _text(row: Swept, label: str, score: float | None) -> str:
+_SETTING = (
+    Column("model", lambda row: one_line(row.model, 40) + (", paper" if row.published else ""), NAME),
+    Column("sampling", "sampling"),
+    Column("answers", "answers", COUNT),
+)
+
+
+def _text(name: str, label: str, row: Swept) -> str:
+    score = row.scores[name].get(label)
     sd = f" ± {percent(row.spread)}" if row.spread is not None and _SHOWN.get(label) == "best@10" else ""
     return percent(score) + (UNSURE if row.partial and score is not None else "") + sd

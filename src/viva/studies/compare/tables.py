@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,9 +15,26 @@ from viva.analysis.multiplicity import NAMES, Correction
 from viva.analysis.posterior import Posterior
 from viva.analysis.wording import UNSURE, clusters_text, interval_text, mean_text, percent, range_text
 from viva.errors import EXIT_OK, flag
-from viva.render.grids import WORDS
-from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import RANGE, Grid, p_text, signed
+from viva.render.findings import Findings
+from viva.render.printing import Drawing
+from viva.render.result import RANGE
+from viva.render.table import (
+    COUNT,
+    DASH,
+    FIGURE,
+    NAME,
+    PERCENT,
+    POINTS,
+    SIDE,
+    Column,
+    Kind,
+    P,
+    Table,
+    between_text,
+    fields,
+    item,
+    signed,
+)
 from viva.types import outcome_name
 from viva.visible import one_line, plural
 
@@ -115,78 +132,66 @@ def difference_text(found: Difference) -> str:
     """`+3.20 [+0.40, +6.00]`; `+3.20† (−2.10 to +8.00) [−4.90, +10.80]` where answers are missing, and
     `−9.00 to +31.00† [−14.20, +36.00]` where there is a range in place of a difference."""
     if found.difference is None:
-        return "–" if found.low is None else f"{_bounds(found)}{UNSURE}{_interval(found)}"
+        return DASH if found.low is None else f"{_bounds(found)}{UNSURE}{between_text(found.low, found.high)}"
     marked = "" if found.complete else f"{UNSURE} ({_bounds(found)})"
-    return f"{signed(100 * found.difference)}{marked}{_interval(found)}"
+    return f"{POINTS.text(found.difference)}{marked}{between_text(found.low, found.high)}"
 
 
-def _interval(found: Difference) -> str:
-    return (
-        "" if found.low is None or found.high is None else f" [{signed(100 * found.low)}, {signed(100 * found.high)}]"
-    )
-
-
-def comparison_grids(one: Comparison, tests: int) -> list[Grid]:
-    """Differences, power, and the questions that flipped. `tests`: how many p-values were adjusted together."""
-    return [grid for grid in (_differences(one, tests), _power(one), _flips(one)) if grid is not None]
-
-
-def _names(one: Comparison, *, short: bool) -> tuple[tuple[str, ...], Callable[[Row], tuple[str, ...]], str]:
+def _names(one: Comparison, *, short: bool = False) -> tuple[tuple[Column, ...], str]:
     """The columns that say what a row is about, and what the title says in their place where it is always the same.
 
     `short`: the table has much else to say.
     """
-    has_parts = any(row.part for row in one.rows)
-    alone = (has_parts or short) and len(_pairs(one)) == 1
-    header = (*((one.by,) if has_parts else ()), *(() if alone else ("first", "second")))
-    title = f" · {one.rows[0].first} → {one.rows[0].second}" if alone else ""
-
-    def cells(row: Row) -> tuple[str, ...]:
-        return (*((row.part,) if has_parts else ()), *(() if alone else (row.first, row.second)))
-
-    return header, cells, title
+    parts = (Column(one.by, "part", NAME, key="part"),) if any(row.part for row in one.rows) else ()
+    if (parts or short) and len(_pairs(one)) == 1:
+        return parts, f" · {one.rows[0].first} → {one.rows[0].second}"
+    return (*parts, *SIDES), ""
 
 
-def _differences(one: Comparison, tests: int) -> Grid:
-    names, cells, title = _names(one, short=False)
+SIDES = (Column("first", "first", SIDE, keep=True), Column("second", "second", SIDE, keep=True))
+
+
+def _differences(one: Comparison, tests: int, *, holding: bool = False) -> Table:
+    """The differences; `holding`: of those that are more than chance, what they are."""
+    names, title = _names(one)
     adjusted = one.correction != "none" and tests > 1
-    header = (
-        *names, "questions", "first %", "second %", "difference", "p",
-        *((f"p ({NAMES[one.correction]})",) if adjusted else ()), "second better", "alike", "first better",
+    columns = (
+        *names, Column("questions", "found.n", COUNT, drop=4),
+        Column("first %", "found", _FIRST, key=None, drop=6 - holding),
+        Column("second %", "found", _SECOND, key=None, drop=5 + holding),
+        Column("difference", "found", Kind(difference_text), keep=True),
+        *(() if holding else (Column("p", "found.p", P),)),
+        *((Column(f"p ({NAMES[one.correction]})", "found.adjusted", P),) if adjusted else ()),
+        *(() if holding else _COUNTS),
     )  # fmt: skip
-    rows = tuple(
-        (
-            *cells(row), f"{row.found.n:,}", _mean(row.found.first, row.found.first_range),
-            _mean(row.found.second, row.found.second_range), difference_text(row.found),
-            p_text(row.found.p), *((p_text(row.found.adjusted),) if adjusted else ()),
-            *("–" if count is None else f"{count:,}" for count in (row.found.wins, row.found.ties, row.found.losses)),
-        )
-        for row in one.rows
+    return Table(f"Comparison · {one.title}{title}", columns, one.rows)
+
+
+_FIRST = Kind(lambda found: _mean(found.first, found.first_range))
+_SECOND = Kind(lambda found: _mean(found.second, found.second_range))
+_COUNTS = (
+    Column("second better", "found.wins", COUNT, drop=3), Column("alike", "found.ties", COUNT, drop=2),
+    Column("first better", "found.losses", COUNT, drop=1),
+)  # fmt: skip
+
+
+def _decisions(one: Comparison, margin: float, *, many: bool = False) -> Table:
+    """What can be said of the second, up to a margin in points; `many`: also how many pairs there are of each."""
+    names, title = _names(one)
+    columns = (
+        *names, Column("difference", "found", _CHANGE, key=None, drop=not many),
+        Column("at worst", "at_worst", _BETWEEN, drop=many), Column("the second is", _decided, keep=True),
     )  # fmt: skip
-    return Grid(f"Comparison · {one.title}{title}", header, rows, drop=_DROP, keep=_KEEP)
-
-
-_DROP = ("first better", "alike", "second better", "questions", "second %", "first %")
-_KEEP = ("first", "second", "difference")
-
-
-def _decisions(one: Comparison, margin: float) -> Grid:
-    """What can be said of the second, up to a margin in points."""
-    names, cells, title = _names(one, short=False)
-    rows = tuple(
-        (
-            *cells(row),
-            _change(row.found),
-            _between(row.at_worst),
-            row.decision or "open",
-        )
-        for row in one.rows
+    decided = list(map(_decided, one.rows))
+    counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
+    about = f": {counts} · {one.title}" if many else f" · {one.title}{title}"
+    return Table(
+        f"Up to a margin of {plural(margin, 'point')}{about}", columns, one.rows, asked=True, legend=_margin(one)
     )
-    header = (*names, "difference", "at worst", "the second is")
-    return Grid(
-        f"Up to a margin of {plural(margin, 'point')} · {one.title}{title}", header, rows,
-        drop=("difference",), keep=("first", "second", "the second is"), asked=True, legend=_margin(one),
-    )  # fmt: skip
+
+
+def _decided(row: Row) -> str:
+    return row.decision or "open"
 
 
 def _margin(one: Comparison) -> str:
@@ -198,42 +203,32 @@ def _looked_at(one: Comparison) -> str:
     return ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=of_all)
 
 
-def _beliefs(one: Comparison) -> Grid:
+def _beliefs(one: Comparison) -> Table:
     """How probable it is that the second is better, and, with a margin, no worse or equivalent."""
-    names, cells, title = _names(one, short=False)
-    margin = any(row.posterior and row.posterior.no_worse is not None for row in one.rows)
-    header = (
-        *names, "difference", "95 % probable", "P(second better)", *(("P(no worse)", "P(equivalent)") if margin else ())
+    names, title = _names(one)
+    odds = {"P(second better)": "better"}
+    if any(row.posterior and row.posterior.no_worse is not None for row in one.rows):
+        odds |= {"P(no worse)": "no_worse", "P(equivalent)": "equivalent"}
+    columns = (
+        *names, Column("difference", "found", _CHANGE, key=None, drop=1),
+        Column("95 % probable", "posterior", _BETWEEN_ENDS, key="posterior"),
+        *(Column(title, f"posterior.{name}", _PROBABILITY, keep=True) for title, name in odds.items()),
     )  # fmt: skip
-
-    def told(row: Row) -> tuple[str, ...]:
-        found = row.posterior
-        if found is None:
-            return ("–",) * (4 if margin else 2)
-        odds = (found.better, *((found.no_worse, found.equivalent) if margin else ()))
-        return _between((found.low, found.high)), *(probability(each) for each in odds)
-
-    rows = tuple((*cells(row), _change(row.found), *told(row)) for row in one.rows)
-    return Grid(
-        f"Probably better · {one.title}{title}", header, rows, drop=("difference",),
-        keep=("first", "second", *header[len(names) + 2 :]), asked=True, legend=POSTERIOR,
-    )  # fmt: skip
+    return Table(f"Probably better · {one.title}{title}", columns, one.rows, asked=True, legend=POSTERIOR)
 
 
-def _at_any_time(one: Comparison) -> Grid:
+def _at_any_time(one: Comparison) -> Table:
     """The test that may be looked at as often as one likes."""
-    names, cells, title = _names(one, short=False)
-    rows = tuple(
-        (*cells(row), _change(row.found), *(("–",) * 3 if found is None else (
-            _between((found.low, found.high)), f"{found.e:,.3g}" if found.e < 1e6 else "> 1,000,000", p_text(found.p))))
-        for row in one.rows
-        for found in (row.anytime,)
+    names, title = _names(one)
+    columns = (
+        *names, Column("difference", "found", _CHANGE, key=None, drop=1),
+        Column("at all times", "anytime", _BETWEEN_ENDS, key="anytime", keep=True),
+        Column("e", "anytime.e", Kind(lambda e: f"{e:,.3g}" if e < 1e6 else "> 1,000,000")),
+        Column("p, at all times", "anytime.p", P, keep=True),
     )  # fmt: skip
-    header = (*names, "difference", "at all times", "e", "p, at all times")
     unsure = " · not asked in a random order, or not known to be" if one.ordered else ""
-    return Grid(
-        f"Looked at as often as you like{unsure} · {one.title}{title}", header, rows,
-        drop=("difference",), keep=("first", "second", "at all times", "p, at all times"), asked=True,
+    return Table(
+        f"Looked at as often as you like{unsure} · {one.title}{title}", columns, one.rows, asked=True,
         legend=_looked_at(one),
     )  # fmt: skip
 
@@ -251,28 +246,21 @@ def _unclear_first(one: Comparison, margin: float | None) -> Comparison:
     return replace(one, rows=tuple(sorted(one.rows, key=clear)))
 
 
-def _counted(one: Comparison, margin: float) -> Grid:
-    """The decisions of many pairs, and how many there are of each."""
-    grid = _decisions(one, margin)
-    decided = [row[-1] for row in grid.rows]
-    counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
-    title = f"Up to a margin of {plural(margin, 'point')}: {counts} · {one.title}"
-    return replace(grid, title=title, drop=("at worst",))
-
-
 def _change(found: Difference) -> str:
-    return "–" if found.difference is None else signed(100 * found.difference) + ("" if found.complete else UNSURE)
+    return DASH if found.difference is None else POINTS.text(found.difference) + ("" if found.complete else UNSURE)
 
 
-def probability(value: float | None) -> str:
+def probability(value: float) -> str:
     """`0.973`, and never 0 or 1, which nothing is."""
-    if value is None:
-        return "–"
     return "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
 
 
-def _between(interval: tuple[float, float] | None) -> str:
-    return "–" if interval is None else f"{signed(100 * interval[0])} to {signed(100 * interval[1])}"
+def _between(interval: tuple[float, float]) -> str:
+    return " to ".join(map(POINTS.text, interval))
+
+
+_CHANGE, _BETWEEN, _PROBABILITY = Kind(_change), Kind(_between), Kind(probability)
+_BETWEEN_ENDS = Kind(lambda found: _between((found.low, found.high)))
 
 
 def _tipping(row: Row) -> str:
@@ -328,7 +316,7 @@ def _held(row: Row) -> bool:
     return p is not None and p <= 0.05
 
 
-def _matrix(one: Comparison, tests: int) -> Grid:
+def _matrix(one: Comparison, tests: int) -> Table:
     """Everybody's own score, the best first, and who is how far behind whom: differences of the wholes."""
     pairs = _pairs(one)
     sides = sorted(one.contestants, key=lambda side: side.estimate.order, reverse=True)
@@ -347,91 +335,84 @@ def _matrix(one: Comparison, tests: int) -> Grid:
         number = f" ({row.found.n:,})" if len(counts) > 1 and digits else ""
         return signed(sign * 100 * row.found.difference, digits) + mark + number
 
-    header = ("", "model", "score", "95 % interval", *(str(number) for number in range(2, len(sides) + 1)))
-    rows = tuple(
-        (
-            str(place + 1), side.name, mean_text(side.estimate), interval_text(side.estimate),
-            *("" if at <= place else cell(side, other) for at, other in enumerate(sides) if at),
-        )
-        for place, side in enumerate(sides)
-    )  # fmt: skip
+    rows = [
+        Ranked(str(place), side, {at: cell(side, other) if at > place else "" for at, other in enumerate(sides, 1)})
+        for place, side in enumerate(sides, 1)
+    ]
+    columns = (*_OWN, *(Column(str(at), item("behind", at), FIGURE) for at in range(2, len(sides) + 1)))
     some = f"{min(counts):,} to {max(counts):,}" if len(counts) > 1 else f"{next(iter(counts)):,}"
     over = f" on the {some} questions that both have a score for" + (
         " (their number)" if len(counts) > 1 and digits else ""
     )
-    return Grid(
-        f"Comparison · {one.title}", header, rows, drop=("95 % interval",), keep=("model", "score"),
-        legend=_STAR.format(count=f"{tests:,}", over=over),
-    )  # fmt: skip
+    return Table(f"Comparison · {one.title}", columns, rows, legend=_STAR.format(count=f"{tests:,}", over=over))
 
 
-def _holding(one: Comparison, tests: int) -> Grid:
+class Ranked(NamedTuple):
+    """A contestant, and how far behind it others are, by their places."""
+
+    place: str
+    side: Side
+    behind: Mapping[int, str]
+
+
+_OWN = (
+    Column("", "place", NAME), Column("model", "side.name", NAME, keep=True),
+    Column("score", "side.estimate", Kind(mean_text), keep=True),
+    Column("95 % interval", "side.estimate", Kind(interval_text), drop=1),
+)  # fmt: skip
+
+
+def _holding(one: Comparison, tests: int) -> Table:
     """The differences in parts that are more than chance, the largest first; without parts, of the wholes."""
     wholes = {id(row) for row in _pairs(one).values()}
     has_parts = any(id(row) not in wholes for row in one.rows)
     rows = [row for row in one.rows if _held(row) and not (has_parts and id(row) in wholes)]
     rows.sort(key=lambda row: -abs(row.found.difference or 0))
     title = f"{len(rows):,} of {tests:,} differences{f' by {one.by}' if has_parts else ''} hold · {one.title}"
-    shown = _differences(replace(one, rows=tuple(rows)), tests)
-    left = ("p", "second better", "alike", "first better")
-    at = [number for number, name in enumerate(shown.header) if name not in left]
-    drop = ("questions", "first %", "second %")
-    cells = tuple(tuple(row[number] for number in at) for row in shown.rows)
-    return Grid(title, tuple(shown.header[number] for number in at), cells, drop=drop, keep=_KEEP)
+    shown = _differences(replace(one, rows=tuple(rows)), tests, holding=True)
+    return replace(shown, title=title)
 
 
 def _mean(mean: float | None, between: tuple[float, float] | None) -> str:
     return percent(mean) if between is None else f"{range_text(*between)}{UNSURE}"
 
 
-def _power(one: Comparison) -> Grid | None:
+def _power(one: Comparison) -> Iterator[Table]:
     told = [row for row in one.rows if row.smallest is not None]
     if not told:
-        return None
-    names, cells, title = _names(one, short=False)
-    points = list(told[0].questions)
-    header = (
-        *names,
-        "differing",
-        "error",
-        "smallest",
-        *(f"for {amount} point{'' if amount == '1' else 's'}" for amount in points),
-    )
-    rows = tuple(
-        (
-            *cells(row), _differing(row.found), percent(row.found.error),
-            percent(row.smallest),
-            *("–" if count is None else f"{count:,}" for count in row.questions.values()),
-        )
-        for row in told
+        return
+    names, title = _names(one)
+    columns = (
+        *names, Column("differing", _differing, PERCENT), Column("error", "found.error", PERCENT),
+        Column("smallest", "smallest", PERCENT),
+        *(Column(f"for {amount} point{'' if amount == '1' else 's'}", item("questions", amount), COUNT)
+          for amount in told[0].questions),
     )  # fmt: skip
-    return Grid(f"What this set can show · {one.title}{title}", header, rows, legend=POWER)
+    yield Table(f"What this set can show · {one.title}{title}", columns, told, legend=POWER)
 
 
-def _differing(found: Difference) -> str:
+def _differing(row: Row) -> float | None:
     """The share of questions that differ; of no pairs there is none."""
-    moved = (found.wins or 0) + (found.losses or 0)
-    pairs = moved + (found.ties or 0)
-    return percent(moved / pairs) if pairs else "–"
+    moved = (row.found.wins or 0) + (row.found.losses or 0)
+    pairs = moved + (row.found.ties or 0)
+    return moved / pairs if pairs else None
 
 
-def _flips(one: Comparison) -> Grid | None:
-    if not any(row.gained or row.lost for row in one.rows):
-        return None
-    names, cells, title = _names(one, short=True)
-    read = any(flip.first_read or flip.second_read for row in one.rows for flip in (*row.gained, *row.lost))
-    whose = ("read by the first", "read by the second") if read else ()
-    header = (*names, "question", "first %", "second %", "outcome", *whose)
-    rows = tuple(
-        (
-            *cells(row), one_line(flip.question, 60), percent(flip.first, 0), percent(flip.second, 0),
-            f"{outcome_name(flip.first_outcome)} → {outcome_name(flip.second_outcome)}",
-            *((_read(flip.first_read), _read(flip.second_read)) if read else ()),
-        )
-        for row in one.rows
-        for flip in (*row.gained, *row.lost)
-    )  # fmt: skip
-    return Grid(f"Questions that flipped: gained, then lost · {one.title}{title}", header, rows)
+class Flipped(NamedTuple):
+    """A question that flipped, in the row of a pair."""
+
+    first: str
+    second: str
+    part: str
+    flip: Flip
+
+
+def _flips(one: Comparison) -> Iterator[Table]:
+    rows = [Flipped(row.first, row.second, row.part, flip) for row in one.rows for flip in (*row.gained, *row.lost)]
+    if rows:
+        names, title = _names(one, short=True)
+        whose = _WHOSE if any(row.flip.first_read or row.flip.second_read for row in rows) else ()
+        yield Table(f"Questions that flipped: gained, then lost · {one.title}{title}", (*names, *_FLIPS, *whose), rows)
 
 
 def _read(texts: Sequence[str]) -> str:
@@ -440,6 +421,19 @@ def _read(texts: Sequence[str]) -> str:
     for text in texts:
         counts[one_line(text, 40) or "–"] = counts.get(one_line(text, 40) or "–", 0) + 1
     return ", ".join(text if count == 1 else f"{text} ×{count}" for text, count in list(counts.items())[:5])
+
+
+_SHARE, _READ = Kind(lambda share: percent(share, 0)), Kind(_read, words=True)
+_FLIPS = (
+    Column("question", "flip.question", Kind(lambda name: one_line(name, 60), words=True, name=True)),
+    Column("first %", "flip.first", _SHARE),
+    Column("second %", "flip.second", _SHARE),
+    Column("outcome", lambda row: " → ".join(map(outcome_name, (row.flip.first_outcome, row.flip.second_outcome)))),
+)  # fmt: skip
+_WHOSE = (
+    Column("read by the first", "flip.first_read", _READ),
+    Column("read by the second", "flip.second_read", _READ),
+)
 
 
 def closing(found: Sequence[Comparison]) -> list[str]:
@@ -480,78 +474,81 @@ def _tests(rows: Sequence[Row]) -> str:
 
 def _bounds(found: Difference) -> str:
     """What the difference can be when all that is missing is decided."""
-    return _between(None if found.floor is None or found.ceiling is None else (found.floor, found.ceiling))
+    return DASH if found.floor is None or found.ceiling is None else _between((found.floor, found.ceiling))
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class Comparisons(StudyResult):
-    """Contestants compared, benchmark by benchmark."""
+class Line(NamedTuple):
+    """A row of the data."""
 
-    found: tuple[Comparison, ...]
-    margin: float | None = None
-    """Points up to which a difference does not matter."""
-    bayesian: bool = False
-    anytime: bool = False
-    exit_code: int = EXIT_OK
-    verdict: str = ""
-    drawing: Drawing = None
-    words = WORDS | {
-        "the second is",
-        "first",
-        "second",
-        "question",
-        "read by the first",
-        "read by the second",
-        "outcome",
-    }
+    one: Comparison
+    row: Row
 
-    def tables(self) -> list[Grid]:
-        """Differences, power and flips of every benchmark."""
-        tests = tests_of(self.found)
-        return [*self._decisions(), *(grid for one in self.found for grid in comparison_grids(one, tests))]
 
-    def _decisions(self, *, many: bool = False) -> list[Grid]:
-        found = [_unclear_first(one, self.margin) for one in self.found] if many else self.found
-        decisions = _counted if many else _decisions
-        grids = [] if self.margin is None else [decisions(one, self.margin) for one in found]
-        grids += [_beliefs(one) for one in found] if self.bayesian else []
-        return grids + ([_at_any_time(one) for one in found] if self.anytime else [])
+def _data(found: Sequence[Comparison], own: Sequence[tuple[str, type[Struct]]]) -> Table:
+    """A row a comparison, in shares of 1. `own`: what options asked for."""
+    left = ("test", "first_range", "second_range")
+    numbers = [name for name in Difference.__struct_fields__ if name not in left]
+    points = next((list(row.questions) for one in found for row in one.rows), [])
+    columns = (
+        *fields("one", title="comparison"), Column(None, lambda line: line.one.by if line.row.part else "", key="by"),
+        *fields("row", "part", first="first_name", second="second_name"),
+        *fields("row.found", "test", *numbers), *fields("row", "smallest"),
+        *(Column(None, item("row.questions", amount), key=f"questions_for_{amount}") for amount in points),
+        *(column for name, kind in own
+          for column in fields(f"row.{name}", **{each: f"{name}_{each}" for each in kind.__struct_fields__})),
+    )  # fmt: skip
+    return Table("Comparisons", columns, [Line(one, row) for one in found for row in one.rows])
 
-    def closing(self) -> list[str]:
-        """The legend, and what must be known next to the numbers."""
-        asked = ((self.margin is not None, _margin), (self.bayesian, lambda _: POSTERIOR), (self.anytime, _looked_at))
-        return [*(text(self.found[0]) for there, text in asked if there), *closing(self.found)]
 
-    def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
-        """Of several pairs everybody's score with a matrix of the differences, and the few of the parts that hold."""
-        if all(len(_pairs(one)) < _MATRIX for one in self.found):
-            return self.tables(), self.closing()
-        tests = tests_of(self.found)
-        grids = [grid for one in self.found for grid in (_matrix(one, tests), _holding(one, tests))]
-        lines = [line for line in self.closing() if line != POWER]
-        legends = [grid.legend for grid in grids if grid.legend]
-        return [*self._decisions(many=True), *grids], [*legends, _ALONE, *lines]
+def findings(
+    found: Sequence[Comparison],
+    margin: float | None = None,
+    *,
+    bayesian: bool = False,
+    anytime: bool = False,
+    exit_code: int = EXIT_OK,
+    verdict: str = "",
+    drawing: Drawing = None,
+) -> Findings[Sequence[Comparison]]:
+    """Return differences, power and flips of every benchmark. `margin`: points up to which a difference does not
+    matter.
 
-    def records(self) -> Records:
-        """A row a comparison, in shares of 1."""
-        left = ("test", "first_range", "second_range")
-        numbers = [name for name in Difference.__struct_fields__ if name not in left]
-        points = next((list(row.questions) for one in self.found for row in one.rows), [])
-        header = ["comparison", "by", "part", "first_name", "second_name", "test", *numbers, "smallest"]
-        more = [("posterior", each) for each in Posterior.__struct_fields__] if self.bayesian else []
-        more += [("anytime", each) for each in Anytime.__struct_fields__] if self.anytime else []
-        header += [f"questions_for_{amount}" for amount in points]
-        return [*header, *(f"{name}_{each}" for name, each in more)], [
-            (
-                *(one.title, one.by if row.part else "", row.part, row.first, row.second, row.found.test),
-                *(getattr(row.found, name) for name in numbers),
-                *(row.smallest, *row.questions.values()),
-                *(getattr(getattr(row, name), each, None) for name, each in more),
-            )
-            for one in self.found
-            for row in one.rows
+    On one screen: of several pairs everybody's score with a matrix of the differences, and the few parts that hold.
+    """  # fmt: skip
+    tests = tests_of(found)
+    asked = ((margin is not None, _margin), (bayesian, lambda _: POSTERIOR), (anytime, _looked_at))
+    notes = [*(text(found[0]) for there, text in asked if there), *closing(found)]
+
+    def decisions(*, many: bool) -> list[Table]:
+        ranked = [_unclear_first(one, margin) for one in found] if many else found
+        tables = [] if margin is None else [_decisions(one, margin, many=many) for one in ranked]
+        tables += [_beliefs(one) for one in ranked] if bayesian else []
+        return tables + ([_at_any_time(one) for one in ranked] if anytime else [])
+
+    shown = decisions(many=False)
+    for one in found:
+        shown += [_differences(one, tests), *_power(one), *_flips(one)]
+    first = None
+    if any(len(_pairs(one)) >= _MATRIX for one in found):
+        tables = [table for one in found for table in (_matrix(one, tests), _holding(one, tests))]
+        legends = [table.legend for table in tables if table.legend]
+        first = (
+            [*decisions(many=True), *tables], [*legends, _ALONE, *(line for line in notes if line != POWER)]
+        )  # fmt: skip
+    for one in found:
+        of = f" · {one.title}"
+        shown += [
+            Table(f"Pairs{of}", fields("", *Row.__struct_fields__), one.rows),
+            Table(f"Contestants{of}", fields("", *Side.__struct_fields__), one.contestants),
+            Table(f"Notes{of}", (Column(None, str, key="note"),), one.notes),
         ]
-
-    def data(self) -> object:
-        """Comparisons, and the lines below the tables."""
-        return {"comparisons": list(self.found), "closing": self.closing()}
+    shown.append(Table("Benchmarks", fields("", "title", "by", "correction", "tests", "ordered"), found))
+    more = [
+        (name, kind)
+        for there, name, kind in ((bayesian, "posterior", Posterior), (anytime, "anytime", Anytime))
+        if there
+    ]
+    return Findings(
+        found=found, shown=shown, rows=_data(found, more), notes=notes, first=first, exit_code=exit_code,
+        verdict=verdict, drawing=drawing,
+    )  # fmt: skip

@@ -20,7 +20,8 @@ from viva.studies.options import Sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.studies.correlate.tables import Correlations, CorrelationTables
+    from viva.render.findings import Findings
+    from viva.studies.correlate.tables import Correlations
 
 
 class CorrelateConfig(Struct, kw_only=True):
@@ -57,17 +58,17 @@ class CorrelateConfig(Struct, kw_only=True):
 
 
 @command(CorrelateConfig, chart="Draw each pair, outliers named")
-def study(config: CorrelateConfig) -> CorrelationTables:
+def study(config: CorrelateConfig) -> Findings[tuple[Correlations, ...]]:
     """Correlate columns of figures over models: coefficients with intervals and p-values, how far they lean on single
     rows, and the rows far from the line. Raises VivaError for unknown columns and rows.
     """
     from viva.studies.correlate.chart import chart
-    from viva.studies.correlate.tables import CorrelationTables
+    from viva.studies.correlate.tables import findings
 
     tables = _tables(config.sources, config)
     notes = [note for one in tables for note in one.notes]
     found = tuple(_correlated(one, config, notes) for one in tables)
-    return CorrelationTables(found, tuple(dict.fromkeys(notes)), drawing=partial(chart, found))
+    return findings(found, tuple(dict.fromkeys(notes)), partial(chart, found))
 
 
 def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.correlation import KINDS, Coefficient, Kind, Leaning, Pair
+from viva.analysis.correlation import Coefficient, Kind, Outlier, Pair
 from viva.analysis.wording import UNSURE
-from viva.render.grids import WORDS
-from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid, p_text
+from viva.render.findings import Findings
+from viva.render.printing import Drawing
+from viva.render.table import COUNT, SIDE, Column, P, Table, fields, figure, places
+from viva.render.table import Kind as Printed
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (
@@ -28,8 +28,6 @@ OUTLIERS = (
     "Far from the line: rows more than two standard errors from the second column's line over the first, drawn through "
     "the other rows; p times the number of rows, so that of many rows one may lie far off by chance."
 )
-_PAIR = ("first", "second")
-"""Columns that say which two columns of figures a row is about."""
 _NAMED = 6
 """Rows that a sentence names."""
 
@@ -45,44 +43,107 @@ class Correlations(Struct, frozen=True, kw_only=True):
     """What a chart calls a column that has a label."""
 
 
-def correlation_grids(found: Correlations) -> list[Grid]:
-    """The coefficients with intervals and p, then what single rows make of them."""
-    rows = tuple(
-        (pair.first, pair.second, NAMES[kind], *_texts(pair.of(kind)), f"{pair.n:,}")
-        for pair in found.pairs
-        for kind in KINDS
+class Row(NamedTuple):
+    """What a line of a table is about."""
+
+    found: Correlations
+    pair: Pair
+    each: Coefficient
+    """The coefficient, or of an outlier the first one."""
+    outlier: Outlier | None = None
+
+    @property
+    def coefficient(self) -> str:
+        """What the coefficient is called."""
+        return NAMES[self.each.kind]
+
+    @property
+    def outlying(self) -> str:
+        """The row far from the line, marked where its figures leave something out."""
+        name = self.outlier.row if self.outlier else ""
+        return f"{name} {UNSURE}" if name in self.found.partial else name
+
+    @property
+    def partial(self) -> int:
+        """How many rows of the pair leave something out."""
+        return sum(name in self.found.partial for name, *_ in self.pair.rows)
+
+
+def _interval_text(one: Coefficient) -> str:
+    between = "" if one.low is None else f" [{one.low:.3f}, {one.high:.3f}]"
+    return "–" if one.value is None else f"{one.value:.3f}{between}"
+
+
+_PAIR = (Column("first", "pair.first", SIDE, keep=True), Column("second", "pair.second", SIDE, keep=True))
+_FIGURE, _COEFFICIENT = figure(".4g"), figure(".3f")
+_COLUMNS = (
+    *_PAIR,
+    Column("coefficient", "coefficient", keep=True),
+    Column("value", "each", Printed(_interval_text), keep=True),
+    Column("p", "each.p", P),
+    Column("rows", "pair.n", COUNT, drop=1),
+)
+_LEANING = (
+    *_COLUMNS[:3],
+    Column("lowest", "each.leaning.low", _COEFFICIENT, keep=True),
+    Column("lowest without", "each.leaning.low_without", drop=2),
+    Column("highest", "each.leaning.high", _COEFFICIENT, keep=True),
+    Column("highest without", "each.leaning.high_without", drop=1),
+)
+_OUTLIERS = (
+    *_PAIR,
+    Column("row", "outlying", keep=True),
+    Column("in the first", "outlier.first", _FIGURE, drop=3),
+    Column("in the second", "outlier.second", _FIGURE, drop=2),
+    Column("expected", "outlier.expected", _FIGURE, drop=1),
+    Column("off", "outlier.t", figure("+.1f"), keep=True),
+    Column("p", "outlier.p", P, keep=True),
+)
+_MATCHED = places("row", "first", "second")
+"""What a pair was computed from, for programs."""
+_DATA = (
+    *fields("found", title="table"), *fields("pair", "first", "second", "n", "left_out"),
+    *fields("", partial="partial_rows"), *fields("each", "kind", "value", "p", "low", "high"),
+    *fields("each.leaning", low="lowest", low_without="lowest_without", high="highest", high_without="highest_without"),
+    *fields("pair", "families"),
+)  # fmt: skip
+
+
+def findings(
+    found: tuple[Correlations, ...], notes: Sequence[str], drawing: Drawing
+) -> Findings[tuple[Correlations, ...]]:
+    """Return the coefficients of all tables with intervals and p, then what single rows make of them, and outliers;
+    `rows` has one a pair and coefficient. `notes`: where the figures come from."""
+    rows = [Row(one, pair, each) for one in found for pair in one.pairs for each in pair.coefficients]
+    leaning = [row for row in rows if row.each.leaning]
+    far = [
+        Row(one, pair, pair.coefficients[0], outlier)
+        for one in found
+        for pair in one.pairs
+        for outlier in pair.outliers
+    ]
+    titled = (
+        ("Correlation", _COLUMNS, rows),
+        ("Without one row", _LEANING, leaning),
+        ("Far from the line", _OUTLIERS, far),
     )
-    header = (*_PAIR, "coefficient", "value", "p", "rows")
-    grids = [Grid(f"Correlation · {found.title}", header, rows, drop=("rows",), keep=header[:-2])]
-    leaning = tuple(
-        (pair.first, pair.second, NAMES[one.kind], *_leaning(one.leaning))
-        for pair in found.pairs
-        for one in pair.coefficients
-        if one.leaning is not None
-    )
-    if leaning:
-        names = (*_PAIR, "coefficient", "lowest", "lowest without", "highest", "highest without")
-        drop, keep = ("highest without", "lowest without"), (*_PAIR, "coefficient", "lowest", "highest")
-        grids.append(Grid(f"Without one row · {found.title}", names, leaning, drop=drop, keep=keep))
-    far = tuple(
-        (pair.first, pair.second, _row(one.row, found), f"{one.first:.4g}", f"{one.second:.4g}", f"{one.expected:.4g}",
-         f"{one.t:+.1f}", p_text(one.p))
-        for pair in found.pairs
-        for one in pair.outliers
+    shown = [
+        Table(f"{title} · {one.title}", columns, own)
+        for title, columns, of_all in titled
+        for one in found
+        if (own := [row for row in of_all if row.found is one])
+    ]
+    matched = [
+        Table(f"Rows · {one.title} · {pair.first}, {pair.second}", _MATCHED, pair.rows)
+        for one in found
+        for pair in one.pairs
+    ]
+    by_family = any(row.pair.families for row in rows)
+    legend = LEGEND.format(*(_FAMILIES if by_family else _ROWS))
+    return Findings(
+        found=found, shown=[*shown, *matched], rows=Table("Correlations", _DATA, rows),
+        notes=[*notes, legend, *notes_on(found)], drawing=drawing,
     )  # fmt: skip
-    if far:
-        columns = (*_PAIR, "row", "in the first", "in the second", "expected", "off", "p")
-        grids.append(
-            Grid(
-                f"Far from the line · {found.title}", columns, far,
-                drop=("expected", "in the second", "in the first"), keep=(*_PAIR, "row", "off", "p"),
-            )
-        )  # fmt: skip
-    return grids
-
-
-def _row(name: str, found: Correlations) -> str:
-    return f"{name} {UNSURE}" if name in found.partial else name
 
 
 def notes_on(found: Sequence[Correlations]) -> list[str]:
@@ -101,57 +162,3 @@ def notes_on(found: Sequence[Correlations]) -> list[str]:
             if pair.of("kendall").value is None:
                 notes.append(f"{where}: no coefficient; it takes three rows, and figures that differ, in each column.")
     return notes
-
-
-def _texts(one: Coefficient) -> tuple[str, str]:
-    if one.value is None:
-        return "–", "–"
-    between = "" if one.low is None else f" [{one.low:.3f}, {one.high:.3f}]"
-    return f"{one.value:.3f}{between}", p_text(one.p)
-
-
-def _leaning(one: Leaning) -> tuple[str, str, str, str]:
-    return f"{one.low:.3f}", one.low_without, f"{one.high:.3f}", one.high_without
-
-
-@dataclass(frozen=True, repr=False)
-class CorrelationTables(StudyResult):
-    """The correlations of every table."""
-
-    found: tuple[Correlations, ...]
-    more: tuple[str, ...] = ()
-    """Notes of where the figures come from."""
-    drawing: Drawing = None
-    words = WORDS | {*_PAIR, "row", "lowest without", "highest without", "coefficient"}
-
-    def tables(self) -> list[Grid]:
-        """The coefficients of all tables, then what single rows make of them, and outliers."""
-        ranks = zip_longest(*map(correlation_grids, self.found))
-        return [grid for grids in ranks for grid in grids if grid is not None]
-
-    def closing(self) -> list[str]:
-        """The legend and the notes."""
-        by_family = any(pair.families for one in self.found for pair in one.pairs)
-        return [*self.more, LEGEND.format(*(_FAMILIES if by_family else _ROWS)), *notes_on(self.found)]
-
-    def records(self) -> Records:
-        """A row a pair and coefficient, unrounded."""
-        leaning = ("lowest", "lowest_without", "highest", "highest_without")
-        header = ("table", "first", "second", "n", "left_out", "partial_rows", "kind", "value", "p", "low", "high")
-        return (*header, *leaning, "families"), [
-            (*(one.title, pair.first, pair.second, pair.n, pair.left_out, partial), *_figures(each), pair.families)
-            for one in self.found
-            for pair in one.pairs
-            for partial in [sum(row in one.partial for row, *_ in pair.rows)]
-            for each in pair.coefficients
-        ]
-
-    def data(self) -> object:
-        """Pairs and notes."""
-        return {"tables": list(self.found), "notes": [*notes_on(self.found), *self.more]}
-
-
-def _figures(each: Coefficient) -> Sequence[object]:
-    lean = each.leaning
-    last = (lean.low, lean.low_without, lean.high, lean.high_without) if lean else (None, None, None, None)
-    return each.kind, each.value, each.p, each.low, each.high, *last

@@ -35,7 +35,8 @@ from viva.types import ExamSpec
 from viva.visible import csv_safe
 
 if TYPE_CHECKING:
-    from viva.studies.errors.tables import ErrorTables, Told
+    from viva.analysis.errortypes import Errors
+    from viva.render.findings import Findings
 
 NO_TAG = "none"
 BATCHES = f"{STAGE}.batches.jsonl"
@@ -83,7 +84,7 @@ class ErrorsConfig(LimitOptions, frozen=True, kw_only=True):
 
 
 @command(ErrorsConfig, chart="Draw it by model")
-def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> ErrorTables:
+def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> Findings[tuple[Labelled, ...]]:
     """Let judges label which types of error a run's wrong answers show, and count them by model. Replies are kept in
     the run: the same call goes on where it stopped, and asks nobody twice.
 
@@ -94,10 +95,10 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> ErrorTa
         return _labelled(folder, config, confirm)
 
 
-def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> ErrorTables:
+def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Findings[tuple[Labelled, ...]]:
     """Ask what is missing, and read all that there is."""
     from viva.studies.errors.chart import errors_chart
-    from viva.studies.errors.tables import ErrorTables
+    from viva.studies.errors.tables import findings
 
     limits = pick(LimitOptions, asdict(config))
     over = read_templates(config.instructions) if config.instructions else None
@@ -142,8 +143,12 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Erro
         refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
         code = _ask_judges(opened, judge_panel, works, journal, open_batch_dispatcher(opened, stack, BATCHES))
         rows = [row for work in works for row in labelled(work, journal)]
-    told = _told(opened, judge_panel, rows, config)
-    return ErrorTables(told, tuple(rows), code, drawing=partial(errors_chart, told.overall, told.names))
+    by = "" if config.by == NO_TAG else config.by
+    overall, parts = _counted(rows, by)
+    return findings(
+        overall, parts, by, type_names(), tuple(rows), notes=_notes(opened, judge_panel, rows, config), exit_code=code,
+        drawing=partial(errors_chart, overall, type_names()),
+    )  # fmt: skip
 
 
 def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
@@ -178,13 +183,12 @@ def _ask_judges(
     return ask_judges(opened, STAGE, "labelling", judge_panel, journal, wanted, total, dispatcher)
 
 
-def _told(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> Told:
-    """Count the labels by model and type, and by the tag that is asked for."""
+def _counted(rows: Sequence[Labelled], by: str) -> tuple[list[Errors], list[Errors]]:
+    """Count the labels by model and type, then by the tag that is asked for, too."""
     from viva.analysis.errortypes import Typed, agreed, counted
-    from viva.studies.errors.tables import Told
 
-    by = "" if config.by == NO_TAG else config.by
-    overall, parts = [], []
+    overall: list[Errors] = []
+    parts: list[Errors] = []
     for exam in dict.fromkeys(row.exam for row in rows):
         typed = [
             Typed(
@@ -199,15 +203,7 @@ def _told(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], co
         ]
         overall += counted(exam, typed, GROUPS)
         parts += counted(exam, typed, GROUPS, by) if by else []
-    return Told(
-        run=str(opened.folder.path),
-        judges=tuple(judge.model.name for judge in judge_panel.judges),
-        names=type_names(),
-        overall=tuple(overall),
-        by=by,
-        parts=tuple(parts),
-        notes=tuple(_notes(opened, judge_panel, rows, config)),
-    )
+    return overall, parts
 
 
 def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> list[str]:

@@ -16,9 +16,9 @@ from viva.fields import note
 from viva.published import Column, Entry, Figure, Table, about, catalogue, plain, similar, table, tables
 
 if TYPE_CHECKING:
+    from viva.render.findings import Findings
     from viva.render.printing import StudyResult
     from viva.render.result import Result
-    from viva.studies.published.tables import PublishedTables
     from viva.types import ExamSpec
 
 
@@ -61,6 +61,9 @@ def study(config: PublishedConfig) -> StudyResult:
 
     Raises VivaError for unknown benchmarks, tables, figures and models, and for runs that have none of the figures.
     """
+    from viva.studies.published.chart import chart
+    from viva.studies.published.tables import listing
+
     if config.figure:
         return _figure(config)
     found = _tables_of(config.benchmark, config.name)
@@ -69,7 +72,7 @@ def study(config: PublishedConfig) -> StudyResult:
     if config.name or config.all or config.model:
         kept = _narrowed(found, config.model)
         return _drawn(tuple(_with_runs(one, config.run) for one in kept))
-    return _drawn(found, listing=True, notes=bool(config.benchmark))
+    return listing(found, partial(chart, found, listing=True), notes=bool(config.benchmark))
 
 
 def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
@@ -82,11 +85,11 @@ def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
     return tables(benchmark)
 
 
-def _drawn(found: tuple[Table, ...], *, listing: bool = False, notes: bool = True) -> PublishedTables:
+def _drawn(found: tuple[Table, ...]) -> Findings[tuple[Table, ...]]:
     from viva.studies.published.chart import chart
-    from viva.studies.published.tables import PublishedTables
+    from viva.studies.published.tables import findings
 
-    return PublishedTables(found, listing, notes, drawing=partial(chart, found, listing=listing))
+    return findings(found, partial(chart, found))
 
 
 def _figure(config: PublishedConfig) -> StudyResult:

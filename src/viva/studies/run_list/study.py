@@ -15,9 +15,10 @@ from viva.engine.scorefile import fault
 from viva.engine.writer import writer
 from viva.errors import VivaError
 from viva.fields import note
+from viva.render.findings import Findings
 from viva.render.result import Result
 from viva.runs.results import read_run
-from viva.studies.run_list.tables import ListedResult, ListedRun, RunList
+from viva.studies.run_list.tables import ListedResult, ListedRun, findings
 from viva.types import NOT_ASKED, outcome_name
 
 SHOWN = 20
@@ -39,7 +40,7 @@ class RunsConfig(Struct, kw_only=True):
 
 
 @command(RunsConfig)
-def listed_runs(config: RunsConfig) -> RunList:
+def listed_runs(config: RunsConfig) -> Findings[tuple[ListedRun, ...]]:
     """The newest runs of a folder. Raises VivaError where it holds none. What is wrong with one run is said of it."""
     root = config.folder
     paths = [root] if (root / "run.json").exists() else [one.parent for one in root.glob("*/run.json")]
@@ -47,7 +48,7 @@ def listed_runs(config: RunsConfig) -> RunList:
         raise VivaError(f"{root} holds no run; `viva run` makes them in runs/, and `viva runs FOLDER` lists another's")
     paths.sort(key=lambda path: (-(path / "run.json").lstat().st_mtime, path.name))
     shown = paths if config.all else paths[:SHOWN]
-    return RunList(tuple(map(_listed, shown)), left_out=len(paths) - len(shown))
+    return findings(tuple(map(_listed, shown)), len(paths) - len(shown))
 
 
 def _listed(path: Path) -> ListedRun:

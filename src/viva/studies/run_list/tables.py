@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -12,9 +13,9 @@ from msgspec import Struct
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
 from viva.errors import flag
-from viva.render.grids import WORDS
-from viva.render.printing import Records, StudyResult
-from viva.render.result import FILLED, LEFT_OUT, Grid
+from viva.render.findings import Findings
+from viva.render.result import FILLED, LEFT_OUT
+from viva.render.table import NAME, Column, Kind, Table, fields
 from viva.visible import dollars, one_line, plural
 
 JUDGED, LEAST = 5, 0.005
@@ -58,93 +59,83 @@ class ListedRun(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, state=state, results=results, judging=dict(judging))
 
 
-@dataclass(frozen=True, repr=False)
-class RunList(StudyResult):
-    """The runs of a folder, the newest first: a row a model and exam."""
+class Line(NamedTuple):
+    """A line of the table: a model on an exam, or a run without results."""
 
-    runs: tuple[ListedRun, ...]
-    left_out: int = 0
-    words = WORDS | {"run", "date", "state"}
+    run: ListedRun
+    head: ListedRun | None
+    """The run, in its first line: what its lines share is printed there."""
+    result: ListedResult | None
+    model: str
+    exam: str
 
-    def tables(self) -> list[Grid]:
-        """One table."""
-        header = ("run", "date", "model", "exam", "score", "bounds", "95 % interval", "US$", "state")
-        rows = [cells for run in self.runs for cells in _rows(run)]
-        several = any(len({one.exam for one in run.results}) > 1 for run in self.runs)
-        kept = [at for at, name in enumerate(header) if name not in ("US$", "bounds") or any(row[at] for row in rows)]
-        return [
-            Grid(
-                "Runs, scores in per cent",
-                tuple(header[at] for at in kept),
-                tuple(tuple(row[at] for at in kept) for row in rows),
-                drop=("US$", "95 % interval", "date", *(() if several else ("exam",))),
-                keep=("model", "score", "bounds", "state", *(("exam",) if several else ())),
-            )
-        ]
 
-    def closing(self) -> list[str]:
-        """The next commands."""
-        more = [f"{plural(self.left_out, 'older run')}: viva runs {flag('all')}."] if self.left_out else []
-        every = [one for run in self.runs for one in run.results]
-        kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in every if not one.estimate.complete)
-        dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
-        if len({bool(one.estimated) for one in every}) > 1:
-            dagger.append(
-                "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
-                "mean for the score on questions like them."
-            )
-        paid = [f"{one_line(run.path, 60)} {dollars(run.beyond)}" for run in self.runs if run.beyond >= LEAST]
-        cut = f" and {len(paid) - JUDGED:,} more (--json has all)" if len(paid) > JUDGED else ""
-        judging = (
-            [f"Judging and retries, in no row of the table, US$: {', '.join(paid[:JUDGED])}{cut}."] if paid else []
+_RUN = fields("", "created", "state", "exams", "models", "judging", "spent", path="run")
+_LINE = (
+    *fields("run", path="run"), *fields("run", "created", "state"), *fields("result", "exam", "model"),
+    *fields("result.estimate", "mean", "low", "high", "floor", "ceiling", "n", "unanswered"),
+    *fields("result", "estimated", "cost"),
+)  # fmt: skip
+
+
+def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[ListedRun, ...]]:
+    """Return the runs, the newest first: a row a model and exam, of a run without results one row. `left_out`: how
+    many older ones there are."""
+    lines = [
+        line
+        for run in runs
+        for line in [Line(run, None if at else run, one, one.model, one.exam) for at, one in enumerate(run.results)]
+        or [Line(run, run, None, _counted(run.models), _counted(run.exams))]
+    ]
+    several = any(len({one.exam for one in run.results}) > 1 for run in runs)
+    found = [one for run in runs for one in run.results]
+    columns = (
+        Column("run", "head.path", _told(partial(one_line, limit=200)), None),
+        Column("date", "head.created", _told(lambda created: created[:16].replace("T", " ")), None, drop=3),
+        Column("model", "model", NAME, keep=True),
+        Column("exam", "exam", NAME, keep=several, drop=0 if several else 4),
+        Column("score", "result.estimate", Kind(mean_text, none=""), "estimate", keep=True),
+        *[Column("bounds", "result.estimate", Kind(bounds_text, none=""), None, keep=True)]
+        * any(bounds_text(one.estimate) for one in found),
+        Column("95 % interval", "result.estimate", Kind(interval_text, none=""), None, drop=2),
+        *[Column("US$", "result.cost", Kind(dollars, none=""), None, drop=1)]
+        * any(one.cost is not None for one in found),
+        Column("state", "head.state", _told(partial(one_line, limit=60)), None, keep=True),
+        *fields("run", path="run"), *fields("result", "estimated", "cost"),
+    )  # fmt: skip
+    return Findings(
+        found=runs,
+        shown=[Table("Runs, scores in per cent", columns, lines), Table("Runs as wholes, US$", _RUN, runs)],
+        rows=Table("Runs", _LINE, lines),
+        notes=_notes(runs, found, left_out),
+    )
+
+
+def _told(text: Callable[[str], str]) -> Kind:
+    return Kind(text, words=True, none="")
+
+
+def _notes(runs: Sequence[ListedRun], found: Sequence[ListedResult], left_out: int) -> list[str]:
+    """What marks say, what was spent beyond the table, and the next commands."""
+    more = [f"{plural(left_out, 'older run')}: viva runs {flag('all')}."] if left_out else []
+    kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in found if not one.estimate.complete)
+    dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
+    if len({bool(one.estimated) for one in found}) > 1:
+        dagger.append(
+            "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
+            "mean for the score on questions like them."
         )
-        return [
-            *more,
-            *dagger,
-            *judging,
-            f"viva score RUN: its numbers; viva show RUN {flag('wrong')}: answers; viva resume RUN: go on.",
-        ]
-
-    def records(self) -> Records:
-        """A row a model and exam; of a run without results one row."""
-        names = ("mean", "low", "high", "floor", "ceiling", "n", "unanswered")
-        empty = (None,) * (len(names) + 4)
-        return ("run", "created", "state", "exam", "model", *names, "estimated", "cost"), [
-            (run.path, run.created, run.state, *(cells or empty))
-            for run in self.runs
-            for cells in [
-                (one.exam, one.model, *(getattr(one.estimate, name) for name in names), one.estimated, one.cost)
-                for one in run.results
-            ]
-            or [()]
-        ]
-
-    def data(self) -> object:
-        """All runs."""
-        return {"runs": list(self.runs), "left_out": self.left_out}
+    paid = [f"{one_line(run.path, 60)} {dollars(run.beyond)}" for run in runs if run.beyond >= LEAST]
+    cut = f" and {len(paid) - JUDGED:,} more (--json has all)" if len(paid) > JUDGED else ""
+    judging = [f"Judging and retries, in no row of the table, US$: {', '.join(paid[:JUDGED])}{cut}."] if paid else []
+    return [
+        *more,
+        *dagger,
+        *judging,
+        f"viva score RUN: its numbers; viva show RUN {flag('wrong')}: answers; viva resume RUN: go on.",
+    ]
 
 
 def _counted(names: Sequence[str]) -> str:
     """`a, b`, or `a and 15 more`: a long list would be shortened to what reads as one name."""
     return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 2 else ", ".join(names)
-
-
-def _rows(run: ListedRun) -> list[tuple[str, ...]]:
-    """A line a model and exam; what they share stands in the first."""
-    first = (one_line(run.path, 200), run.created[:16].replace("T", " "))
-    state = one_line(run.state, 60)
-    if not run.results:
-        return [(*first, _counted(run.models), _counted(run.exams), *[""] * 4, state)]
-    return [
-        (
-            *(first if not number else ("", "")),
-            one.model,
-            one.exam,
-            mean_text(one.estimate),
-            bounds_text(one.estimate),
-            interval_text(one.estimate),
-            "" if one.cost is None else dollars(one.cost),
-            state if not number else "",
-        )
-        for number, one in enumerate(run.results)
-    ]

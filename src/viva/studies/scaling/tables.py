@@ -14,7 +14,8 @@ from viva.analysis.wording import UNSURE, percent
 from viva.errors import flag
 from viva.render.grids import WORDS
 from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import Grid, left_out, p_text
+from viva.render.result import left_out
+from viva.render.table import Grid, p_text
 
 NAMES: dict[Kind, str] = {
     "family": "family", "log": "log-linear", "segments": "two segments", "logistic": "logistic", "power": "power law",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from viva.analysis.difficulty import Levels, agreement, named
 from viva.errors import flag
-from viva.render.printing import Records, StudyResult
-from viva.render.result import Grid
+from viva.render.findings import Findings
+from viva.render.table import COUNT, NAME, Column, Table
 
 _LISTED = 20
 
@@ -30,29 +32,35 @@ class Grouping(Struct, frozen=True, kw_only=True):
     """Which option names the run at temperature 1.0."""
 
 
-def difficulty_grids(grouping: Grouping) -> list[Grid]:
-    """How many questions each level has, and which of them have which level in the other grouping."""
-    groups: dict[Levels, list[str]] = {}
-    for question, possible in grouping.found.items():
-        groups.setdefault(possible, []).append(question)
-    order = sorted(groups, key=lambda possible: possible or (9,))
-    header = ["level", "questions"]
-    columns: list[int] = []
-    if grouping.given:
-        columns = sorted(set(grouping.given.values()))
-        header += [*(f"level {level} there" for level in columns), "agree"]
-    counts = agreement(grouping.found, grouping.given)
-    rows: list[tuple[str, ...]] = []
-    for possible in order:
-        row = [named(possible), f"{len(groups[possible]):,}"]
-        if columns:
-            agree = sum(counts[possible, level] for level in possible)
-            row += [*(f"{counts[possible, level]:,}" for level in columns), f"{agree:,}"]
-        rows.append(tuple(row))
-    return [Grid(f"Difficulty · {grouping.table}", tuple(header), tuple(rows))]
+def _count(counts: Mapping[tuple[Levels, int], int], there: int, possible: Levels) -> int:
+    return counts[possible, there]
 
 
-def difficulty_notes(grouping: Grouping) -> list[str]:
+def findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[Grouping]:
+    """Return how many questions each level has, and which of them have which level in the other grouping; `rows` has
+    every question: `level` is None where the rule leaves several, `possible` lists them. `more`: further notes."""
+    sizes, counts = Counter(grouping.found.values()), agreement(grouping.found, grouping.given)
+    there = sorted(set(grouping.given.values()))
+    columns = [Column("level", named, NAME), Column("questions", sizes.__getitem__, COUNT)]
+    columns += [Column(f"level {n} there", partial(_count, counts, n), COUNT) for n in there]
+    if there:
+        columns.append(Column("agree", lambda possible: sum(counts[possible, n] for n in possible), COUNT))
+    questions = (
+        Column(None, "0", key="question"),
+        Column(None, lambda pair: pair[1][0] if len(pair[1]) == 1 else None, key="level"),
+        Column(None, lambda pair: " ".join(map(str, pair[1])), key="possible"),
+        Column(None, lambda pair: grouping.given.get(pair[0]), key="given"),
+    )
+    title = f"Difficulty · {grouping.table}"
+    return Findings(
+        found=grouping,
+        shown=[Table(title, tuple(columns), sorted(sizes, key=lambda possible: possible or (9,)))],
+        rows=Table(title, questions, [*grouping.found.items()]),
+        notes=[*_notes(grouping), *more],
+    )
+
+
+def _notes(grouping: Grouping) -> list[str]:
     """Who examined, what could not be told, and which questions disagree."""
     found, given = grouping.found, grouping.given
     notes = [
@@ -100,34 +108,3 @@ def _comparison(found: dict[str, Levels], given: dict[str, int]) -> list[str]:
 
 def _some(words: list[str]) -> str:
     return ", ".join(words[:_LISTED]) + (f" and {len(words) - _LISTED:,} more" if len(words) > _LISTED else "")
-
-
-@dataclass(frozen=True, repr=False)
-class DifficultyLevels(StudyResult):
-    """Every question's level."""
-
-    grouping: Grouping
-    more: tuple[str, ...] = ()
-    """Notes of where the scores come from."""
-
-    def tables(self) -> list[Grid]:
-        """How many questions each level has."""
-        return difficulty_grids(self.grouping)
-
-    def closing(self) -> list[str]:
-        """Who examined, and what could not be told."""
-        return [*difficulty_notes(self.grouping), *self.more]
-
-    def records(self) -> Records:
-        """A row a question: `level` is empty where the rule leaves several, `possible` lists them."""
-        return ("question", "level", "possible", "given"), [
-            (question, levels[0] if len(levels) == 1 else None, " ".join(map(str, levels)), self._given(question))
-            for question, levels in self.grouping.found.items()
-        ]
-
-    def _given(self, question: str) -> int | None:
-        return self.grouping.given.get(question)
-
-    def data(self) -> object:
-        """The grouping."""
-        return self.grouping

@@ -22,10 +22,9 @@ from viva.types import ScoreRow
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.render.printing import StudyResult
-    from viva.studies.score_table.difficulty import DifficultyLevels
-    from viva.studies.score_table.tables import LeaderboardRow, ScoreTable
-
+    from viva.render.findings import Findings
+    from viva.studies.score_table.difficulty import Grouping
+    from viva.studies.score_table.tables import LeaderboardRow
 
 _Count = Annotated[int, Meta(ge=1, le=100_000)]
 
@@ -78,7 +77,7 @@ class ScoreTableConfig(Struct, kw_only=True):
 
 
 @command(ScoreTableConfig)
-def study(config: ScoreTableConfig) -> StudyResult:
+def study(config: ScoreTableConfig) -> Findings[tuple[LeaderboardRow, ...]] | Findings[Grouping]:
     """Reduce a table of item scores to a benchmark's leaderboard rows, beside the published ones; or tell the levels of
     its questions. Raises VivaError for an unknown benchmark or model, DataError for a damaged table.
     """
@@ -91,7 +90,9 @@ def study(config: ScoreTableConfig) -> StudyResult:
     return _difficulty(models, config, levels) if config.difficulty else _leaderboard(models, config, levels)
 
 
-def _leaderboard(models: Mapping[str, ModelScores], config: ScoreTableConfig, levels: Mapping[str, int]) -> ScoreTable:
+def _leaderboard(
+    models: Mapping[str, ModelScores], config: ScoreTableConfig, levels: Mapping[str, int]
+) -> Findings[tuple[LeaderboardRow, ...]]:
     from viva.studies.score_table import tables as report
 
     most = max((len(answers) for model in models.values() for answers in model.scores.values()), default=1)
@@ -100,27 +101,21 @@ def _leaderboard(models: Mapping[str, ModelScores], config: ScoreTableConfig, le
     rows = _published_rows(config.benchmark, models, config.published)
     scored = {name: list(table_rows("", name, model, group)) for name, model in models.items()}
     standings = tuple(report.standing(name, own, group, ks, rows.get(name)) for name, own in scored.items())
-    board = report.Leaderboard(
-        benchmark=config.benchmark,
-        table=config.table.name,
-        group=group,
-        standings=standings,
-        parts=tuple(
-            part
-            for tag in dict.fromkeys(config.by)
-            for name, own in scored.items()
-            for part in report.parts(name, _with_levels(own, tag, levels), tag, group, ks, rows.get(name))
-        ),
-    )
-    notes = (*report.notes_on(board), *_notes_on_published(config.benchmark, standings, rows))
-    return report.ScoreTable(msgspec.structs.replace(board, notes=notes))
+    parts = [
+        part
+        for tag in dict.fromkeys(config.by)
+        for name, own in scored.items()
+        for part in report.parts(name, _with_levels(own, tag, levels), tag, group, ks, rows.get(name))
+    ]
+    title = f"{config.benchmark or 'item scores'} · {config.table.name}"
+    return report.findings(title, standings, parts, _notes_on_published(config.benchmark, standings, rows))
 
 
 def _difficulty(
     models: Mapping[str, ModelScores], config: ScoreTableConfig, given: Mapping[str, int]
-) -> DifficultyLevels:
+) -> Findings[Grouping]:
     from viva.analysis.difficulty import levels
-    from viva.studies.score_table.difficulty import DifficultyLevels, Grouping
+    from viva.studies.score_table.difficulty import Grouping, findings
 
     def scores(name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:
@@ -139,7 +134,7 @@ def _difficulty(
         found=levels(weaker or {}, stronger or {}, warm, trials=config.trials),
         given=dict(given),
     )
-    return DifficultyLevels(grouping)
+    return findings(grouping)
 
 
 def _refuse_contradictions(wanted: ScoreTableConfig) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -14,8 +14,9 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.published import Entry, share
-from viva.render.printing import Records, StudyResult
-from viva.render.result import LEFT_OUT, Grid
+from viva.render.findings import Findings
+from viva.render.result import LEFT_OUT
+from viva.render.table import COUNT, ESTIMATE, FIGURE, NAME, Column, Kind, Table, fields, item
 from viva.types import Aggregate, ScoreRow
 
 MOST_LOST = 0.05
@@ -49,17 +50,16 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
         """Answers without a score."""
         return self.measures["mean"].unanswered
 
+    @property
+    def samples(self) -> str:
+        """Answers to a question, in words."""
+        return f"{self.most:,}" if self.fewest == self.most else f"{self.fewest:,} to {self.most:,}"
 
-class Leaderboard(Struct, frozen=True, kw_only=True):
-    """Everything that `viva score TABLE` found out."""
-
-    benchmark: str
-    table: str
-    group: int
-    standings: tuple[LeaderboardRow, ...]
-    parts: tuple[LeaderboardRow, ...] = ()
-    """The same by tag."""
-    notes: tuple[str, ...] = ()
+    @property
+    def printed(self) -> str:
+        """The published figure in per cent."""
+        figure, sd = self.published, self.published_sd
+        return "" if figure is None else percent(figure) + ("" if sd is None else f" ± {percent(sd)}")
 
 
 def measures_of(group: int, ks: Iterable[int]) -> dict[str, Aggregate]:
@@ -154,45 +154,74 @@ def _figure(tag: str, value: str) -> str:
     return _FIGURES[name] + words.removeprefix(f"{name}_")
 
 
-def _published(row: LeaderboardRow) -> str:
-    if row.published is None:
-        return ""
-    return percent(row.published) + ("" if row.published_sd is None else f" ± {percent(row.published_sd)}")
+class Figure(NamedTuple):
+    """A measure of a row, as CSV has it: mean, best_grouped, best, pass or pass^ of `k` answers."""
+
+    row: LeaderboardRow
+    cell: Estimate
+    measure: str
+    k: int
+    published: float | None
+    published_sd: float | None
+    published_as: str
 
 
-def leaderboard_grids(board: Leaderboard) -> list[Grid]:
-    """The table of models, then one a tag and model."""
-    grids = [_grid(f"Leaderboard · {board.benchmark or 'item scores'} · {board.table}", "model", board.standings)]
-    groups: dict[tuple[str, str], list[LeaderboardRow]] = {}
-    for row in board.parts:
-        groups.setdefault((row.tag, row.model), []).append(row)
-    grids.extend(_grid(f"By {tag} · {model}", tag, rows) for (tag, model), rows in groups.items())
-    return grids
+def _figures(row: LeaderboardRow) -> Iterator[Figure]:
+    published = {"best": (row.published, row.published_sd), "mean": (row.published_mean, None)}
+    for name, cell in row.measures.items():
+        called = f"best_grouped@{row.group}" if name == "best" else name.replace("^", "^@")
+        measure, _, k = called.partition("@")
+        mean, sd = published.get(name, (None, None))
+        yield Figure(row, cell, measure, int(k or 1), mean, sd, "" if mean is None else row.published_as)
 
 
-def _grid(title: str, first: str, rows: Sequence[LeaderboardRow]) -> Grid:
-    group = rows[0].group
-    unscored, published = any(row.unscored for row in rows), any(row.published is not None for row in rows)
-    called = {"mean": "mean@1", "best": f"best@{group} ± sd"}
-    called |= {name: f"{name} unbiased" for name in rows[0].measures if name.startswith("best@")}
-    header = [first, "questions", "samples", *(called.get(name, name) for name in rows[0].measures)]
-    header += ["unscored"] if unscored else []
-    header += ["published best@10", "published as"] if published else []
-    lines: list[tuple[str, ...]] = []
-    for row in rows:
-        line = [
-            (row.value or "(none)") if row.tag else row.model,
-            f"{row.questions:,}",
-            f"{row.most:,}" if row.fewest == row.most else f"{row.fewest:,} to {row.most:,}",
-            *(
-                cell_text(found if name == "best" else msgspec.structs.replace(found, sd=None))
-                for name, found in row.measures.items()
-            ),
+_FIGURE = (
+    *fields("row", "model", "tag", "value"), *fields("", "measure", "k"),
+    *fields("cell", mean="estimate"), *fields("cell", "low", "high", "sd", "floor", "ceiling", "n", "unanswered"),
+    *fields("row", "answers", "unscored"), *fields("", "published", "published_sd", "published_as"),
+)  # fmt: skip
+_VALUE = Kind(lambda value: value or "(none)", words=True, name=True)
+_PLAIN = Kind(lambda cell: cell_text(msgspec.structs.replace(cell, sd=None)))
+"""An estimate without the deviation of its repeats."""
+
+
+def _table(title: str, first: Column, rows: Sequence[LeaderboardRow]) -> Table:
+    called = {name: f"{name} unbiased" for name in rows[0].measures if name.startswith("best@")}
+    called |= {"mean": "mean@1", "best": f"best@{rows[0].group} ± sd"}
+    columns = [first, Column("questions", "questions", COUNT), Column("samples", "samples", FIGURE, None)]
+    columns += [
+        Column(called.get(name, name), item("measures", name), ESTIMATE if name == "best" else _PLAIN, name)
+        for name in rows[0].measures
+    ]
+    columns += [Column("unscored", "unscored", COUNT)] if any(row.unscored for row in rows) else []
+    if any(row.published is not None for row in rows):
+        columns += [
+            Column("published best@10", "printed", FIGURE, None, keep=True),
+            Column("published as", "published_as"),
         ]
-        line += [f"{row.unscored:,}"] if unscored else []
-        line += [_published(row), row.published_as] if published else []
-        lines.append(tuple(line))
-    return Grid(title, tuple(header), tuple(lines), keep=("published best@10",) if published else ())
+    more = fields(
+        "", "tag", "value", "fewest", "most", "answers", "group", "published", "published_sd", "published_mean"
+    )
+    return Table(title, (*columns, *more), rows)
+
+
+def findings(
+    title: str, standings: Sequence[LeaderboardRow], parts: Sequence[LeaderboardRow], notes: Sequence[str]
+) -> Findings[tuple[LeaderboardRow, ...]]:
+    """Return the table of models, then one a tag and model; `rows` has one a measure. `notes`: on published rows."""
+    groups: dict[tuple[str, str], list[LeaderboardRow]] = {}
+    for row in parts:
+        groups.setdefault((row.tag, row.model), []).append(row)
+    rows = (*standings, *parts)
+    return Findings(
+        found=rows,
+        shown=[
+            _table(f"Leaderboard · {title}", Column("model", "model", NAME), standings),
+            *(_table(f"By {tag} · {model}", Column(tag, "value", _VALUE), own) for (tag, model), own in groups.items()),
+        ],
+        rows=Table(title, _FIGURE, [figure for row in rows for figure in _figures(row)]),
+        notes=[*notes_on(standings), *notes, legend(standings[0].group)],
+    )
 
 
 def legend(group: int) -> str:
@@ -205,10 +234,10 @@ def legend(group: int) -> str:
     )
 
 
-def notes_on(board: Leaderboard) -> list[str]:
+def notes_on(standings: Sequence[LeaderboardRow]) -> list[str]:
     """What a reader must know about marked numbers and uneven tables."""
     notes: list[str] = []
-    for row in board.standings:
+    for row in standings:
         if row.unscored == row.answers:
             notes.append(f"{UNSURE} {row.model}: none of its {row.answers:,} answers has a score.")
         elif row.unscored:
@@ -221,46 +250,3 @@ def notes_on(board: Leaderboard) -> list[str]:
                 f"{row.model}: not all questions have the same number of answers: {row.fewest:,} to {row.most:,}."
             )
     return notes
-
-
-@dataclass(frozen=True, repr=False)
-class ScoreTable(StudyResult):
-    """A leaderboard's rows."""
-
-    board: Leaderboard
-
-    def tables(self) -> list[Grid]:
-        """The table of models, then one a tag and model."""
-        return leaderboard_grids(self.board)
-
-    def closing(self) -> list[str]:
-        """Notes and legend."""
-        return [*self.board.notes, legend(self.board.group)]
-
-    def records(self) -> Records:
-        """A row a number, in shares of 1: `measure` is mean, best_grouped, best, pass or pass^."""
-        counted = ("answers", "unscored", "published", "published_sd", "published_as")
-        rows = (*self.board.standings, *self.board.parts)
-        return ("model", "tag", "value", "measure", "k", "estimate", *_NUMBERS[1:], *counted), [
-            cells for row in rows for cells in _cells(row)
-        ]
-
-    def data(self) -> object:
-        """The whole board."""
-        return self.board
-
-
-_NUMBERS = ("mean", "low", "high", "sd", "floor", "ceiling", "n", "unanswered")
-
-
-def _cells(row: LeaderboardRow) -> Iterator[Sequence[object]]:
-    for name, found in row.measures.items():
-        measure, _, k = name.replace("^", "^@").partition("@")
-        beside: Sequence[object] = (None, None, "")
-        if name == "best":
-            measure, k = "best_grouped", str(row.group)
-            beside = beside if row.published is None else (row.published, row.published_sd, row.published_as)
-        if name == "mean" and row.published_mean is not None:
-            beside = (row.published_mean, None, row.published_as)
-        values = [getattr(found, number) for number in _NUMBERS]
-        yield row.model, row.tag, row.value, measure, int(k or 1), *values, row.answers, row.unscored, *beside

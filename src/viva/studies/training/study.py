@@ -20,7 +20,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.training import Point, Training
-    from viva.studies.training.tables import Trainings
+    from viva.render.findings import Findings
 
 
 class TrainingConfig(Struct, kw_only=True):
@@ -108,17 +108,17 @@ class Progress:
 
 
 @command(TrainingConfig, chart="Also draw it")
-def study(config: TrainingConfig) -> Trainings:
+def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
     """Scores of the checkpoints of one model over its training: a curve a format with 95 % intervals.
 
     Raises DataError where no model's training is known.
     """
     from viva.studies.training.chart import training_chart
-    from viva.studies.training.tables import Trainings
+    from viva.studies.training.tables import findings
 
     progress = Progress(read_checkpoints(config.checkpoints) if config.checkpoints else None)
     found, notes = _trainings(config.runs, progress, config)
-    return Trainings(tuple(found), tuple(notes), drawing=partial(training_chart, found))
+    return findings(tuple(found), notes, partial(training_chart, found))
 
 
 def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:

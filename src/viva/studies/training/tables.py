@@ -2,70 +2,86 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from viva.analysis.estimate import Estimate
-from viva.analysis.training import Curve, Training
-from viva.analysis.wording import UNSURE, cell_text, percent
-from viva.render.grids import WORDS, grids_terminal
-from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.result import RANGE, Grid, counted, p_text
-from viva.render.screen import LINES, screen_terminal
+from viva.analysis.training import Curve, Point, Training
+from viva.analysis.wording import UNSURE
+from viva.render.findings import Findings
+from viva.render.printing import Drawing
+from viva.render.result import RANGE
+from viva.render.table import ESTIMATE, NAME, PERCENT, Column, Kind, P, Table, counted, fields, figure, item
 from viva.render.textchart import Dot, Series, short_number, sparkline, text_chart
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
 _NONE = Estimate()
-_CHART = 72
-"""Columns that curves need on a screen."""
 
 
-def training_grids(found: Training) -> list[Grid]:
-    """A row a checkpoint, then a row a curve."""
-    unit = found.axis.removeprefix("training ")
-    largest = [max(point.cells.values(), key=lambda cell: cell.n, default=_NONE) for point in found.points]
-    counts_of, counts = counted(largest)
-    checkpoints = Grid(
-        f"Checkpoints · {found.exam}",
-        ("checkpoint", unit, counts_of, *(curve.name for curve in found.curves)),
-        tuple(
-            (
-                point.checkpoint,
-                short_number(point.at),
-                count,
-                *(cell_text(point.cells[c.name]) if c.name in point.cells else "–" for c in found.curves),
-            )
-            for point, count in zip(found.points, counts, strict=True)
-        ),
+class Row(NamedTuple):
+    """A checkpoint, and its estimate of the most answers."""
+
+    point: Point
+    largest: Estimate
+
+
+class Cell(NamedTuple):
+    """A checkpoint's score on a curve."""
+
+    training: Training
+    point: Point
+    name: str
+    cell: Estimate
+
+
+def training_tables(found: Training) -> Iterator[Table]:
+    """A row a checkpoint, then a row a curve, and the curves."""
+    rows = [Row(point, max(point.cells.values(), key=lambda cell: cell.n, default=_NONE)) for point in found.points]
+    checkpoints = (
+        Column("checkpoint", "point.checkpoint", NAME),
+        Column(found.axis.removeprefix("training "), "point.at", _AXIS, key="at"),
+        counted([row.largest for row in rows], "largest"),
+        *(Column(curve.name, item("point.cells", curve.name), ESTIMATE) for curve in found.curves),
     )
+    yield Table(f"Checkpoints · {found.exam}", checkpoints, rows)
     means = [cell.mean for point in found.points for cell in point.cells.values() if cell.mean is not None]
-    low, high = (min(means), max(means)) if means else (0.0, 1.0)
-    header = ("curve", "over training", "first", "last", "change", "best", "best at", "Kendall's tau", "p")
-    curves = Grid(
-        f"Over training · {found.exam}",
-        header,
-        tuple(_curve_row(curve, found, low, high) for curve in found.curves),
-    )
-    return [checkpoints, curves]
+    ends = (min(means), max(means)) if means else (0.0, 1.0)
+
+    def line(curve: Curve) -> str:
+        cells = (point.cells.get(curve.name) for point in found.points)
+        return sparkline([cell.mean if cell else None for cell in cells], *ends)
+
+    curves = (Column("curve", "name", NAME), Column("over training", line, key=None), *_CURVE)
+    drawn = text_chart(series(found), found.axis)
+    yield Table(f"Over training · {found.exam}", curves, found.curves, drawn=drawn)
 
 
-def _curve_row(curve: Curve, found: Training, low: float, high: float) -> tuple[str, ...]:
-    values = [point.cells[curve.name].mean if curve.name in point.cells else None for point in found.points]
-    change = None if curve.last is None or curve.first is None else curve.last - curve.first
-    return (
-        curve.name,
-        sparkline(values, low, high),
-        percent(curve.first),
-        percent(curve.last),
-        "–" if change is None else f"{100 * change:+.2f}",
-        percent(curve.best),
-        "–" if curve.best_at is None else short_number(curve.best_at),
-        "–" if curve.tau is None else f"{curve.tau:.3f}",
-        p_text(curve.p),
-    )
+def _change(curve: Curve) -> float | None:
+    return None if curve.last is None or curve.first is None else curve.last - curve.first
+
+
+_AXIS = Kind(short_number)
+_CURVE = (
+    Column("first", "first", PERCENT), Column("last", "last", PERCENT),
+    Column("change", _change, Kind(lambda share: f"{100 * share:+.2f}")), Column("best", "best", PERCENT),
+    Column("best at", "best_at", _AXIS), Column("Kendall's tau", "tau", figure(".3f"), key="tau"), Column("p", "p", P),
+)  # fmt: skip
+_DATA = (
+    *fields("training", "exam"), *fields("point", "checkpoint"), *fields("training", "axis"),
+    *fields("point", "at", form=".12g"), *fields("", name="curve"),
+    *fields("cell", "n", "mean", "low", "high", "floor", "ceiling", "sd", "unanswered"),
+)  # fmt: skip
+
+
+def findings(found: tuple[Training, ...], notes: Sequence[str], drawing: Drawing) -> Findings[tuple[Training, ...]]:
+    """Return the checkpoints and curves of every exam; `rows` has one a checkpoint and curve: shares of 1."""
+    cells = [
+        Cell(one, point, name, cell) for one in found for point in one.points for name, cell in point.cells.items()
+    ]
+    legends = dict.fromkeys(line for one in found for line in legend(one))
+    return Findings(
+        found=found, shown=[table for one in found for table in training_tables(one)],
+        rows=Table("Scores", _DATA, cells), notes=[*legends, *notes], drawing=drawing,
+    )  # fmt: skip
 
 
 def legend(found: Training) -> list[str]:
@@ -94,61 +110,3 @@ def series(found: Training) -> list[Series]:
         dots = tuple(Dot(at, cell.mean) for at, cell in cells if cell.mean is not None)
         curves.append(Series(curve.name, dots))
     return curves
-
-
-@dataclass(frozen=True, repr=False)
-class Trainings(StudyResult):
-    """The checkpoints of every exam."""
-
-    found: tuple[Training, ...]
-    notes: tuple[str, ...]
-    drawing: Drawing = None
-    words = WORDS | {"checkpoint", "curve", "over training"}
-
-    def tables(self) -> list[Grid]:
-        """Checkpoints and curves of every exam."""
-        return [grid for one in self.found for grid in training_grids(one)]
-
-    def closing(self) -> list[str]:
-        """Legends, and what was left out."""
-        return [*list(dict.fromkeys(line for one in self.found for line in legend(one))), *self.notes]
-
-    def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
-        """Tables and charts, exam after exam."""
-        text = ""
-        for one in self.found:
-            text += grids_terminal(training_grids(one), [], width=width, colour=colour, words=self.words)
-            chart = text_chart(series(one), one.axis)
-            text += f"\n{chart}\n" if chart else "\n"
-        return text + grids_terminal([], self.closing(), width=width, colour=colour).lstrip("\n")
-
-    def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
-        """The checkpoints in one screen, with the curves of one exam."""
-        (one, *others) = self.found
-        chart = text_chart(series(one), one.axis) if not others and (width or 80) >= _CHART else ""
-        lines = LINES - len(chart.splitlines()) - bool(chart)
-        text = screen_terminal(*self.overview(), width=width, colour=colour, words=self.words, lines=lines)
-        return f"{chart}\n{text}" if chart else text
-
-    def records(self) -> Records:
-        """A row a checkpoint and curve: shares of 1."""
-        measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "unanswered")
-        return ("exam", "checkpoint", "axis", "at", "curve", *measures), [
-            (
-                *(one.exam, point.checkpoint, one.axis, f"{point.at:.12g}", name),
-                *(getattr(cell, measure) for measure in measures),
-            )
-            for one in self.found
-            for point in one.points
-            for name, cell in point.cells.items()
-        ]
-
-    def to_frame(self) -> pl.DataFrame:
-        """A row a checkpoint and curve: shares of 1."""
-        import polars as pl
-
-        return super().to_frame().with_columns(pl.col("at").cast(pl.Float64))
-
-    def data(self) -> object:
-        """Checkpoints, curves and notes."""
-        return {"exams": list(self.found), "notes": list(self.notes)}

@@ -1,0 +1,93 @@
+"""What a study returns: tables, notes, a chart; printed, written or given to a program in one of six forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from viva.errors import EXIT_OK, VivaError
+from viva.render.grids import WORDS, grids_terminal
+from viva.render.printing import Drawing, Records, StudyResult, csv_text
+from viva.render.screen import LINES, screen_terminal
+from viva.render.table import Grid, Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+F = TypeVar("F")
+_CHART = 72
+"""Columns that a chart in characters needs."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Findings(StudyResult, Generic[F]):
+    """The findings of one study. Shares are shares of 1 in `rows`, CSV, JSON and the frame, and per cent in print."""
+
+    found: F
+    """What the study computed, for a program that goes on with it."""
+    shown: Sequence[Table]
+    """The tables that people see; one without a titled column is in JSON only."""
+    rows: Table
+    """What CSV, the frame and JSON's `rows` hold."""
+    notes: Sequence[str]
+    """The lines below the tables: how to read them, and what they leave out."""
+    first: tuple[Sequence[Table], Sequence[str]] | None = None
+    """Tables and lines for one screen where they are not the same."""
+    terminal: tuple[Sequence[Table], Sequence[str]] | None = None
+    """Tables and lines for a terminal where they are not the same."""
+    wide: int | None = None
+    """Columns of a terminal where nobody says how wide it is."""
+    undivided: str = ""
+    """Why no CSV or frame holds all rows; what to do."""
+    drawing: Drawing = None
+    exit_code: int = EXIT_OK
+    verdict: str = ""
+    words = WORDS
+
+    def tables(self) -> list[Grid]:
+        """The tables as texts."""
+        return [table.grid() for table in self.shown if table.printed]
+
+    def closing(self) -> list[str]:
+        """The lines below the tables."""
+        return list(self.notes)
+
+    def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
+        """The tables and lines of one screen."""
+        shown, notes = self.first or (self.shown, self.notes)
+        return [table.grid() for table in shown if table.printed], notes
+
+    def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
+        """Tables as a terminal shows them, in so many columns."""
+        shown, notes = self.terminal or (self.shown, self.notes)
+        grids = [table.grid() for table in shown if table.printed]
+        return grids_terminal(grids, notes, width=width or self.wide, colour=colour)
+
+    def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
+        """Tables in one screen, the chart of an only one above them."""
+        charts = [table.drawn for table in self.shown if table.drawn is not None]
+        chart = charts[0] if len(charts) == 1 and (width or _CHART) >= _CHART else ""
+        lines = LINES - len(chart.splitlines()) - bool(chart)
+        return (chart and f"{chart}\n") + screen_terminal(*self.overview(), width=width, colour=colour, lines=lines)
+
+    def to_csv(self) -> str:
+        """The rows as CSV, numbers in the form of their columns, with nothing that a spreadsheet would run."""
+        return csv_text(*self.records(written=True))
+
+    def to_frame(self) -> pl.DataFrame:
+        """The rows as a Polars frame; columns with a form are numbers, also where they have none."""
+        import polars as pl
+
+        numbers = [name for column in self.rows.columns if column.form and (name := column.name)]
+        return super().to_frame().with_columns(pl.col(numbers).cast(pl.Float64))
+
+    def records(self, *, written: bool = False) -> Records:
+        """Column names and rows, unrounded. Raises VivaError where they are of several kinds."""
+        if self.undivided:
+            raise VivaError(self.undivided)
+        return self.rows.records(written=written)
+
+    def data(self) -> Mapping[str, Any]:
+        """Return what JSON holds: `rows` as in the CSV, `tables` as they are printed but unrounded, and `notes`."""
+        return {"rows": self.rows.data()["rows"], "tables": [table.data() for table in self.shown], "notes": self.notes}

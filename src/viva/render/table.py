@@ -1,0 +1,252 @@
+"""Tables of values: a column says once what it holds, how that is printed, and what it is called in data.
+
+    WHERE = Column("model", "model", NAME)
+    Table("Scores", (WHERE, Column("score", "overall", ESTIMATE), *fields("overall", "mean", "low", "high")), results)
+
+Every printed form, CSV, JSON and the frame are made from such a table (`viva.render.findings`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import cell_text, percent
+from viva.types import outcome_name
+
+DASH = "–"
+"""What is printed where there is no value."""
+
+
+class Kind(Struct, frozen=True):
+    """A kind of values: how one is printed, and how a screen sets a column of them."""
+
+    text: Callable[[Any], str] = str
+    """Of a value."""
+    none: str = DASH
+    """What is printed of None."""
+    words: bool = False
+    """Whether they are set flush left; figures are flush right, their decimal points below each other."""
+    name: bool = False
+    """Whether a long one may be shortened in its middle on a screen."""
+    pair: bool = False
+    """Whether two such columns hold the same names, which are shortened alike."""
+    yields: bool = False
+    """Whether such a column is left out first where a screen is narrow."""
+    style: str = ""
+    """Its colour on a screen."""
+
+
+def signed(points: float, digits: int = 2) -> str:
+    """Return a difference with its sign, nothing with none: `+3.20`, `−0.40`, `0.00`."""
+    text = f"{points:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def between_text(low: float | None, high: float | None) -> str:
+    """Return the interval of a difference, shares of 1, in points: ` [−4.90, +10.80]`; empty where there is none."""
+    return "" if low is None or high is None else f" [{POINTS.text(low)}, {POINTS.text(high)}]"
+
+
+def p_text(p: float | None) -> str:
+    """Return a p-value as text: `0.031`, `< 0.001`, and a dash for none."""
+    return DASH if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def outcomes_text(cell: Estimate) -> str:
+    """Return the counts of outcomes as text: `right 812, wrong 500, unparsed 24`."""
+    return ", ".join(f"{outcome_name(outcome)} {count}" for outcome, count in cell.outcomes.items()) or DASH
+
+
+def figure(form: str) -> Kind:
+    """A kind of numbers, printed in a form of `format`: `figure(".3f")`, `figure("+.1f")`."""
+    return Kind(lambda value: format(value, form))
+
+
+TEXT = Kind(words=True)
+NAME = Kind(words=True, name=True)
+SIDE = Kind(words=True, name=True, pair=True)
+"""Of the columns `first` and `second`: names of what is compared."""
+FIGURE = Kind()
+"""Numbers, or texts of them, as they are."""
+COUNT = figure(",")
+PERCENT = Kind(percent)
+"""Shares of 1, in per cent."""
+POINTS = Kind(lambda share: signed(100 * share))
+"""Differences of shares of 1, in points of per cent."""
+P = Kind(p_text)
+ESTIMATE = Kind(cell_text)
+OUTCOMES = Kind(outcomes_text, words=True, yields=True)
+"""Of estimates: the counts of their outcomes."""
+HEADINGS: Mapping[str, Kind] = {
+    **dict.fromkeys(("model", "exam", "judge"), NAME),
+    **dict.fromkeys(("question", "pair"), Kind(name=True)),
+    **dict.fromkeys(("first", "second"), Kind(name=True, pair=True)),
+    **dict.fromkeys(("run", "published as"), TEXT),
+    "outcomes": Kind(words=True, yields=True),
+    "other outcomes": Kind(words=True, style="yellow"),
+    "not scored": Kind(words=True, style="red"),
+    "failed": Kind(style="red"),
+}
+"""Kinds of columns of texts, by their headings. Red: something has no score; yellow: it is neither right nor wrong."""
+
+Getter: TypeAlias = "str | Callable[[Any], Any]"
+"""What a row has in a column: a path of attributes and places (`pair.first`, `2.low`), or a function of the row."""
+
+
+class Column(Struct, frozen=True):
+    """One column. Without a title it is in data only; with `key=None` it is printed only."""
+
+    title: str | None
+    value: Getter
+    kind: Kind = TEXT
+    key: str | None = ""
+    """Its name in CSV, JSON and the frame; "" for its title."""
+    drop: int = 0
+    """Where a screen is narrow, columns with a number here give way first, the lowest before the others."""
+    keep: bool = False
+    """Whether it never gives way."""
+    form: str = ""
+    """In which form of `format` CSV has its numbers; "" for as they are."""
+
+    @property
+    def name(self) -> str | None:
+        """What data call it."""
+        return self.key if self.key is None or self.key else self.title
+
+    def getter(self, *, written: bool = False) -> Callable[[Any], Any]:
+        """The function that takes the value from a row; `written`: as CSV has it."""
+        get = _path(self.value) if isinstance(self.value, str) else self.value
+        if not (written and self.form):
+            return get
+        return lambda row: None if (value := get(row)) is None else format(value, self.form)
+
+
+def _path(path: str) -> Callable[[Any], Any]:
+    """Return the function that follows a path of attributes and places (`pair.0`); None where it meets None before its
+    end."""
+    first, _, rest = path.partition(".")
+    get: Callable[[Any], Any] = itemgetter(int(first)) if first.isdigit() else attrgetter(first)
+    then = _path(rest) if rest else None
+    return get if then is None else lambda row: None if (value := get(row)) is None else then(value)
+
+
+def fields(path: str, /, *names: str, form: str = "", **renamed: str) -> tuple[Column, ...]:
+    """Columns that only data have: attributes of what is at `path` in a row ("" for the row), by their own names, or
+    by another (`n="answers"`: the attribute `n` is called `answers`)."""
+    begin = f"{path}." if path else ""
+    return tuple(
+        Column(None, f"{begin}{name}", key=key, form=form) for name, key in ({n: n for n in names} | renamed).items()
+    )
+
+
+def item(path: str, key: Any, default: Any = None) -> Callable[[Any], Any]:
+    """Return the function that takes what the mapping at `path` in a row has by a key."""
+    get = _path(path)
+    return lambda row: get(row).get(key, default)
+
+
+def places(*names: str) -> tuple[Column, ...]:
+    """Columns that only data have, of rows that are tuples: their parts by these names."""
+    return tuple(Column(None, itemgetter(place), key=name) for place, name in enumerate(names))
+
+
+def counted(cells: Iterable[Estimate], path: str) -> Column:
+    """Return the column of what estimates, which are at `path` in a row, rest on. It is called what they count, or each
+    says it where that differs."""
+    units = {cell.unit for cell in cells if cell.n}
+    if len(units) > 1:
+        return Column("n", path, Kind(lambda cell: f"{cell.n:,} {cell.unit}"), key=None)
+    return Column(next(iter(units), "answers"), f"{path}.n", COUNT, key=None)
+
+
+class Grid(Struct, frozen=True, omit_defaults=True):
+    """A table as strings: a header, rows, and what it is about."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    drop: tuple[str, ...] = ()
+    """Columns that a narrow screen leaves out first, in this order."""
+    keep: tuple[str, ...] = ()
+    """Columns that it never leaves out."""
+    dim: int = 0
+    """How many of the last rows are only there to compare with: published ones."""
+    asked: bool = False
+    """Whether an option asked for it: of several tables it gives way last."""
+    legend: str = ""
+    """The line below the tables that only this one needs: a screen has it where it has the table."""
+    drawn: str | None = None
+    kinds: tuple[Kind, ...] = ()
+    """Of its columns; empty where their headings say it."""
+
+    @property
+    def column_kinds(self) -> list[Kind]:
+        """How each column is set: by its kind, else by its heading; the first column holds names."""
+        known = self.kinds or [HEADINGS.get(name, FIGURE if at else NAME) for at, name in enumerate(self.header)]
+        return list(known)
+
+    def flush(self, words: Collection[str]) -> list[bool]:
+        """Return which columns are set flush left; `words`: headings that say so where no kinds do."""
+        set_by = zip(self.header, self.column_kinds, strict=True)
+        return [not at or kind.words or (not self.kinds and name in words) for at, (name, kind) in enumerate(set_by)]
+
+
+class Table(Struct, frozen=True):
+    """A table: what it is about, its columns, and its rows, which may be anything that the columns can read."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Any]
+    legend: str = ""
+    """The line below the tables that only this one needs: a screen has it where it has the table."""
+    asked: bool = False
+    """Whether an option asked for it: of several tables it gives way last."""
+    dim: int = 0
+    """How many of the last rows are only there to compare with: published ones."""
+    drawn: str | None = None
+    """Its chart in characters: below it on a terminal, and above all on a screen where it is the only one."""
+
+    @property
+    def printed(self) -> tuple[Column, ...]:
+        """The columns that people see."""
+        return tuple(column for column in self.columns if column.title is not None)
+
+    def grid(self) -> Grid:
+        """Return the table as texts, which every printed form sets."""
+        printed = self.printed
+        ranked = sorted((column for column in printed if column.drop), key=lambda column: column.drop)
+        return Grid(
+            self.title,
+            tuple(column.title or "" for column in printed),
+            tuple(self.texts()),
+            drop=tuple(column.title or "" for column in ranked),
+            keep=tuple(column.title or "" for column in printed if column.keep),
+            dim=self.dim,
+            asked=self.asked,
+            legend=self.legend,
+            drawn=self.drawn,
+            kinds=tuple(column.kind for column in printed),
+        )
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """Return the printed cells, row by row."""
+        read = [(column.getter(), column.kind) for column in self.printed]
+        return [
+            tuple(kind.none if (value := get(row)) is None else kind.text(value) for get, kind in read)
+            for row in self.rows
+        ]
+
+    def records(self, *, written: bool = False) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
+        """Return the names of the columns that data have, and their values, row by row; `written`: as CSV has them."""
+        named = [(name, column.getter(written=written)) for column in self.columns if (name := column.name) is not None]
+        return [name for name, _ in named], (tuple(get(row) for _, get in named) for row in self.rows)
+
+    def data(self) -> Mapping[str, Any]:
+        """Return the table as JSON has it: its title, and an object a row."""
+        names, rows = self.records()
+        return {"title": self.title, "rows": [dict(zip(names, row, strict=True)) for row in rows]}
