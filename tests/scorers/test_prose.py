@@ -29,37 +29,16 @@ CHOICES = (
     ("Let me think. A is wrong, since LIFO. C is a list. D is a tree. That leaves B.", "B"), ("By elimination, B remains.", "B"), ("答案：第2个", "B"), ("应该选第二项", "B"), ("故选第二个选项。", "B"),
 )  # fmt: skip
 TRUTHS = (
-    ("B. False", "false"),
-    ("A. True", "true"),
-    ("The statement does not hold.", "false"),
-    ("This is not the case.", "false"),
-    ("The claim fails.", "false"),
-    ("It holds.", "true"),
-    ("That is the case.", "true"),
-    ("(B) False", "false"),
-    ("The answer is B. False", "false"),
-    ("這個說法是正確的", "true"),
-    ("這種說法錯誤", "false"),
-    ("該敘述不正確。", "false"),
-    ("This does not hold in general, so the statement is false.", "false"),
-)
+    ("B. False", "false"), ("A. True", "true"), ("The statement does not hold.", "false"), ("This is not the case.", "false"), ("The claim fails.", "false"),
+    ("It holds.", "true"), ("That is the case.", "true"), ("(B) False", "false"), ("The answer is B. False", "false"), ("這個說法是正確的", "true"), ("這種說法錯誤", "false"),
+    ("該敘述不正確。", "false"), ("This does not hold in general, so the statement is false.", "false"),
+)  # fmt: skip
 SELECTIONS = (
-    ("A and C are correct. B is incorrect. D is incorrect.", "AC"),
-    ("all except B and D", "AC"),
-    ("All except B and D are correct.", "AC"),
-    ("1. A 2. C", "AC"),
-    ("A, C", "AC"),
-    ("The correct options are A and C.", "AC"),
-    ("A is correct. B is incorrect. C is correct. D is incorrect.", "AC"),
-    ("答案：ABD", "ABD"),
-    ("答案是A和C", "AC"),
-    ("【答案】: A, C <eoa>", "AC"),
-    ("正确的是ACD", "ACD"),
-    ("故选AC", "AC"),
-    ("Everything but B.", "ACD"),
-    ("A: true\nB: false\nC: true\nD: false", "AC"),
+    ("A and C are correct. B is incorrect. D is incorrect.", "AC"), ("all except B and D", "AC"), ("All except B and D are correct.", "AC"), ("1. A 2. C", "AC"),
+    ("A, C", "AC"), ("The correct options are A and C.", "AC"), ("A is correct. B is incorrect. C is correct. D is incorrect.", "AC"), ("答案：ABD", "ABD"),
+    ("答案是A和C", "AC"), ("【答案】: A, C <eoa>", "AC"), ("正确的是ACD", "ACD"), ("故选AC", "AC"), ("Everything but B.", "ACD"), ("A: true\nB: false\nC: true\nD: false", "AC"),
     ("选项A、C正确，B、D错误。", "AC"),
-)
+)  # fmt: skip
 
 
 @each_row(*CHOICES)

@@ -235,30 +235,9 @@ TRUTHS = (
 # fmt: on
 
 CUES = (
-    "",
-    "Answer: ",
-    "ANSWER: ",
-    "Answer:",
-    "The answer is ",
-    "The correct answer is ",
-    "Final answer: ",
-    "Option ",
-    "答案：",
-    "答案是",
-    "正确答案：",
-    "因此，答案是",
-    "选",
-    "故选",
-    "应选",
-    "Antwort: ",
-    "Die richtige Antwort ist ",
-    "Lösung: ",
-    "Réponse : ",
-    "La bonne réponse est ",
-    "## ",
-    "- ",
-    "> ",
-)
+    "", "Answer: ", "ANSWER: ", "Answer:", "The answer is ", "The correct answer is ", "Final answer: ", "Option ", "答案：", "答案是", "正确答案：", "因此，答案是", "选", "故选",
+    "应选", "Antwort: ", "Die richtige Antwort ist ", "Lösung: ", "Réponse : ", "La bonne réponse est ", "## ", "- ", "> ",
+)  # fmt: skip
 WRAPPED = '{} **{}** *{}* ({}) （{}） [{}] 【{}】 \\boxed{{{}}} $\\boxed{{{}}}$ `{}` "{}" “{}” **({})** {})'
 CLOSINGS = ("", ".", "。", "!", "\n", " ")  # fmt: skip
 LONE = tuple(map("".join, itertools.product(CUES, WRAPPED.split(), CLOSINGS)))

@@ -10,9 +10,7 @@ from within import within
 
 # fmt: off
 REPLIES: dict[str, tuple[str, ...]] = {
-    "empty": (
-        "",
-    ),
+    "empty": ("",),
     "false": (
         "False.", "F", "No", "✗", "×", "❌", "错误", "错", "否", "不正确", "不对", "不是", "假", "falsch",
         "unrichtig", "stimmt nicht", "trifft nicht zu", "nein", "inkorrekt", "faux", "inexact", "non", "incorrect",
@@ -83,9 +81,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
         "Unrichtig, weil ...", "Non.", "Réponse correcte : Faux", "C'est une affirmation fausse.",
         "Inexact : une pile est LIFO.",
     ),
-    "refused": (
-        "I cannot answer this.", "As an AI, I cannot answer this.",
-    ),
+    "refused": ("I cannot answer this.", "As an AI, I cannot answer this."),
     "true": (
         "True", "T", "yes", "✓", "√", "✅", "正确", "对", "是", "没错", "真", "wahr", "richtig", "stimmt",
         "trifft zu", "ja", "korrekt", "vrai", "juste", "exact", "oui", "Correct", "right",
@@ -170,11 +166,9 @@ def test_the_truth_value_that_a_reply_commits_to(reply, read):
 
 @given(
     st.sampled_from(PLAIN), st.text(alphabet=" \t\n", max_size=4), st.text(alphabet=" \t\n\u200b", max_size=4),
-    st.sampled_from(["", "**", "__"]), st.sampled_from(["en", "zh", "de", "fr"]),
+    st.sampled_from(["", "**", "__"]),
 )  # fmt: skip
-def test_plain_statements_are_read_in_any_wrapping(
-    row: tuple[str, str], before: str, after: str, mark: str, language: str
-):
+def test_plain_statements_are_read_in_any_wrapping(row: tuple[str, str], before: str, after: str, mark: str):
     reply, read = row
     assert read_truth(before + mark + reply + mark + after).read == read
 

@@ -57,7 +57,13 @@ class PhraseReading(Struct, frozen=True):
 
 
 def read_phrase(
-    reply: str, *, shown: str = "", inverse: bool = False, roles: Sequence[str] = (), sentence: str = ""
+    reply: str,
+    *,
+    shown: str = "",
+    inverse: bool = False,
+    roles: Sequence[str] = (),
+    sentence: str = "",
+    ended: bool = True,
 ) -> PhraseReading:
     """The phrase that the reply gives as the answer, or why there is none.
 
@@ -65,6 +71,7 @@ def read_phrase(
     `inverse` says that the question shows what it is a role of (MVP: the subject, asking for its verb), so that in
     "the subject of “P” is “Q”" P is the answer. `roles` name what is asked for ("direct object"): of several
     statements those about it count. `sentence` is the sentence asked about: what stands in it needs no reading.
+    Where the reply was cut off (not `ended`), a phrase that it ends in may be half of one.
     """
     asked = Asked(shown, inverse, tuple(roles), passage(sentence) if sentence else None)
     found: dict[tuple[int, int], str] = {}
@@ -80,6 +87,8 @@ def read_phrase(
         return Reading(_FOUND, span, part.rule)
 
     reading = read_visible(reply, read_part)
+    if reading.span and not ended and not reply[reading.span[1] :].strip():
+        return PhraseReading("", "unparsed", None, "cut off")
     if reading.span in found and reading.read == _FOUND:
         return PhraseReading(found[reading.span], "", reading.span, reading.rule)
     unread: Literal["unparsed", "empty", "refused"] = "unparsed"

@@ -19,7 +19,8 @@ from viva.scorers.lexicon import phrases
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
-from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated
+from viva.scorers.reading.letters import ticked
+from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, boxes_in, marked, resolve, stated
 
 LONGEST = 20_000
 """Characters; no selection is longer."""
@@ -43,6 +44,7 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _WRAPPING = re.compile(r"[\s,;.:()\[\]{}\"'`“”‘’*_$&/|!、。•\\-]")
 _NUMBERED = re.compile(r"(?:^|[\s;,])\d{1,2}[.)] ?(?=\(?[A-Za-z]\)?(?:[\s;,.]|$))")
 """The numbers of a list of letters: "1. A 2. C"."""
+_HEDGE = re.compile(r"\A\W{0,9}(?:probably|(?:most )?likely) ", re.IGNORECASE)
 _SUM = re.compile(r"(?<=[\w)]) ?\+ ?(?=\(?[A-Za-z]\b)")
 _RANGE = re.compile(r"(?<![^\W_])([A-Z])\)? ?(?:[-–—~]|\.{2,3}) ?\(?([A-Z])(?![^\W_])", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<![^\W_])A(?= (?!and|are|is|as|plus|only|holds|appl|also)[a-z])")
@@ -81,7 +83,7 @@ def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), end
         return Reading(UNPARSED if unfinished else EMPTY, rule="unfinished thinking" if unfinished else "nothing there")
     plain = _LATEX.sub("", unicodedata.normalize("NFKC", text)) if len(text) <= LONGEST else ""
     plain = re.sub(r"[^\S\n]+", " ", plain).strip()
-    plain = _NUMBERED.sub(" ", plain).strip()
+    plain = _HEDGE.sub("", _NUMBERED.sub(" ", plain).strip())
     known = {squeeze(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
     if len(known) < len(options):
         known = {}  # two read alike: their texts tell nothing
@@ -120,6 +122,8 @@ def _in_prose(
         goes_on = slot.strength < Strength.MARKED and slot.span[1] >= end  # "The options are A, C and"
         return UNSURE if goes_on else _of_slot(slot, letters, known)
 
+    if len(boxes_in(text)) == len(letters) and (found := set(ticked(text, letters) or "")):
+        return found, "ticked boxes"
     decided = resolve(slots, parse)
     if decided is not None:
         return None if isinstance(decided[0], Unsure) else (decided[0], decided[1].rule)
@@ -195,6 +199,9 @@ def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
         return None
     shouted = any(len(word) == 1 and word.isupper() for word in words)
     words = [word for word in _WORD.findall(_ARTICLE.sub("", text)) if not (shouted and word == "a")]
+    first, *more = [set(re.findall(rf"\b[{letters}]\b", part)) for part in re.split(r"\.\s", text)]
+    if any(part and part < first for part in more):  # "A, B, C, D are the options. The correct ones are A and C."
+        return None
     found: set[str] = set()
     for word in words:
         if len(word) == 1:

@@ -50,6 +50,7 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
         inverse=inverse,
         roles=ROLES[item.knowledge_point],
         sentence=item.sentence,
+        ended=ended(response),
     )
     if reading.unread:
         return grade_reading(Reading(reading.unread, reading.span, reading.rule), item.answer, response)

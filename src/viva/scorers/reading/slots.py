@@ -103,7 +103,9 @@ def _words() -> dict[str, re.Pattern[str]]:
             rf"(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"
         ),
         "fill": re.compile(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
-        "concluded": made(rf"{lead}(?:(?:{either('pronoun')}){end}\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}})"),
+        "concluded": made(
+            rf"{lead}(?:(?:{either('pronoun')}){end}\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}}|(?<=:\s))"
+        ),
         "drawn": made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
         "tentative": made(either("tentative")),
         "denied": made(either("denied")),
