@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rows import table
+from test_docstrings import trees
 
 SOURCE = Path(__file__).parents[1] / "src"
 TABLE = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
@@ -72,9 +73,9 @@ def _reason(qualified: str, name: str) -> str:
 @functools.cache
 def names() -> frozenset[str]:
     found = set()
-    for path in SOURCE.rglob("*.py"):
+    for path, tree in trees().items():
         module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-        found.update([module, *defined(ast.parse(path.read_text("utf-8")), module)])
+        found.update([module, *defined(tree, module)])
     return frozenset(found)
 
 

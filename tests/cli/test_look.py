@@ -214,7 +214,7 @@ def test_check_takes_the_languages_that_are_there(viva: Viva) -> None:
 QUARTERS = 4
 
 
-@pytest.mark.parametrize("language", ["en", "zh", "de", "fr"])
+@pytest.mark.parametrize("language", ["en", *(pytest.param(one, marks=pytest.mark.slow) for one in ("zh", "de", "fr"))])
 def test_gold_scores_full_marks_on_every_question_of_cs_bench(viva: Viva, published: Path, language: str) -> None:
     ended = viva("check", "csbench", "--data", published, "--language", language)
     assert ended.code == 0, ended.out
@@ -226,7 +226,7 @@ def test_gold_scores_full_marks_on_every_question_of_cs_bench(viva: Viva, publis
     assert "all as it should be" in ended.out
 
 
-@pytest.mark.parametrize("quarter", range(QUARTERS))
+@pytest.mark.parametrize("quarter", [0, *(pytest.param(one, marks=pytest.mark.slow) for one in range(1, QUARTERS))])
 def test_gold_scores_full_marks_on_every_question_of_cmmlu(viva: Viva, published: Path, quarter: int) -> None:
     """A quarter of the subjects each, so that they can be checked side by side."""
     files = sorted((published / "cmmlu" / "test").glob("*.csv"))

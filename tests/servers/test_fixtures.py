@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
 
 import pytest
 
-from servers.fixtures import LocalServer, Viva
+from servers.fixtures import Interpreter, LocalServer, Viva
 
 
 def test_after_a_command_that_was_given_up_every_other_has_its_own_exit_code(viva: Viva, server: LocalServer) -> None:
@@ -23,3 +25,13 @@ def test_after_a_command_that_was_given_up_every_other_has_its_own_exit_code(viv
         viva.examine(server, run="second", timeout=0.2)
     ended = [viva(*arguments).code for arguments in [("--version",), ("--nothing",)] * 2]
     assert ended == [0, 2, 0, 2]
+
+
+def test_another_worker_has_the_same_interpreter_and_leaves_it_to_the_others(viva: Viva) -> None:
+    assert [viva("--version").code for _ in range(2)] == [0, 0]
+    other = Interpreter(Path(os.environ["VIVA_CACHE"]).parent / "warm-0")
+    streams = {name: str(viva.folder / name) for name in ("out", "err")}
+    request = {"arguments": ["--version"], "environment": viva.environment, "folder": str(viva.folder), **streams}
+    assert other.fork(request).wait() == 0
+    other.stop()
+    assert (viva.folder / "out").read_text() == viva("--version").out
