@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -306,13 +306,15 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
 
 
 COLOURS = ("red", "green, or blue", "3.5", "blue")
-CELLS: list[tuple[str, str, str]] = [
+CELLS: list[tuple[str, str, Sequence[str]]] = [
     ("options", "\n".join(f"{letter}) {{}}" for letter in "ABCD"), "BCDA"),
     ("choices", " ".join(f"({letter}) {{}}" for letter in "abcd"), "bcda"),
     ("Antwortmöglichkeiten", "\n".join(f"{letter}. {{}}" for letter in "abcd"), "BCDA"),
     ("which of them", "\n".join(f"{at}. {{}}" for at in range(1, 5)), "2341"),
     ("options", "{}\n{}\n{}\n{}", "BCDA"),
     ("opciones", "{} | {} | {} | {}", "BCDA"),
+    ("options", "[A] {} [B] {} [C] {} [D] {}", "BCDA"),
+    ("choices", "A) {}\nB) {}\nC) {}\nD) {}", ("B) green, or blue", "C) 3.5", "D) blue", "A. red")),
 ]
 
 
@@ -324,7 +326,7 @@ def test_options_in_one_cell_are_told_apart(tmp_path: Path) -> None:
                 for at in range(12)
             ]
             card, path, said = card_of(tmp_path, f"cells{number}.jsonl", lines(rows))
-            assert (card.format, card.options, "100% of 12" in said) == ("choice", name, True)
+            assert (card.format, card.options, "100% of 12" in said) == ("choice", name, True), said
             first = next(iter(open_exam(ExamSpec(benchmark=CARD), path).questions()))
             assert (first.options, first.answer) == (COLOURS, "B")
 
@@ -377,8 +379,11 @@ def test_a_table_in_another_encoding_is_read_and_its_card_says_in_which(tmp_path
 
 
 def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> None:
-    letters = "question,A,B,C,D,gold\n" + "".join(f"Which is {at}?,w,x,y,z,{'EEEA'[at % 4]}\n" for at in range(20))
-    drafts: list[tuple[str, str, str, dict[str, str]]] = [
+    letters = "question,A,B,C,D,gold\n{}".format("Which is it?,w,x,y,z,{}\n" * 40)
+    ending: list[Row] = [{"question": "Which is it?\nA) x\nB) y", "answer": "DDDA"[at % 4]} for at in range(40)]
+    unparted: list[Row] = [{"question": "Which is it?", "options": "x/y/z", "answer": "ABC"[at % 3]} for at in range(9)]
+    chosen = {"format": "choice", "question": "question"}
+    drafts: list[tuple[str, str, str, dict[str, Any]]] = [
         (
             "gold.jsonl",
             lines([{"prompt": f"Write on {at}"} for at in range(9)]),
@@ -392,7 +397,10 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
             {"question": "TODO"},
         ),
         # a letter beyond the options is a defect of the data, and no text to be matched
-        ("beyond.csv", letters, "gold is none of the options", {"format": "choice", "question": "question"}),
+        ("beyond.csv", letters.format(*"EEEA" * 10), "gold is none of the options", {"options": list("ABCD")} | chosen),
+        ("all.csv", letters.format(*"E" * 40), "gold is none of the options", {"options": list("ABCD")} | chosen),
+        ("ending.jsonl", lines(ending), "gold is none", {"options": Options(in_question=True)} | chosen),
+        ("unparted.jsonl", lines(unparted), "options holds no list", {"options": "options"} | chosen),
     ]
     with table() as row:
         for name, content, said, fields in drafts:
@@ -405,6 +413,17 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
                 text = path.read_text(encoding="utf-8")
                 assert said in text
                 assert text.count("\n#   ") == 3
+
+
+def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:
+    for columns, row in tabled(("options",), ("choices",)):
+        with row:
+            rows: list[Row] = [
+                {"question": f"Which is {at}?", **dict.fromkeys(columns, "i) x, ii) y"), "answer": 70 + at}
+                for at in range(12)
+            ]
+            card, _, said = card_of(tmp_path, f"left-{columns[0]}.jsonl", lines(rows))
+            assert (card.format, f"{', '.join(columns)} may hold options" in said) == ("number", True)
 
 
 def test_letters_beyond_the_options_are_defects_where_most_are_within(tmp_path: Path) -> None:

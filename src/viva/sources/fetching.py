@@ -38,7 +38,7 @@ from viva.sources.catalogue import (
     write_manifest,
 )
 from viva.version import __version__
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 if TYPE_CHECKING:
     import aiohttp
@@ -173,11 +173,7 @@ class _Fetch:
                 self._tell(f"{self.name}: without {', '.join(unpinned)}, of which no hash is known: {self._to_record}")
         if missing:
             size = f", {_bytes(source.size)}" if source.size and len(missing) == len(source.files) else ""
-            files = (
-                f"{len(missing)} of {len(source.files)} files"
-                if len(missing) < len(source.files)
-                else (f"{len(missing)} file{'s' * (len(missing) > 1)}")
-            )
+            files = f"{len(missing)} of " * (len(missing) < len(source.files)) + plural(len(source.files), "file")
             given = os.environ.get("HF_ENDPOINT")
             by = f" by way of {given}" if given and source.kind != "address" else ""
             self._tell(f"{self.name}: fetching {files}{size} from {source.described}{by}")
@@ -241,7 +237,7 @@ class _Fetch:
             try:
                 claimed = await self._download(session, address, partial, pin, path)
             except _Failed as failed:
-                problems.append(f"{_host(address)}: {failed}" if problems else f"{address}: {failed}")
+                problems.append(f"{urlsplit(address).netloc}: {failed}" if problems else f"{address}: {failed}")
                 continue
             if not pin:
                 try:
@@ -424,10 +420,6 @@ def _origin(address: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc.casefold()
 
 
-def _host(address: str) -> str:
-    return urlsplit(address).netloc
-
-
 def _token(address: str) -> str:
     """HF_TOKEN where the address is on the host that it is for: HF_ENDPOINT where that is set, else the hub."""
     home = os.environ.get("HF_ENDPOINT") or HUB
@@ -447,12 +439,12 @@ def _hub_cache(source: Source, path: str, pin: str) -> list[Path]:
 def hash_of(path: Path, pin: str) -> str:
     """A file's hash of the kind that `pin` is: SHA-256 (64 digits), or the SHA-1 of its git blob. Raises OSError."""
     with reading(path, follow=True) as file:
-        if len(pin) == 64:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-        digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-        while part := file.read(1 << 20):
-            digest.update(part)
-        return digest.hexdigest()
+        begun = (
+            hashlib.sha256()
+            if len(pin) == 64
+            else hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        )
+        return hashlib.file_digest(file, lambda: begun).hexdigest()
 
 
 def _is(path: Path, pin: str) -> bool:

@@ -183,7 +183,8 @@ def texts_of(value: Any, *, bare: bool = True) -> tuple[list[str], list[str]] | 
 
 
 def _written_out(text: str, bare: bool) -> tuple[list[str], list[str]] | None:
-    """Options one behind the other in a text: "A) red\\nB) green", "1. red 2. green", "red; green"."""
+    """Options one behind the other in a text: "A) red\\nB) green", "1. red 2. green", "[a] red [b] blue", "red; it"."""
+    text = re.sub(r"(?<!\S)\[(\w)\]", r"(\1)", text) if text.lstrip().startswith("[") else text
     for labels in (LETTERS, LETTERS.lower(), "123456789"):
         found = split_options(text, labels)
         if found is not None and not found[0].strip():
@@ -202,18 +203,19 @@ def is_scored(value: Mapping[str, Any]) -> bool:
     )
 
 
-_OWN_LABELS = {letter: re.compile(rf"\s*(?:\({letter}\)|{letter}[.):：、])\s*") for letter in LETTERS}
+_OWN_LABELS = [re.compile(rf"\s*(?:\({letter}\)|{letter}[.):：、])\s*") for letter in LETTERS]
 
 
 def without_own_labels(texts: Sequence[str]) -> list[str] | None:
     """Options without the labels that they bring: "(A)3/5", "(B)1/2". None where not every one brings its own."""
-    found = []
-    for label, text in zip(_OWN_LABELS.values(), texts, strict=False):
-        match = label.match(text)
-        if match is None:
-            return None
-        found.append(text[match.end() :])
-    return found if len(found) > 1 else None
+    found = [bare for at, text in enumerate(texts) if (bare := without_own_label(text, at)) is not None]
+    return found if len(found) == len(texts) > 1 else None
+
+
+def without_own_label(text: str, place: int) -> str | None:
+    """Return an option's text without the label of its place, from 0; None where it has none."""
+    match = _OWN_LABELS[place].match(text)
+    return text[match.end() :] if match else None
 
 
 _MARK = r"(?:(?<=\s)|\A|(?<=[。？?）]))(?:\(([{0}])\)|（([{0}])）|([{0}])\s?[.)．、:：])"

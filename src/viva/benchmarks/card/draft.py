@@ -19,7 +19,16 @@ import msgspec
 
 from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, columns_of, text_of
-from viva.benchmarks.card.guesses import DOUBT, clusters_of, guesses, language_of, questions, table_of, tags_of
+from viva.benchmarks.card.guesses import (
+    DOUBT,
+    are_letters,
+    clusters_of,
+    guesses,
+    language_of,
+    questions,
+    table_of,
+    tags_of,
+)
 from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
 from viva.benchmarks.card.model import Card, is_card, parse_card, read_card
 from viva.benchmarks.card.questions import read_row
@@ -33,6 +42,8 @@ HALF = 0.5
 TODO = "TODO"
 """What a draft has in place of a column that could not be told."""
 _SHOWN_ROWS = 3
+REASONED = ("number", "math")
+"""Formats of answers that a calculation ends with."""
 _ASKED = ("test", "validation", "valid", "val", "dev", "train", "training")
 """The splits in the order in which one is asked."""
 _SHOWN = ("dev", "validation", "valid", "val", "train", "training")
@@ -71,7 +82,7 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
         rows = _sample(files, problem.likely)
     found = by_format(rows, lambda part: _best(part, data, files)) or [_best(rows, data, files)]
     first = out or Path(card_name(data))
-    paths = [first, *(_beside(first, one) for one in found[1:])]
+    paths = [first, *(first.with_stem(f"{first.stem}-{one.card['format']}") for one in found[1:])]
     for path in paths:
         if path.exists():
             raise VivaError(f"{path} is there already: name another file with {option('out')}, or remove it")
@@ -122,16 +133,6 @@ def _summed_up(path: Path, best: Written) -> str:
     return f"{path}: {best.card['format']}, {graded}{_taken(best)}; `viva check {path}` looks at all of them"
 
 
-def _reasoned(card: Mapping[str, Any]) -> bool:
-    """Tell whether a card's answers are what a calculation ends with."""
-    return card["format"] in ("number", "math")
-
-
-def _beside(first: Path, card: Written) -> Path:
-    """Return the path of the card of another kind of question, beside the first."""
-    return first.with_stem(f"{first.stem}-{card.card['format']}")
-
-
 def _taken(card: Written) -> str:
     """Return which rows a card takes, where not all."""
     given: Mapping[str, Any] = card.card.get("where", {})
@@ -148,24 +149,23 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
         if HALF <= card.sound < 1:
             left = round((1 - card.sound) * card.rows)
             yield f"{path}: {left:,} of the sampled rows stay unscored: {one_line(card.lacking, 160)}"
-        if _reasoned(card.card):
+        if card.card["format"] in REASONED:
             yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
         if card.card["format"] == "open":
             yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
         if (note := card.notes.get("answer", "")).endswith(DOUBT):
             yield f"{path}: {note} It counts from 0; change `from` if the right options are those behind 1:"
             yield from (f"  {_counted(card.card, row)}" for row in rows[:_SHOWN_ROWS])
-    partial = partial_options(rows)
-    answered = [name for card in found.values() for name in dict_of(card.card.get("answer")).get("aliases", [])]
-    if (
-        partial
-        and partial.split(", ")[-1] not in answered
-        and not any("options" in card.card or "where" in card.card for card in found.values())
-    ):
+    if any("options" in card.card or "where" in card.card for card in found.values()):
+        return
+    answered = {name.partition(".")[0] for card in found.values() for name in _columns_of(card.card, rows[0])}
+    if (partial := partial_options(rows)) and partial.split(", ")[-1] not in answered:
         yield (
             f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
             "`where` to the card (`viva docs data`), and make a card of each kind"
         )
+    elif not partial and (free := ", ".join({*table_of(rows).named("options")} - answered)):
+        yield f"{free} may hold options, but no answer names one of them: the card asks without them"
 
 
 def _counted(card: Mapping[str, Any], row: Mapping[str, Any]) -> str:
@@ -184,10 +184,8 @@ def _splits(data: Path) -> tuple[str, str]:
     """Return which split of a folder is asked, and which is shown; "" where it has none."""
     if not data.is_dir():
         return "", ""
-    named: set[str] = set()
-    for file in data.rglob("*"):
-        if file.is_file() and Path(file.name.removesuffix(".gz")).suffix.lower() in SUFFIXES:
-            named.add(split_of(file, data))
+    suffixed = (file for file in data.rglob("*") if Path(file.name.removesuffix(".gz")).suffix.lower() in SUFFIXES)
+    named = {split_of(file, data) for file in suffixed if file.is_file()}
     asked = next((split for split in _ASKED if split in named), "")
     shown = next((split for split in _SHOWN if split in named and split != asked), "")
     return (asked if len(named - {""}) > 1 or ("" in named and asked) else ""), shown
@@ -217,7 +215,7 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
             continue
         sound, lacking, first = _gradable(plain, rows)
         if best is None or _rank(plain, sound) > _rank(best.card, best.sound):
-            card = _shuffled(plain) if first and len(rows) >= FEWEST_SHUFFLED else plain
+            card = _shuffled(plain) if first and sound * len(rows) >= FEWEST_SHUFFLED else plain
             best = Written(card, sound, notes, len(rows), lacking)
         if sound >= ENOUGH:
             break
@@ -226,44 +224,37 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
 
 def _unsure(rows: Sequence[Mapping[str, Any]], best: Written | None) -> Written:
     """Return a card to be completed by hand: what could be told, and a TODO where nothing could."""
-    table = table_of(rows)
-    asked = questions(table)
-    known = dict(best.card) if best is not None and best.sound else {}
-    todo = f"{TODO}: {_why_none(rows, best)}"
-    card = {"format": "exact", "question": asked[0] if asked else TODO, "answer": TODO, **known}
-    notes = dict(best.notes) if known and best is not None else {}
-    field = "question" if not asked else "answer"
-    return Written(card, best.sound if best else 0.0, {**notes, field: todo}, len(rows), _why_none(rows, best))
-
-
-def _why_none(rows: Sequence[Mapping[str, Any]], best: Written | None) -> str:
-    """Return what could not be told."""
-    table = table_of(rows)
-    asked = questions(table)
-    golds = [name for name in table.golds() if name not in asked]
-    if best is not None and best.sound:
-        lacks = (
+    asked = questions(table_of(rows))
+    if best := best or _lettered(rows):
+        why = (
             f"the likeliest (format {best.card['format']}, question {one_line(repr(best.card['question']), 40)}) "
             f"grades {best.sound:.0%} of the rows; of the others: {one_line(best.lacking, 120)}"
         )
-    elif not asked:
-        lacks = "no column looks like a question"
-    elif not golds:
-        lacks = f"{one_line(repr(asked[0]), 40)} may be the question, and no column looks like its right answer"
+    elif asked:
+        why = f"{one_line(repr(asked[0]), 40)} may be the question, and no column looks like its right answer"
     else:
-        question, gold = (one_line(repr(name), 40) for name in (asked[0], golds[0]))
-        lacks = f"no row can be graded with {question} as question and {gold} as answer"
-    return lacks
+        why = "no column looks like a question"
+    card = {"format": "exact", "question": asked[0] if asked else TODO, "answer": TODO, **(best.card if best else {})}
+    notes = {**(best.notes if best else {}), "answer" if asked else "question": f"{TODO}: {why}"}
+    return Written(card, best.sound if best else 0.0, notes, len(rows), why)
+
+
+def _lettered(rows: Sequence[Mapping[str, Any]]) -> Written | None:
+    """Return the likeliest card whose golds are letters of options, of which it can grade none."""
+    table = table_of(rows)
+    for plain, notes in guesses(rows):
+        gold = plain.get("answer")
+        if "options" in plain and isinstance(gold, str) and are_letters(table.values(gold)):
+            return Written(plain, 0.0, notes, len(rows), _gradable(plain, rows)[1])
+    return None
 
 
 def _shuffled(plain: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a card with options in a drawn order: of rows in which the first one is always right."""
     options = plain.get("options")
-    if isinstance(options, str):
-        return {**plain, "options": {"text": options, "shuffle": True}}
-    if isinstance(options, list):
-        return {**plain, "options": {"columns": options, "shuffle": True}}
-    return plain
+    if not isinstance(options, str | list):
+        return plain
+    return {**plain, "options": {"text" if isinstance(options, str) else "columns": options, "shuffle": True}}
 
 
 def _rank(plain: Mapping[str, Any], sound: float) -> tuple[bool, float]:
@@ -283,9 +274,11 @@ def _candidates(
     ):
         letters = list("ABCDEFGHIJ"[: len(names) - 2])
         plain = shipped()["mmlu-csv"] | {"columns": ["question", *letters, "answer"], "options": letters}
-        spoken = language_of(names[0] for row in rows[:50] for names in [list(row.values())])
-        headless = {**plain, **spoken, "tags": [FILE]} if len(files) > 1 else {**plain, **spoken}
-        yield headless, {"columns": "the first row is a question: the file has no header"}
+        spoken = language_of(next(iter(row.values())) for row in rows[:50])
+        yield (
+            {**plain, **spoken, "tags": [FILE] if len(files) > 1 else []},
+            {"columns": "the first row is a question: the file has no header"},
+        )
     known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
     spoken = language_of(text for row in rows[:50] for text in row.values())
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
@@ -328,10 +321,7 @@ def _columns_used(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
     if plain.get("columns"):
         return 0  # those of files without a header are told by their first row
     names = _columns_of(plain, rows[0]) | {tag for tag in plain.get("tags", ()) if tag != FILE}
-    for name in names:
-        if not any(_has(row, name) for row in rows):
-            return 0
-    return len(names)
+    return len(names) if all(any(_has(row, name) for row in rows) for name in names) else 0
 
 
 def _columns_of(plain: Mapping[str, Any], row: Mapping[str, Any]) -> set[str]:
@@ -450,7 +440,7 @@ def _text(
         f'# prompt: "Question: {{question}}\\n{{options}}"  # in place of the built-in one (viva show CARD '
         f"{flag('prompt')})"
     )
-    if _reasoned(card):
+    if card["format"] in REASONED:
         lines.append(
             f"# `viva run {flag('cot')}` lets a model work the answer out; without it the answer alone is asked for"
         )

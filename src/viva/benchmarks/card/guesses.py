@@ -10,7 +10,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.card.cells import FILE, ROW, cell_or_none, chat_of, is_scored, list_of, text_of, texts_of
+from viva.benchmarks.card.cells import (
+    FILE,
+    ROW,
+    cell_or_none,
+    chat_of,
+    is_scored,
+    list_of,
+    split_options,
+    text_of,
+    texts_of,
+)
 from viva.errors import flag
 from viva.io.documents import KEY
 from viva.scorers.number import value_of
@@ -23,10 +33,8 @@ RIGHT = re.compile(r"(correct|right|best|true)[ _-]?(answer|option|choice)s?", r
 WRONG = re.compile(
     r"(incorrect|wrong|false|distractor|distractors)([ _-]?(answer|option|choice)s?)?[ _-]?\d*", re.IGNORECASE
 )
-LETTERED = re.compile(r"(?P<before>|.*[ _.-]|opt?|ans|answer|option|choice|op|选项)(?P<letter>[A-Ja-j])")
-NUMBERED = re.compile(
-    r"(?P<before>.*?(?:option|choice|sol|ending|answer|ans|opt|candidate)[ _-]?)(?P<number>\d)", re.IGNORECASE
-)
+LETTERED = re.compile(r"(|.*[ _.-]|opt?|ans|answer|option|choice|op|选项)([A-Ja-j])")
+NUMBERED = re.compile(r"(.*?(?:option|choice|sol|ending|answer|ans|opt|candidate)[ _-]?)(\d)", re.IGNORECASE)
 _ANY_NUMBERED = re.compile(r"(\D+?)[ _-]?[1-9]")
 _FEWEST_NUMBERED = 3
 """Columns such as `Möglichkeit 1`, `Möglichkeit 2`, … that are options whatever they are called."""
@@ -115,7 +123,6 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
     for question in questions(table):
         for layout, note in layouts(table, question):
             yield from _choices(table, question, layout, note)
-        yield from _choices(table, question, {"in_question": True}, "the question's text ends with them")
         yield from _chats(table, question)
         yield from _free(table, question)
 
@@ -150,36 +157,38 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
             yield {"right": right[0], "wrong": wrong[0] if listed else wrong}, "one right and several wrong answers"
     for group in _groups(table, question):
         yield group, "a column an option"
-    named = table.named("options")
-    others = (name for name in table.names if name not in table.named("explanations"))
-    for name in dict.fromkeys(name for name in (*named, *others) if name != question):
+    named = [name for name in table.named("options") if name != question]
+    others = (name for name in table.names if name not in (*table.named("explanations"), question))
+    for name in dict.fromkeys((*named, *others)):
         found = [texts_of(one, bare=name in named) for one in table.values(name, 50) if chat_of(one) is None]
         read = [one for one in found if one is not None]
         if read and len(read) >= 0.8 * len(found) and sum(len(one[0]) >= 2 for one in read) >= 0.8 * len(read):
             yield name, "a list of options"
+    ends = [split_options(chat_of(value) or text_of(value)) for value in table.values(question, 50)]
+    if sum(end is not None for end in ends) > 0.5 * len(ends):
+        yield {"in_question": True}, "the question's text ends with them"
+    yield from ((name, "by its name; nothing tells them apart") for name in named if name not in table.named("answers"))
 
 
 def _groups(table: _Table, question: str) -> Iterator[list[str]]:
     """Columns such as A, B, C, D; option1, option2; opa, opb."""
     lettered: dict[str, dict[str, str]] = {}
     numbered: dict[str, dict[str, str]] = {}
+    others: dict[str, list[str]] = {}
     for name in table.names:
         if name == question:
             continue
-        if match := LETTERED.fullmatch(name.strip()):
-            lettered.setdefault(match["before"].lower(), {})[match["letter"].upper()] = name
-        if match := NUMBERED.fullmatch(name.strip()):
-            numbered.setdefault(match["before"].lower(), {})[match["number"]] = name
+        for pattern, groups in ((LETTERED, lettered), (NUMBERED, numbered)):
+            if match := pattern.fullmatch(name.strip()):
+                groups.setdefault(match[1].lower(), {})[match[2].upper()] = name
+        if match := _ANY_NUMBERED.fullmatch(name.strip()):
+            others.setdefault(match[1].lower(), []).append(name)
     for group in lettered.values():
         if {"A", "B"} <= group.keys():
             yield [group[letter] for letter in "ABCDEFGHIJ"[: len(group)] if letter in group]
     for group in numbered.values():
         if len(group) >= 2:
             yield [group[number] for number in sorted(group)]
-    others: dict[str, list[str]] = {}
-    for name in table.names:
-        if name != question and (match := _ANY_NUMBERED.fullmatch(name.strip())):
-            others.setdefault(match[1].lower(), []).append(name)
     yield from (sorted(group) for group in others.values() if len(group) >= _FEWEST_NUMBERED)
 
 
@@ -277,14 +286,13 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
 
 
 def _free(table: _Table, question: str) -> Iterator[Guess]:
-    """Cards of questions without options. Letters, where the table has options, name options or are a defect."""
+    """Cards of questions without options. Letters, where the table or a text has options, name one or are a defect."""
     golds = table.golds()
     left = [name for name in table.names if name != question and name not in table.named("ids")]
     optioned = next(layouts(table, question), None) is not None
     for name in golds or (left if len(left) == 1 else []):
         values = table.values(name) if name != question else []
-        letters = sum(bool(_LETTER.fullmatch(text_of(one).strip().upper())) for one in values)
-        if not values or (optioned and 2 * letters > len(values)):
+        if not values or (optioned and are_letters(values)):
             continue
         base = _base(table, question, {question, name})
         explained = _explained(table, {question, name})
@@ -293,12 +301,18 @@ def _free(table: _Table, question: str) -> Iterator[Guess]:
             yield {"format": kind, **base, "answer": answer, **explained}, {"format": why}
 
 
+def are_letters(values: Sequence[Any]) -> bool:
+    """Tell whether most of some golds are single letters."""
+    return 2 * sum(bool(_LETTER.fullmatch(text_of(one).strip().upper())) for one in values) > len(values)
+
+
 def _aliases(table: _Table, name: str) -> list[str]:
     """Return the columns that go on from `answer_0`: `answer_1`, `answer_2`, …"""
     match = re.fullmatch(r"(.*\D)([01])", name)
     if match is None:
         return []
-    return [f"{match[1]}{number}" for number in range(int(match[2]) + 1, 30) if f"{match[1]}{number}" in table.names]
+    names = (f"{match[1]}{number}" for number in range(int(match[2]) + 1, 30))
+    return [name for name in names if name in table.names]
 
 
 def _free_forms(

@@ -22,6 +22,7 @@ from viva.benchmarks.card.cells import (
     split_options,
     text_of,
     texts_of,
+    without_own_label,
     without_own_labels,
 )
 from viva.benchmarks.card.instructions import check
@@ -237,7 +238,9 @@ def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
             raise InvalidGold("gold is no index", repr(said[:100]))
         return int(float(said)) - gold.start
     if gold.form == "text":
-        same = [at for at, option in enumerate(options) if option == said]
+        same = [at for at, option in enumerate(options) if option == said] or [
+            at for at, option in enumerate(options) if without_own_label(said, at) == option
+        ]
         if len(same) > 1:
             raise InvalidGold("gold is several options", f"{said[:100]!r} stands there {len(same)} times")
         if not same:
