@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from viva.errors import EXIT_OK, VivaError
-from viva.render.grids import WORDS, grids_terminal
+from viva.render.grids import TABLE_FORMATS, tables_terminal
+from viva.render.notebook import tables_html
 from viva.render.printing import Drawing, Records, StudyResult, csv_text
 from viva.render.screen import LINES, screen_terminal
-from viva.render.table import Grid, Table
+from viva.render.table import Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,33 +44,41 @@ class Findings(StudyResult, Generic[F]):
     drawing: Drawing = None
     exit_code: int = EXIT_OK
     verdict: str = ""
-    words = WORDS
 
-    def tables(self) -> list[Grid]:
-        """The tables as texts."""
-        return [table.grid() for table in self.shown if table.printed]
+    def tables(self) -> list[Table]:
+        """The tables that people see."""
+        return _printed(self.shown)
 
     def closing(self) -> list[str]:
         """The lines below the tables."""
         return list(self.notes)
 
-    def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
-        """The tables and lines of one screen."""
-        shown, notes = self.first or (self.shown, self.notes)
-        return [table.grid() for table in shown if table.printed], notes
-
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
         """Tables as a terminal shows them, in so many columns."""
         shown, notes = self.terminal or (self.shown, self.notes)
-        grids = [table.grid() for table in shown if table.printed]
-        return grids_terminal(grids, notes, width=width or self.wide, colour=colour)
+        return tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
 
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
-        """Tables in one screen, the chart of an only one above them."""
+        """What a command prints unless everything is asked for: tables in one screen, the chart of an only one above
+        them."""
         charts = [table.drawn for table in self.shown if table.drawn is not None]
         chart = charts[0] if len(charts) == 1 and (width or _CHART) >= _CHART else ""
         lines = LINES - len(chart.splitlines()) - bool(chart)
-        return (chart and f"{chart}\n") + screen_terminal(*self.overview(), width=width, colour=colour, lines=lines)
+        shown, notes = self.first or (self.shown, self.notes)
+        return (chart and f"{chart}\n") + screen_terminal(
+            _printed(shown), notes, width=width, colour=colour, lines=lines
+        )
+
+    def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
+        """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""
+        if form == "terminal":
+            return self.to_terminal(width, colour=colour)
+        if form == "json":
+            return self.to_json()
+        return self.to_csv() if form == "csv" else TABLE_FORMATS[form](self.tables(), self.notes)
+
+    def _repr_html_(self) -> str:
+        return tables_html(self.tables(), self.notes)
 
     def to_csv(self) -> str:
         """The rows as CSV, numbers in the form of their columns, with nothing that a spreadsheet would run."""
@@ -91,3 +100,7 @@ class Findings(StudyResult, Generic[F]):
     def data(self) -> Mapping[str, Any]:
         """Return what JSON holds: `rows` as in the CSV, `tables` as they are printed but unrounded, and `notes`."""
         return {"rows": self.rows.data()["rows"], "tables": [table.data() for table in self.shown], "notes": self.notes}
+
+
+def _printed(tables: Sequence[Table]) -> list[Table]:
+    return [table for table in tables if table.printed]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from viva.errors import EXIT_OK, missing_extras
 from viva.io.tables import CsvText
-from viva.render.grids import GRID_FORMATS, WORDS, grids_terminal
-from viva.render.notebook import grids_html
+from viva.render.grids import TABLE_FORMATS, WORDS, grids_terminal
+from viva.render.notebook import tables_html
 from viva.render.screen import screen_terminal
 from viva.render.table import Grid
 from viva.render.text import json_text
@@ -91,7 +91,8 @@ class StudyResult(ABC):
 
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
         """What a command prints unless everything is asked for: one screen, in so many columns."""
-        return screen_terminal(*self.overview(), width=width, colour=colour, words=self.words)
+        grids, closing = self.overview()
+        return screen_terminal([grid.table(self.words) for grid in grids], closing, width=width, colour=colour)
 
     def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
         """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""
@@ -99,13 +100,15 @@ class StudyResult(ABC):
             return self.to_terminal(width, colour=colour)
         if form == "json":
             return self.to_json()
-        return self.to_csv() if form == "csv" else GRID_FORMATS[form](self.tables(), self.closing())
+        if form == "csv":
+            return self.to_csv()
+        return TABLE_FORMATS[form]([grid.table(self.words) for grid in self.tables()], self.closing())
 
     def __repr__(self) -> str:
         return self.to_text().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return grids_html(self.tables(), self.closing(), self.words)
+        return tables_html([grid.table(self.words) for grid in self.tables()], self.closing())
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -13,6 +13,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import cell_text, percent
@@ -182,18 +183,19 @@ class Grid(Struct, frozen=True, omit_defaults=True):
     """The line below the tables that only this one needs: a screen has it where it has the table."""
     drawn: str | None = None
     kinds: tuple[Kind, ...] = ()
-    """Of its columns; empty where their headings say it."""
 
-    @property
-    def column_kinds(self) -> list[Kind]:
-        """How each column is set: by its kind, else by its heading; the first column holds names."""
-        known = self.kinds or [HEADINGS.get(name, FIGURE if at else NAME) for at, name in enumerate(self.header)]
-        return list(known)
-
-    def flush(self, words: Collection[str]) -> list[bool]:
-        """Return which columns are set flush left; `words`: headings that say so where no kinds do."""
-        set_by = zip(self.header, self.column_kinds, strict=True)
-        return [not at or kind.words or (not self.kinds and name in words) for at, (name, kind) in enumerate(set_by)]
+    def table(self, words: Collection[str] = ()) -> Table:
+        """Return the same as columns of texts; `words`: headings of those that are set flush left."""
+        ranks = {name: place for place, name in enumerate(self.drop, 1)}
+        kinds = self.kinds or [
+            replace(HEADINGS.get(name, FIGURE if at else NAME), words=name in words or name in HEADINGS)
+            for at, name in enumerate(self.header)
+        ]
+        columns = tuple(
+            Column(name, itemgetter(at), kind, drop=ranks.get(name, 0), keep=name in self.keep)
+            for at, (name, kind) in enumerate(zip(self.header, kinds, strict=True))
+        )
+        return Table(self.title, columns, self.rows, self.legend, self.asked, self.dim, self.drawn)
 
 
 class Table(Struct, frozen=True):
@@ -216,22 +218,21 @@ class Table(Struct, frozen=True):
         """The columns that people see."""
         return tuple(column for column in self.columns if column.title is not None)
 
-    def grid(self) -> Grid:
-        """Return the table as texts, which every printed form sets."""
-        printed = self.printed
-        ranked = sorted((column for column in printed if column.drop), key=lambda column: column.drop)
-        return Grid(
-            self.title,
-            tuple(column.title or "" for column in printed),
-            tuple(self.texts()),
-            drop=tuple(column.title or "" for column in ranked),
-            keep=tuple(column.title or "" for column in printed if column.keep),
-            dim=self.dim,
-            asked=self.asked,
-            legend=self.legend,
-            drawn=self.drawn,
-            kinds=tuple(column.kind for column in printed),
-        )
+    @property
+    def header(self) -> tuple[str, ...]:
+        """What people call these columns."""
+        return tuple(column.title or "" for column in self.printed)
+
+    def filled(self, always: Collection[str] = ()) -> Table:
+        """Return the table without the printed columns in which nothing stands; `always`: titles of columns that
+        stay."""
+        columns = zip(self.printed, zip(*self.texts(), strict=True), strict=bool(self.rows))
+        return replace(self, columns=tuple(column for column, cells in columns if column.title in always or any(cells)))
+
+    @property
+    def flush(self) -> list[bool]:
+        """Which of these columns are set flush left: words, and the first one."""
+        return [not at or column.kind.words for at, column in enumerate(self.printed)]
 
     def texts(self) -> list[tuple[str, ...]]:
         """Return the printed cells, row by row."""

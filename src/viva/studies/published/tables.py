@@ -56,7 +56,7 @@ def table_of(table: PublishedTable, *, most: int | None = None) -> Table:
     made = Table(f"{table.title} · {table.benchmark} {table.name}", columns, table.entries)
     if not turned:
         return made
-    header, *rows = zip(*(made.grid().header, *made.texts()), strict=True)
+    header, *rows = zip(*(made.header, *made.texts()), strict=True)
     across = (Column(name, itemgetter(place), FIGURE if place else NAME) for place, name in enumerate(header))
     return replace(made, columns=tuple(across), rows=rows)
 
