@@ -9,7 +9,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.collected import dangerous
+from cli.told import rows_of
 from pages.review.conftest import Visitor
 from rows import each_row, tabled
 from servers.fixtures import LocalServer, wait_until
@@ -499,19 +500,20 @@ def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
 def test_the_statistics_of_the_published_sets(published: Path, figures: Path) -> None:
     """The paper's chapters count both of its languages; the counts by half and format are the specification's."""
     _, out, _ = build("stats", "csbench", "--data", published, "--language", "en,zh", "--format", "json")
-    english, chinese = json.loads(out)
-    for one in (english, chinese):
-        counts = {table["dimension"]: dict(table["values"]) for table in one["counts"]}
-        assert counts["half"] == {"test": 2183, "valid": 236}
-        formats = next(cross for cross in one["crosses"] if cross["first"] == "half")
-        test = dict(zip(formats["columns"], dict(formats["rows"])["test"], strict=True))
-        assert test == {"Assertion": 442, "Fill-in-the-blank": 235, "Multiple-choice": 1336, "Open-ended": 170}
-        assert len(counts["subfield"]) == 26
-    assert (english["measure"], chinese["measure"]) == ("words", "characters")
+    content = json.loads(out)
+    counted: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for row in content["rows"]:
+        if row["kind"] == "questions":
+            of = (row["set"], row["first"], row["second"] and f"{row['second']} {row['second_value']}")
+            counted[of][row["first_value"]] = row["figure"]
+    formats = {"Assertion": 442, "Fill-in-the-blank": 235, "Multiple-choice": 1336, "Open-ended": 170}
+    for name in ("csbench-en", "csbench-zh"):
+        assert counted[name, "half", ""] == {"test": 2183, "valid": 236}
+        assert {form: counted[name, "half", f"format {form}"]["test"] for form in formats} == formats
+        assert len(counted[name, "subfield", ""]) == 26
+    assert [row["measure"] for row in rows_of(content, "Sets")] == ["words", "characters"]
     chapters = list(csv.DictReader((figures / "csbench_chapters.csv").read_text(encoding="utf-8").splitlines()))
-    both = Counter[str]()
-    for one in (english, chinese):
-        both.update(dict(next(table for table in one["counts"] if table["dimension"] == "subfield")["values"]))
+    both = counted["csbench-en", "subfield", ""] + counted["csbench-zh", "subfield", ""]
 
     def plain(name: str) -> str:
         return "".join(character for character in name.casefold() if character.isalnum())

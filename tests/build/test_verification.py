@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.handmade import cmmlu, csbench, record, rows
-from cli.told import command_of, told
+from cli.told import command_of, rows_of, told
 from rows import tabled
 from viva.analysis.uncertainty import zero_one_interval
 from viva.errors import VivaError
@@ -47,12 +47,14 @@ def test_a_share_is_drawn_verified_by_two_and_rated(tmp_path: Path) -> None:
     sheets = [filled(tmp_path / "anna.csv", one, anna), filled(tmp_path / "ben.csv", one, ben)]
     found = json.loads(told(command_of("build verify rate"), "cmmlu", *sheets, "--data", data, "--format", "json"))
     low, high = zero_one_interval(2, 9) or (0, 0)
-    rates = {rate.pop("rater"): rate for rate in found["rates"]}
-    assert rates["anna"] == {"judged": 9, "wrong": 2, "unsure": 1, "low": low, "high": high}
-    assert (rates["ben"]["judged"], rates["ben"]["wrong"]) == (9, 1)
-    assert (rates["most of them"]["judged"], rates["most of them"]["wrong"]) == (9, 1), "one against one is undecided"
-    assert found["wrong"] == [ids[0]]
-    (pair,) = found["agreement"]
+    rates = {rate.pop("rater"): rate for rate in found["rows"]}
+    about = {"exam": "cmmlu-zh", "aspect": "gold"}
+    assert rates["anna"] == {**about, "decided": 9, "wrong": 2, "unsure": 1, "low": low, "high": high}
+    assert (rates["ben"]["decided"], rates["ben"]["wrong"]) == (9, 1)
+    assert (rates["most of them"]["decided"], rates["most of them"]["wrong"]) == (9, 1), "one against one is undecided"
+    assert [row["rate"] for row in rows_of(found, "Error rate")] == [2 / 9, 1 / 9, 1 / 9]
+    assert rows_of(found, "Set") == [{"questions": 10, "of": 40, "wrong": [ids[0]]}]
+    (pair,) = rows_of(found, "Agreement")
     assert (pair["equal"]["n"], pair["equal"]["value"]) == (8, pytest.approx(7 / 8))
     assert pair["kappa"]["value"] == pytest.approx(0.6)
     assert "10 of 40 questions" in told(command_of("build verify rate"), "cmmlu", *sheets, "--data", data)
@@ -66,9 +68,10 @@ def test_a_tag_is_labelled_without_seeing_it_and_explanations_are_verified(tmp_p
     said = {str(n): ("Knowledge", "reasoning")[n % 2] for n in range(8)} | {"0": "Reasoning"}
     path = filled(tmp_path / "anna.csv", one, said, "verdict: tag")
     found = json.loads(told(command_of("build verify rate"), "csbench", path, "--data", data, "--format", "json"))
-    assert (found["rates"][0]["judged"], found["rates"][0]["wrong"], found["wrong"]) == (8, 1, ["0"])
-    assert found["agreement"][0]["raters"] == "anna, the set"
-    assert found["agreement"][0]["kappa"]["value"] == pytest.approx(0.75)
+    assert (found["rows"][0]["decided"], found["rows"][0]["wrong"]) == (8, 1)
+    assert rows_of(found, "Set")[0]["wrong"] == ["0"]
+    (pair,) = rows_of(found, "Agreement")
+    assert (pair["raters"], pair["kappa"]["value"]) == ("anna, the set", pytest.approx(0.75))
     why = sheet(tmp_path / "w.csv", "csbench", "--data", data, "--ask", "explanation", "--share", "all")
     assert [row["explanation"] for row in why] == ["why"] * 3
 

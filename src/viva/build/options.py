@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from viva.errors import flag
 from viva.fields import note
-from viva.visible import escape_invisible
+from viva.visible import escape_invisible, one_line
+
+if TYPE_CHECKING:
+    from viva.render.table import Kind
 
 SHOWN = 40
 """Problems, topics and questions that are told on the terminal; --all tells the rest."""
@@ -30,3 +33,10 @@ def tell_held(lines: Sequence[str], *, everything: bool) -> None:
     for line in lines if everything else lines[:SHOWN]:
         print(escape_invisible(f"held back: {line}", limit=400), file=sys.stderr)
     tell_more(len(lines), everything=everything)
+
+
+def cut(limit: int) -> Kind:
+    """Return the kind of a column of names that somebody else gave: the beginning of each, in one line."""
+    from viva.render.table import Kind
+
+    return Kind(lambda name: one_line(name, limit) or "(none)", words=True, name=True)

@@ -19,7 +19,8 @@ from viva.studies.options import BenchmarkFiles, Languages
 if TYPE_CHECKING:
     from viva.benchmarks.csbench.files import Raw
     from viva.build.statistics.lengths import Entry
-    from viva.build.statistics.tables import SetStatistics, SetTables
+    from viva.build.statistics.tables import SetStatistics
+    from viva.render.findings import Findings
 
 _MOST = 80
 """Values of a dimension that is shown; one with more tells questions apart, and groups none."""
@@ -60,19 +61,19 @@ class Opened(Struct, kw_only=True):
 
 
 @command(SetStatisticsConfig, chart="Draw the lengths")
-def study(config: SetStatisticsConfig) -> SetTables:
+def study(config: SetStatisticsConfig) -> Findings[Sequence[SetStatistics]]:
     """A set's questions by every dimension and crossed, and how long they are.
 
     Raises DataError for what is no set, and for an unknown dimension.
     """
     from viva.build.statistics.chart import lengths_chart
-    from viva.build.statistics.tables import SetTables
+    from viva.build.statistics.tables import findings
 
     crosses = [_pair_of(one) for one in config.cross]
     by = tuple(part.strip() for part in config.by.split(",") if part.strip())
     sets = open_sets(config.set, TaskOptions(data=config.data, language=config.language))
-    found = tuple(_statistics(one, by, crosses, config.field, config.group) for one in sets)
-    return SetTables(found, drawing=partial(lengths_chart, found))
+    found = [_statistics(one, by, crosses, config.field, config.group) for one in sets]
+    return findings(found, partial(lengths_chart, found))
 
 
 def _pair_of(text: str) -> tuple[str, str]:

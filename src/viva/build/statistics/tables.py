@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.wording import percent
+from viva.build.options import cut
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
-from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.table import Grid
-from viva.visible import one_line
+from viva.render.findings import Findings
+from viva.render.printing import Drawing
+from viva.render.table import COUNT, Column, Kind, Table, fields, figure, places
 
 
 class Counts(Struct, frozen=True):
@@ -35,73 +35,59 @@ class SetStatistics(Struct, frozen=True, kw_only=True):
     lengths: tuple[Lengths, ...]
 
 
-def _of(one: SetStatistics) -> list[Grid]:
-    tables = [
-        Grid(
-            f"{one.set}: {one.questions:,} questions by {counts.dimension}",
-            (counts.dimension, "questions", "per cent"),
-            tuple((_shown(value), f"{count:,}", percent(count / one.questions, 1)) for value, count in counts.values),
-        )
-        for counts in one.counts
-    ]
+_VALUE = cut(60)
+_SHARE = Kind(lambda share: percent(share, 1))
+_MEAN, _QUANTILE = figure(".1f"), figure(",.4g")
+_FIGURES = (
+    *(Column(name, name, kind) for name, kind in (("texts", COUNT), ("mean", _MEAN), ("sd", _MEAN), ("least", COUNT))),
+    *(
+        Column("median" if at == 2 else f"{percent(share, 0)} %", f"quantiles.{at}", _QUANTILE, f"quantile {share:g}")
+        for at, share in enumerate(QUANTILES)
+    ),
+    Column("most", "most", COUNT),
+)
+_LENGTHS = (Column("", "group", _VALUE, "group"), *_FIGURES, *fields("", "empty", "edges", "counts"))
+"""Of lengths; only data have the histogram."""
+
+
+def _tables(one: SetStatistics) -> Iterator[Table]:
+    """Counts, cross tables and lengths of a set."""
+    share = Column("per cent", lambda row: row[1] / one.questions, _SHARE, None)
+    for counts in one.counts:
+        columns = (Column(counts.dimension, "0", _VALUE), Column("questions", "1", COUNT), share)
+        yield Table(f"{one.set}: {one.questions:,} questions by {counts.dimension}", columns, counts.values)
     for cross in one.crosses:
-        rows = [(_shown(row), *(f"{count:,}" for count in values), f"{sum(values):,}") for row, values in cross.rows]
-        sums = [sum(values[at] for _, values in cross.rows) for at in range(len(cross.columns))]
-        rows.append(("all", *(f"{count:,}" for count in sums), f"{sum(sums):,}"))
-        header = (cross.first, *map(_shown, cross.columns), "all")
-        tables.append(Grid(f"{one.set}: {cross.first} by {cross.second}", header, tuple(rows)))
-    if one.lengths:
-        header = (
-            *("", "texts", "mean", "sd", "least"),
-            *("median" if share == 0.5 else f"{percent(share, 0)} %" for share in QUANTILES),
-            "most",
+        values = (Column(_VALUE.text(name), f"1.{at}", COUNT, name) for at, name in enumerate(cross.columns))
+        total = Column("all", lambda row: sum(row[1]), COUNT, None)
+        sums = tuple(map(sum, zip(*(counts for _, counts in cross.rows), strict=True)))
+        yield Table(
+            f"{one.set}: {cross.first} by {cross.second}",
+            (Column(cross.first, "0", _VALUE), *values, total),
+            (*cross.rows, ("all", sums)),
         )
-        rows = [
-            (
-                *(_shown(lengths.group), f"{lengths.texts:,}", f"{lengths.mean:.1f}", f"{lengths.sd:.1f}"),
-                f"{lengths.least:,}",
-                *(f"{value:,.4g}" for value in lengths.quantiles),
-                f"{lengths.most:,}",
-            )
-            for lengths in one.lengths
-        ]
-        tables.append(Grid(f"{one.set}: length of the {one.field}, in {one.measure}", header, tuple(rows)))
-    return tables
+    if one.lengths:
+        yield Table(f"{one.set}: length of the {one.field}, in {one.measure}", _LENGTHS, one.lengths)
 
 
-def _shown(value: str) -> str:
-    return one_line(value, 60) or "(none)"
+_SETS = fields("", "set", "language", "questions", "fingerprint", "field", "measure")
+_FIGURE = places("set", "language", "kind", "first", "first_value", "second", "second_value", "figure")
 
 
-@dataclass(frozen=True, repr=False)
-class SetTables(StudyResult):
-    """The statistics of every set."""
-
-    found: tuple[SetStatistics, ...]
-    drawing: Drawing = None
-
-    def tables(self) -> list[Grid]:
-        """Counts, cross tables and lengths."""
-        return [grid for one in self.found for grid in _of(one)]
-
-    def closing(self) -> list[str]:
-        """Notes and signatures."""
-        lines = [
+def findings(found: Sequence[SetStatistics], drawing: Drawing) -> Findings[Sequence[SetStatistics]]:
+    """Return counts, cross tables and lengths of every set; `rows` has one a figure: set, language, kind, the values
+    it is of, the figure."""
+    rows = [(one.set, one.language, *cells) for one in found for cells in _cells(one)]
+    return Findings(
+        found=found,
+        shown=[*(table for one in found for table in _tables(one)), Table("Sets", _SETS, found)],
+        rows=Table("Figures", _FIGURE, rows),
+        notes=[
             "Words are what blanks part; in Chinese characters are counted, without blanks. Quantiles are "
-            "interpolated, and empty texts are left out."
-        ]
-        return lines + [
-            f"signature: set:{one.set}={one.fingerprint}|lang:{one.language}|field:{one.field}" for one in self.found
-        ]
-
-    def records(self) -> Records:
-        """A row a figure: set, language, kind, the values it is of, the figure."""
-        header = ("set", "language", "kind", "first", "first_value", "second", "second_value", "figure")
-        return header, [(one.set, one.language, *cells) for one in self.found for cells in _cells(one)]
-
-    def data(self) -> object:
-        """Everything."""
-        return self.found
+            "interpolated, and empty texts are left out.",
+            *(f"signature: set:{one.set}={one.fingerprint}|lang:{one.language}|field:{one.field}" for one in found),
+        ],
+        drawing=drawing,
+    )
 
 
 def _cells(one: SetStatistics) -> Iterator[Sequence[object]]:
@@ -112,8 +98,7 @@ def _cells(one: SetStatistics) -> Iterator[Sequence[object]]:
         for row, values in cross.rows:
             for column, count in zip(cross.columns, values, strict=True):
                 yield "questions", cross.first, row, cross.second, column, count
+    read = [(column.name, column.getter()) for column in _FIGURES]
     for lengths in one.lengths:
-        figures = {"texts": lengths.texts, "mean": lengths.mean, "sd": lengths.sd, "least": lengths.least}
-        figures |= {f"quantile {share:g}": value for share, value in zip(QUANTILES, lengths.quantiles, strict=True)}
-        for name, figure in (figures | {"most": lengths.most}).items():
-            yield "length", f"{one.field}, {one.measure}", lengths.group, "figure", name, figure
+        for name, get in read:
+            yield "length", f"{one.field}, {one.measure}", lengths.group, "figure", name, get(lengths)

@@ -215,9 +215,9 @@ def rated(found: Verified) -> Verification:
         aspect=found.aspect.name,
         questions=len(found.questions),
         of=found.of,
-        rates=tuple(rates),
-        agreed=tuple(agreed),
-        wrong=tuple(wrong),
+        rates=rates,
+        agreed=agreed,
+        wrong=wrong,
     )
 
 
@@ -237,5 +237,5 @@ def _rate(rater: str, marks: Sequence[float | None], own: Sequence[float], unsur
 
     decided = [(mark, right) for mark, right in zip(marks, own, strict=True) if mark is not None]
     wrong = sum(mark != right for mark, right in decided)
-    low, high = zero_one_interval(wrong, len(decided)) or (None, None)
-    return ErrorRate(rater=rater, judged=len(decided), wrong=wrong, unsure=unsure, low=low, high=high)
+    interval = zero_one_interval(wrong, len(decided))
+    return ErrorRate(rater=rater, judged=len(decided), wrong=wrong, unsure=unsure, interval=interval)

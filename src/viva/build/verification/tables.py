@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from viva.analysis.measure import Measure
-from viva.analysis.wording import percent
-from viva.render.measures import measure_text
-from viva.render.printing import Records, StudyResult
-from viva.render.table import Grid
+from viva.analysis.uncertainty import Interval
+from viva.analysis.wording import range_text
+from viva.build.options import cut
+from viva.render.findings import Findings
+from viva.render.measures import MEASURE
+from viva.render.table import COUNT, PERCENT, Column, Kind, Table, fields
 from viva.visible import one_line
 
 SHOWN = 20
@@ -24,8 +26,13 @@ class ErrorRate(Struct, frozen=True, kw_only=True):
     judged: int
     wrong: int
     unsure: int
-    low: float | None
-    high: float | None
+    interval: Interval | None
+    """Of the error rate, at 95 %."""
+
+    @property
+    def rate(self) -> float | None:
+        """The error rate, as a share of 1; None where nothing was decided."""
+        return self.wrong / self.judged if self.judged else None
 
 
 class Agreed(Struct, frozen=True, kw_only=True):
@@ -36,63 +43,53 @@ class Agreed(Struct, frozen=True, kw_only=True):
     kappa: Measure
 
 
-@dataclass(frozen=True, repr=False)
-class Verification(StudyResult):
+class Verification(Struct, frozen=True, kw_only=True):
     """One aspect of a set, verified."""
 
     exam: str
     aspect: str
     questions: int
     of: int
-    rates: tuple[ErrorRate, ...]
-    agreed: tuple[Agreed, ...]
-    wrong: tuple[str, ...]
+    rates: Sequence[ErrorRate]
+    agreed: Sequence[Agreed]
+    wrong: Sequence[str]
     """Questions that most who decided call wrong."""
-    words = frozenset({"by", "raters"})
 
-    def tables(self) -> list[Grid]:
-        """Error rates, and agreement where there is more than one opinion."""
-        what = f"{one_line(self.exam, 60)} · {one_line(self.aspect, 40)}"
-        rows = [
-            (
-                one_line(one.rater, 60), f"{one.judged:,}", f"{one.wrong:,}", f"{one.unsure:,}",
-                percent(one.wrong / one.judged) if one.judged else "–",
-                "–" if one.low is None or one.high is None else f"{percent(one.low)}–{percent(one.high)}",
-            )
-            for one in self.rates
-        ]  # fmt: skip
-        header = ("by", "decided", "wrong", "unsure", "error %", "95 % interval")
-        grids = [Grid(f"Error rate · {what}", header, tuple(rows))]
-        if self.agreed:
-            pairs = tuple(
-                (one_line(one.raters, 80), f"{one.equal.n:,}", measure_text(one.equal), measure_text(one.kappa))
-                for one in self.agreed
-            )
-            grids.append(Grid(f"Agreement · {what}", ("raters", "both", "equal", "kappa"), pairs))
-        return grids
 
-    def closing(self) -> list[str]:
-        """How to read it, and which questions to look at."""
-        lines = [
-            f"{self.questions:,} of {self.of:,} questions were verified; the interval is for the whole set, of which "
-            "they were drawn at random. Unsure verdicts are left out of the rate.",
-            *(f"{one.kappa.reason}." for one in self.agreed[:1] if one.kappa.reason),
-        ]
-        if self.wrong:
-            more = f" and {len(self.wrong) - SHOWN:,} more" if len(self.wrong) > SHOWN else ""
-            lines.append(f"Wrong by most: {', '.join(one_line(name, 60) for name in self.wrong[:SHOWN])}{more}.")
-        return lines
+_COUNTS = (Column("decided", "judged", COUNT), Column("wrong", "wrong", COUNT), Column("unsure", "unsure", COUNT))
+_BOUNDS = fields("interval", **{"0": "low", "1": "high"})
+_RATES = (
+    Column("by", "rater", cut(60), "rater"),
+    *_COUNTS,
+    Column("error %", "rate", PERCENT, "rate"),
+    Column("95 % interval", "interval", Kind(lambda interval: range_text(*interval)), None),
+    *_BOUNDS,
+)
+_AGREED = (
+    Column("raters", "raters", cut(80)),
+    Column("both", "equal.n", COUNT),
+    *(Column(name, name, MEASURE) for name in ("equal", "kappa")),
+)
 
-    def records(self) -> Records:
-        """A row a rater."""
-        return ("exam", "aspect", "rater", "decided", "wrong", "unsure", "low", "high"), [
-            (self.exam, self.aspect, one.rater, one.judged, one.wrong, one.unsure, one.low, one.high)
-            for one in self.rates
-        ]
 
-    def data(self) -> object:
-        """Everything."""
-        return {
-            "exam": self.exam, "aspect": self.aspect, "questions": self.questions, "of": self.of,
-            "rates": self.rates, "agreement": self.agreed, "wrong": self.wrong,
-        }  # fmt: skip
+def findings(found: Verification) -> Findings[Verification]:
+    """Return the error rates, and agreement where there is more than one opinion; `rows` has one a rater."""
+    what = f"{one_line(found.exam, 60)} · {one_line(found.aspect, 40)}"
+    shown = [Table(f"Error rate · {what}", _RATES, found.rates)]
+    if found.agreed:
+        shown.append(Table(f"Agreement · {what}", _AGREED, found.agreed))
+    about = (Column("exam", lambda _: found.exam), Column("aspect", lambda _: found.aspect))
+    notes = [
+        f"{found.questions:,} of {found.of:,} questions were verified; the interval is for the whole set, of which "
+        "they were drawn at random. Unsure verdicts are left out of the rate.",
+        *(f"{one.kappa.reason}." for one in found.agreed[:1] if one.kappa.reason),
+    ]
+    if found.wrong:
+        more = f" and {len(found.wrong) - SHOWN:,} more" if len(found.wrong) > SHOWN else ""
+        notes.append(f"Wrong by most: {', '.join(one_line(name, 60) for name in found.wrong[:SHOWN])}{more}.")
+    return Findings(
+        found=found,
+        shown=[*shown, Table("Set", fields("", "questions", "of", "wrong"), [found])],
+        rows=Table("Error rates", (*about, *fields("", "rater"), *_COUNTS, *_BOUNDS), found.rates),
+        notes=notes,
+    )
