@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from viva.errors import flag
 from viva.fields import note
@@ -19,6 +19,10 @@ SHOWN = 40
 Language = Literal["en", "zh", "de", "fr"]
 """Those of CS-Bench."""
 ProjectPath = Annotated[Path, note("The folder of the set that is made.", argument=True)]
+Told: TypeAlias = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
+"""A table that is printed: its title, what its columns are called, and its rows, names first."""
+_FORMS = {int: ",", float: ",.2f"}
+"""How a number is printed."""
 ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", spelled=("--all",))]
 
 
@@ -33,6 +37,21 @@ def tell_held(lines: Sequence[str], *, everything: bool) -> None:
     for line in lines if everything else lines[:SHOWN]:
         print(escape_invisible(f"held back: {line}", limit=400), file=sys.stderr)
     tell_more(len(lines), everything=everything)
+
+
+def print_tables(tables: Sequence[Told], lines: Sequence[str]) -> None:
+    """Print tables, the first column of each flush left, and the lines below them."""
+    from viva.render.grids import grids_terminal
+    from viva.render.table import Column, Kind, Table
+
+    cell = Kind(lambda value: format(value, _FORMS.get(type(value), "")), none="")
+    grids = [
+        Table(
+            title, tuple(Column(name, str(at), cell if at else cut(90)) for at, name in enumerate(header)), rows
+        ).grid()
+        for title, header, rows in tables
+    ]
+    print(grids_terminal(grids, lines), end="")
 
 
 def cut(limit: int) -> Kind:

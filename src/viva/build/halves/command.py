@@ -21,13 +21,12 @@ from viva.build.halves.splitting import (
     of_question_file,
     share_of,
 )
+from viva.build.options import Told, print_tables
 from viva.commands import command
 from viva.errors import VivaError
-from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.build.halves.stratify import Drawn
-    from viva.render.table import Grid
 
 
 @command(SplitConfig, "action")
@@ -70,35 +69,23 @@ def split(config: SplitConfig) -> int:
 
 
 def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, groups: list[list[int]]) -> None:
-    from viva.render.grids import grids_terminal
-
     share = Fraction(manifest.share)
-    grids = [_dimension(opened, drawn, at, share) for at in range(len(opened.by))]
+    tables = [_dimension(opened, drawn, at, share) for at in range(len(opened.by))]
     closing = [f"{manifest.test:,} questions in test, {manifest.valid:,} in validation, written to {out}."]
     if groups:
         split = sum(map(len, groups))
         closing.append(f"{split:,} questions in {len(groups):,} groups of near-duplicates are each on one side.")
     for cell, count in manifest.short.items():
         closing.append(f"{cell}: {count:,} fewer than its share, since near-duplicates stay together.")
-    print(grids_terminal(grids, [escape_invisible(line) for line in closing]), end="")
+    print_tables(tables, closing)
 
 
-def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> Grid:
+def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> Told:
     """One dimension's values: how many, the exact share, what was drawn, and what the files had."""
-    from viva.render.table import Grid
 
     counts = Counter(item.cell[at] for item in opened.items)
     taken = Counter(item.cell[at] for index, item in enumerate(opened.items) if index in drawn.chosen)
     there = Counter(item.cell[at] for item in opened.items if item.there == "valid")
-    header = ("", "questions", "exact share", "validation", *(("in the files",) if there else ()))
-    rows = tuple(
-        (
-            one_line(name or "(none)", 60),
-            f"{count:,}",
-            f"{float(share * count):,.2f}",
-            f"{taken[name]:,}",
-            *((f"{there[name]:,}",) if there else ()),
-        )
-        for name, count in sorted(counts.items())
-    )
-    return Grid(opened.by[at], header, rows)
+    header = ("", "questions", "exact share", "validation", "in the files")[: 5 if there else 4]
+    rows = [(name, count, float(share * count), taken[name], there[name]) for name, count in sorted(counts.items())]
+    return opened.by[at], header, rows

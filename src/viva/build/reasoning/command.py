@@ -25,7 +25,7 @@ from msgspec import Meta, Struct
 
 from viva.build.draft_options import DraftOptions, asked_for, ending, tell_refused
 from viva.build.files import content_of
-from viva.build.options import SHOWN, ListAll, ProjectPath, tell_held, tell_more
+from viva.build.options import SHOWN, ListAll, ProjectPath, Told, print_tables, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from viva.build.reasoning.checks import Problem
     from viva.build.reasoning.coverage import Concept
     from viva.build.reasoning.topics import Finding, Graph
-    from viva.render.table import Grid
 
 
 Level = Literal["leaf", "1", "2", "3", "all"]
@@ -89,7 +88,13 @@ def graph(config: GraphConfig) -> int:
         return EXIT_INCOMPLETE
     if given:
         replace_file(path, written_triples(graph))
-    _print([_level_grid(graph)], f"The topics are in {path}; next: viva build clrbench sheet {config.project}")
+    # In the paper 16 disciplines, 40 topics, 26 subtopics.
+    rows = [
+        (f"{level} ({name})", len(graph.at(level)))
+        for level, name in enumerate(("disciplines", "topics", "subtopics"), 1)
+    ]
+    table = ("Topic graph", ("level", "topics"), (*rows, ("all", len(graph.names))))
+    print_tables([table], [f"The topics are in {path}; next: viva build clrbench sheet {config.project}"])
     return EXIT_OK
 
 
@@ -116,17 +121,6 @@ def _tell_findings(findings: list[Finding], *, everything: bool) -> None:
         head = "error" if finding.error else "note"
         print(f"{head}: {finding.kind}: {one_line(finding.message, 600)}", file=sys.stderr)
     tell_more(len(findings), everything=everything)
-
-
-def _level_grid(graph: Graph) -> Grid:
-    """Counts a level: in the paper 16 disciplines, 40 topics, 26 subtopics."""
-    from viva.render.table import Grid
-
-    rows = [
-        (f"{level} ({name})", f"{len(graph.at(level)):,}")
-        for level, name in enumerate(("disciplines", "topics", "subtopics"), 1)
-    ]
-    return Grid("Topic graph", ("level", "topics"), (*rows, ("all", f"{len(graph.names):,}")))
 
 
 class SheetConfig(Struct, kw_only=True):
@@ -244,33 +238,19 @@ def coverage(config: CoverageConfig) -> int:
         )
     missing = [concept for concept in concepts if concept.missing]
     wanted = sum(bool(concept.wanted) for concept in concepts)
-    grids = [_missing_grid(missing if config.everything else missing[:SHOWN])] if missing else []
+    tables = [_missing(missing if config.everything else missing[:SHOWN])] if missing else []
     total = sum(sum(concept.missing.values()) for concept in missing)
     covered = f"{wanted - len(missing):,} of {wanted:,} concepts have {config.least} questions of each type"
-    closing = f"{covered}; {plural(total, 'question')} missing"
-    _print(grids, closing)
+    print_tables(tables, [f"{covered}; {plural(total, 'question')} missing"])
     tell_more(len(missing), everything=config.everything)
     return EXIT_INCOMPLETE if missing else EXIT_OK
 
 
-def _missing_grid(missing: list[Concept]) -> Grid:
+def _missing(missing: list[Concept]) -> Told:
     from viva.build.reasoning.questions import TYPES
-    from viva.render.table import Grid
 
-    rows = tuple(
-        (
-            one_line(" › ".join(concept.path), 90),
-            *(f"{concept.missing[kind]:,}" if kind in concept.missing else "" for kind in TYPES),
-        )
-        for concept in missing
-    )
-    return Grid("Questions missing", ("concept", *TYPES), rows)
-
-
-def _print(grids: list[Grid], *closing: str) -> None:
-    from viva.render.grids import grids_terminal
-
-    print(grids_terminal(grids, [escape_invisible(line) for line in closing]), end="")
+    rows = [(" › ".join(concept.path), *map(concept.missing.get, TYPES)) for concept in missing]
+    return "Questions missing", ("concept", *TYPES), rows
 
 
 class DraftConfig(DraftOptions, kw_only=True):

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from viva.build.options import Told, print_tables
 from viva.build.stackexchange.selection import read_line
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from viva.build.stackexchange.pool import Build
     from viva.build.stackexchange.selection import BrokenRow
     from viva.build.stackexchange.view_line import ViewAges
-    from viva.render.table import Grid
 
 
 SHOWN = 10
@@ -197,15 +197,13 @@ class _Screen(Screen):
 
 
 def _report(build: Build, out: Path) -> int:
-    from viva.render.grids import grids_terminal
-
     drawn, quota = sum(one.drawn for one in build.languages), sum(one.quota for one in build.languages)
     closing = [
         f"{build.rows:,} rows: {build.questions:,} questions, {build.answers:,} answers. Ages at {build.date}.",
         f"The pool is in {out}: {drawn:,} questions, {quota:,} of them within the quotas; "
         f"fingerprint {build.fingerprint}.",
     ]
-    print(grids_terminal([_table(build)], closing), end="")
+    print_tables([_table(build)], closing)
     code = EXIT_OK
     if build.broken:
         total = sum(some.count for some in build.broken)
@@ -219,13 +217,11 @@ def _report(build: Build, out: Path) -> int:
     return code
 
 
-def _table(build: Build) -> Grid:
+def _table(build: Build) -> Told:
     """The counts, as the paper's Table 2 has them, with what came before the initial seed set."""
-    from viva.render.table import Grid
-
     steps = ("questions", "accepted", "answered", "seen", "seed", "quota", "drawn")
-    rows = [(one.language, one.area or "-", *(f"{getattr(one, step):,}" for step in steps)) for one in build.languages]
-    total = (f"{sum(getattr(one, step) for one in build.languages):,}" for step in steps)
+    rows = [(one.language, one.area or "-", *(getattr(one, step) for step in steps)) for one in build.languages]
+    total = (sum(getattr(one, step) for one in build.languages) for step in steps)
     votes = f"≥ {build.settings['min_answers']} answers"
     header = ("language", "area", "questions", "accepted", votes, "above line", "seed set", "quota", "pool")
-    return Grid(title="Questions by language, step by step", header=header, rows=(*rows, ("all", "", *total)))
+    return "Questions by language, step by step", header, (*rows, ("all", "", *total))

@@ -6,40 +6,40 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from viva.visible import one_line
+from viva.build.options import Told
 
 if TYPE_CHECKING:
     from viva.build.stackexchange.project import State
     from viva.build.stackexchange.set_places import Places
-    from viva.render.table import Grid
 
 
-def coverage_grid(dealt: Places) -> Grid:
-    """Questions by language and state, against the quotas."""
-    from viva.render.table import Grid
+def coverage_table(dealt: Places) -> Told:
+    """Return questions by language and state, against the quotas."""
+    from viva.build.stackexchange.decisions import STATUSES
 
-    columns = ("approved", "waiting", "disputed", "faulty", "unwritten")
-    header = ("language", "area", "quota", *columns, "missing", "rejected", "moved up", "reserve left")
+    held = STATUSES[:-1]
+    header = ("language", "area", "quota", *held, "missing", "rejected", "moved up", "reserve left")
     rows = []
     for cell in dealt.cells:
-        counts = [cell.counts[status] for status in columns]  # type: ignore[index]
-        rest = (cell.missing, cell.rejected, len(cell.moved_up), cell.left)
-        figures = (f"{one:,}" if one else "" for one in (cell.quota, *counts, *rest))
-        rows.append((one_line(cell.language, 30), one_line(cell.area, 30), *figures))
-    return Grid("Questions by language", header, tuple(rows))
+        counts = (
+            cell.quota,
+            *map(cell.counts.__getitem__, held),
+            cell.missing,
+            cell.rejected,
+            len(cell.moved_up),
+            cell.left,
+        )
+        rows.append((cell.language, cell.area, *(count or None for count in counts)))
+    return "Questions by language", header, rows
 
 
-def exposure_grid(states: Sequence[State], dealt: Places, table: Mapping[str, date]) -> Grid:
-    """Of the questions that hold a place: how many each model may have read in training."""
+def exposure_table(states: Sequence[State], dealt: Places, table: Mapping[str, date]) -> Told:
+    """Return how many of the questions that hold a place each model may have read in training."""
     from viva.build.stackexchange.cutoffs import created, exposed
-    from viva.render.table import Grid
 
     days = {state.about.id: created(state.about.created) for state in states if state.about.id in set(dealt.holders)}
-    rows = tuple(
-        (one_line(model, 60), table[model].isoformat(), f"{len(old):,}", f"{len(days) - len(old):,}")
-        for model, old in exposed(days, table).items()
-    )
-    return Grid("Asked before the models' training ended", ("model", "cut-off", "up to it", "after it"), rows)
+    rows = [(model, table[model], len(old), len(days) - len(old)) for model, old in exposed(days, table).items()]
+    return "Asked before the models' training ended", ("model", "cut-off", "up to it", "after it"), rows
 
 
 def metric_lines(states: Sequence[State], dealt: Places) -> Iterable[str]:

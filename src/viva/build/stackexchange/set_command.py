@@ -14,9 +14,9 @@ from msgspec import Meta, Struct
 
 from viva.build.draft_options import DraftOptions, asked_for, ending, tell_refused
 from viva.build.files import content_of
-from viva.build.options import SHOWN, ListAll, ProjectPath, tell_held, tell_more
+from viva.build.options import SHOWN, ListAll, ProjectPath, print_tables, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, refuse_name, serve_items, tell_decisions
-from viva.build.stackexchange.coverage import coverage_grid, exposure_grid, metric_lines
+from viva.build.stackexchange.coverage import coverage_table, exposure_table, metric_lines
 from viva.build.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
@@ -184,15 +184,14 @@ class CoverageConfig(Struct, kw_only=True):
 def coverage(config: CoverageConfig) -> int:
     """What is approved and what is missing, by language."""
     from viva.build.stackexchange.project import Project
-    from viva.render.grids import grids_terminal
 
     day, table = day_of(config.after), cutoffs_of(config.cutoffs)
     opened = Project(config.project)
     states = opened.states()
     dealt = opened.places(states, day)
-    grids = [coverage_grid(dealt)]
+    tables = [coverage_table(dealt)]
     if table:
-        grids.append(exposure_grid(states, dealt, table))
+        tables.append(exposure_table(states, dealt, table))
     approved = sum(cell.counts["approved"] for cell in dealt.cells)
     missing = sum(cell.missing for cell in dealt.cells)
     closing = [
@@ -200,7 +199,7 @@ def coverage(config: CoverageConfig) -> int:
         *_moved(opened, states, dealt, everything=config.everything),
         f"{approved:,} of {sum(cell.quota for cell in dealt.cells):,} questions approved, {missing:,} missing",
     ]
-    print(grids_terminal(grids, [escape_invisible(line) for line in closing]), end="")
+    print_tables(tables, closing)
     return EXIT_INCOMPLETE if missing else EXIT_OK
 
 

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, Struct
 
 from viva.build.draft_options import DraftOptions, MaxTokens, asked_for, ending, tell_refused
-from viva.build.options import SHOWN, Language, ListAll, ProjectPath, tell_held, tell_more
+from viva.build.options import SHOWN, Language, ListAll, ProjectPath, Told, print_tables, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
-from viva.visible import escape_invisible, one_line, plural
+from viva.visible import one_line, plural
 
 if TYPE_CHECKING:
     from viva.build.translation.checks import Finding
     from viva.build.translation.project import Project
     from viva.engine.asking import Run
-    from viva.render.table import Grid
 
 
 class CheckConfig(Struct, kw_only=True):
@@ -77,23 +76,18 @@ def check(config: CheckConfig) -> int:
         f"{total:,} questions ({found.language}): errors in {len(errors):,} ({100 * len(errors) / total:.1f} %), only "
         f"warnings in {len(warned - errors):,}."
     )
-    from viva.render.grids import grids_terminal
-
-    grids = [_counts(findings)] if findings else []
-    print(grids_terminal(grids, [escape_invisible(note) for note in notes]), end="")
+    print_tables([_counts(findings)] if findings else [], notes)
     return EXIT_INCOMPLETE if errors else EXIT_OK
 
 
-def _counts(findings: Sequence[Finding]) -> Grid:
-    from viva.render.table import Grid
-
+def _counts(findings: Sequence[Finding]) -> Told:
     rows = []
     for severity in ("error", "warning"):
         kinds = dict.fromkeys(one.kind for one in findings if one.severity == severity)
         for kind in kinds:
             of_kind = [one for one in findings if (one.kind, one.severity) == (kind, severity)]
-            rows.append((kind, severity, f"{len({one.question for one in of_kind}):,}", f"{len(of_kind):,}"))
-    return Grid("What the checks found", ("", "severity", "questions", "fields"), tuple(rows))
+            rows.append((kind, severity, len({one.question for one in of_kind}), len(of_kind)))
+    return "What the checks found", ("", "severity", "questions", "fields"), rows
 
 
 class ReviewConfig(DecidingOptions, kw_only=True):

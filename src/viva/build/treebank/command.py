@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from viva.build.options import Told, print_tables
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag
 from viva.fields import note
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from viva.build.treebank.manifest import Manifest
     from viva.build.treebank.sampling import SamplingSettings
     from viva.build.treebank.treebank import Plan, Problem
-    from viva.render.table import Grid
 
 SHOWN = 20
 """Malformed trees that are told on the terminal; malformed.jsonl has them all."""
@@ -193,8 +193,6 @@ class _Screen(Screen):
 
 
 def _report(manifest: Manifest, out: Path) -> int:
-    from viva.render.grids import grids_terminal
-
     drawn = f"{manifest.test:,} questions"
     if manifest.test_distinct != manifest.test:
         drawn += f" ({manifest.test_distinct:,} distinct)"
@@ -207,7 +205,7 @@ def _report(manifest: Manifest, out: Path) -> int:
         f"The set {manifest.name} is in {out}, fingerprint {manifest.fingerprint}; "
         f"examine with: viva run syneval {flag('data')} {out} {flag('model')} ...",
     ]
-    print(grids_terminal([_counts(manifest)], closing), end="")
+    print_tables([_counts(manifest)], closing)
     code = EXIT_OK
     if manifest.malformed:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in manifest.malformed.items())
@@ -237,20 +235,15 @@ def _short(manifest: Manifest) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}."]
 
 
-def _counts(manifest: Manifest) -> Grid:
+def _counts(manifest: Manifest) -> Told:
     """The counts as in the paper's Table 4."""
     from viva.benchmarks.syneval.items import FORMATS
-    from viva.render.table import Grid
 
-    def row(name: str, counts: dict[str, int]) -> tuple[str, ...]:
+    def row(name: str, counts: dict[str, int]) -> tuple[object, ...]:
         total = sum(counts.values())
-        shown = (f"{counts[form]:,}" for form in FORMATS)
-        return name, *shown, f"{total:,}", f"{100 * total / max(1, manifest.asked):.2f} %"
+        return name, *(counts[form] for form in FORMATS), total, f"{100 * total / max(1, manifest.asked):.2f} %"
 
     rows = [row(point, counts) for point, counts in manifest.questions.items()]
     together: dict[str, int] = {form: sum(counts[form] for counts in manifest.questions.values()) for form in FORMATS}
-    return Grid(
-        title=f"Questions generated from {', '.join(source.name for source in manifest.sources)}",
-        header=("knowledge point", *FORMATS, "total", "share"),
-        rows=(*rows, row("all", together)),
-    )
+    title = f"Questions generated from {', '.join(source.name for source in manifest.sources)}"
+    return title, ("knowledge point", *FORMATS, "total", "share"), (*rows, row("all", together))

@@ -18,7 +18,6 @@ _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
 _STOPS = frozenset((",", ".", "?", "!", ":", ";"))
 EMPTY = "-NONE-"
-_QUOTE = '"'
 _CURRENCY = re.compile(r"(?:[A-Z]{1,3})?[$£€¥]|#")
 _ESCAPES = (("\\/", "/"), ("\\*", "*"))
 
@@ -26,12 +25,13 @@ Token = tuple[str, bool, bool]
 """A visible form; whether it is glued to what stands before it, and to what comes after it."""
 
 
+_QUOTES: dict[str, Token] = {"``": ('"', False, True), "''": ('"', True, False)}
+
+
 def _published(word: str) -> Token:
     word = BRACKETS.get(word, word)
-    if word == "``":
-        return _QUOTE, False, True
-    if word == "''":
-        return _QUOTE, True, False
+    if word in _QUOTES:
+        return _QUOTES[word]
     if word == "`":
         return "''", True, True  # observed: ten sentences of the sample read like this
     # By its first character: the authors take the space away from the finished string, so "..." is glued as well.
@@ -40,10 +40,8 @@ def _published(word: str) -> Token:
 
 def _natural(word: str, tag: str) -> Token:
     word = BRACKETS.get(word, word)
-    if word == "``":
-        return _QUOTE, False, True
-    if word == "''":
-        return _QUOTE, True, False
+    if word in _QUOTES:
+        return _QUOTES[word]
     if word == "`":
         return "'", False, True
     if word == "#":

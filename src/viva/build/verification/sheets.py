@@ -238,4 +238,4 @@ def _rate(rater: str, marks: Sequence[float | None], own: Sequence[float], unsur
     decided = [(mark, right) for mark, right in zip(marks, own, strict=True) if mark is not None]
     wrong = sum(mark != right for mark, right in decided)
     interval = zero_one_interval(wrong, len(decided))
-    return ErrorRate(rater=rater, judged=len(decided), wrong=wrong, unsure=unsure, interval=interval)
+    return ErrorRate(rater=rater, decided=len(decided), wrong=wrong, unsure=unsure, interval=interval)

@@ -23,7 +23,7 @@ class ErrorRate(Struct, frozen=True, kw_only=True):
     """Of the questions that somebody decided about, how many are wrong, or labelled otherwise than in the set."""
 
     rater: str
-    judged: int
+    decided: int
     wrong: int
     unsure: int
     interval: Interval | None
@@ -32,7 +32,7 @@ class ErrorRate(Struct, frozen=True, kw_only=True):
     @property
     def rate(self) -> float | None:
         """The error rate, as a share of 1; None where nothing was decided."""
-        return self.wrong / self.judged if self.judged else None
+        return self.wrong / self.decided if self.decided else None
 
 
 class Agreed(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Verification(Struct, frozen=True, kw_only=True):
     """Questions that most who decided call wrong."""
 
 
-_COUNTS = (Column("decided", "judged", COUNT), Column("wrong", "wrong", COUNT), Column("unsure", "unsure", COUNT))
+_COUNTS = tuple(Column(name, name, COUNT) for name in ("decided", "wrong", "unsure"))
 _BOUNDS = fields("interval", **{"0": "low", "1": "high"})
 _RATES = (
     Column("by", "rater", cut(60), "rater"),
