@@ -21,7 +21,7 @@ from viva.published import Neighbour
 from viva.render.deciders import Decided
 from viva.render.table import ESTIMATE, FIGURE, NAME, OUTCOMES, Column, Kind, Table, counted, outcomes_text
 from viva.types import NOT_ASKED, UNANSWERED, Constant, Served, StopReason, outcome_name
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 MIXED = "§"
 """Marks a score of answers of several models or providers."""
@@ -129,7 +129,7 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
 
 def left_out(models: Sequence[str]) -> str:
     """The models whose score is a range, and that a command of points leaves out, with the reason."""
-    named = _some([one_line(model, 40) for model in models])
+    named = some([one_line(model, 40) for model in models], _NAMED)
     return (
         f"left out, since a score is a range there, with answers that wait for a verdict: {named}; grade these with "
         f"{flag('judge', 'MODEL')}."
@@ -285,7 +285,7 @@ def published_notes(results: Sequence[Result]) -> list[str]:
             lines[result.exam, one.source.cited, one.condition] = None
     benchmarks = {result.exam: result.benchmark for result in results}
     apart = [
-        f"{result.model} on {result.exam}: too little of {_some(result.overall.lacks) or 'it'} is scored for a "
+        f"{result.model} on {result.exam}: too little of {some(result.overall.lacks, _NAMED) or 'it'} is scored for a "
         "published score beside this one; published figures stand only beside means over the same parts."
         for result in results
         if result.withheld and not result.overall.same_parts
@@ -312,11 +312,6 @@ def constant_notes(results: Sequence[Result]) -> list[str]:
             tests.append(f"{len(one.unproven):,} of {one.tested:,} questions with tests on {exam}")
     passed = f"; a program that does nothing passes {', '.join(tests)}" if tests else ""
     return [f"The best constant answer scores {', '.join(scores)}{passed}."] if scores else []
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first few, and how many more there are."""
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if names[_NAMED:] else "")
 
 
 def headline_column(shown: Sequence[tuple[ScoreTable, Estimate]]) -> int:

@@ -22,7 +22,7 @@ from viva.render.score_chart import languages_chart, parts_chart, scores_chart, 
 from viva.render.table import COUNT, ESTIMATE, FIGURE, NAME, PERCENT, Column, Kind, Table
 from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 _LONG = 120
 """Parts of a table that a chart can show."""
@@ -125,10 +125,9 @@ def _facts(records: Sequence[RunRecord], called: Sequence[str]) -> Iterator[tupl
             for exam in record.exams
         )
         names = [model.shown or model.name for model in record.models]
-        models = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
         yield "Asked", f"{record.created}, with Viva {record.viva}"
         yield "Exams", exams
-        yield "Models", models
+        yield "Models", some(names, 12)
         if record.judges:
             yield "Judges", ", ".join(judge.shown or judge.name for judge in record.judges)
         if record.encoder:

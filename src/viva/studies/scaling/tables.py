@@ -17,6 +17,7 @@ from viva.render.printing import Drawing
 from viva.render.result import left_out
 from viva.render.table import COUNT, DASH, NAME, PERCENT, Column, P, Table, fields, figure, p_text, places
 from viva.render.table import Kind as Printed
+from viva.visible import some
 
 NAMES: dict[Kind, str] = {
     "family": "family", "log": "log-linear", "segments": "two segments", "logistic": "logistic", "power": "power law",
@@ -295,19 +296,16 @@ def _missing(found: Scaling) -> Iterator[str]:
     yield from found.notes
     partial = [point.model for group in found.groups for point in (*group.points, *group.held_out) if point.partial]
     if partial:
-        shown = ", ".join(partial[:6]) + (f" and {len(partial) - 6:,} more" if len(partial) > 6 else "")
+        shown = some(partial, 6)
         yield f"{UNSURE} {found.title}: the means of these models leave out what was not scored: {shown}."
     if found.ranges:
         yield f"{found.title}: {left_out(found.ranges)}"
     if found.sizeless:
-        shown = ", ".join(found.sizeless[:6]) + (
-            f" and {len(found.sizeless) - 6:,} more" if len(found.sizeless) > 6 else ""
-        )
+        shown = some(found.sizeless, 6)
         yield f"{found.title}: left out, of unknown size: {shown} ({flag('sizes', 'FILE')} gives sizes)."
     unfitted = [group.name for group in found.groups if not group.fits]
     if unfitted:
-        shown = ", ".join(unfitted[:8]) + (f" and {len(unfitted) - 8:,} more" if len(unfitted) > 8 else "")
-        yield f"{found.title}: no curve, for want of models of different sizes: {shown}."
+        yield f"{found.title}: no curve, for want of models of different sizes: {some(unfitted, 8)}."
     for group in found.groups:
         if group.fits:
             yield from (f"{group.name}: {reason}." for reason in group.skipped)
