@@ -9,7 +9,7 @@ from msgspec import Struct
 from viva.errors import EXIT_OK
 from viva.lab.surprisal.measures import Comparison, Figure, Figures
 from viva.render.findings import Findings
-from viva.render.table import COUNT, NAME, TEXT, Column, Kind, P, Table, fields, figure
+from viva.render.table import COUNT, NAME, TEXT, Column, Kind, P, Table, fields, figure, item
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
 """Fields of `Figures` that are figures."""
@@ -97,19 +97,13 @@ def _where(found: Perplexities, name: str, tag: str) -> tuple[Column, ...]:
 
 def _across(found: Perplexities, measure: str, title: str) -> Table:
     """The paper's table: a row a set, a column a model."""
-    cells: dict[tuple[str, str], dict[str, Figures]] = {}
-    for row in found.rows:
-        if row.figures:
-            cells.setdefault((row.set, row.tag), {})[row.model] = row.figures
-    columns = (
-        *_where(found, "0", "1"),
-        Column("texts", lambda row: max(one.texts for one in row[2].values()), COUNT),
-        *(
-            Column(model, lambda row, model=model: getattr(row[2].get(model), measure, None), _FIGURE)
-            for model in found.models
-        ),
-    )
-    return Table(f"{title} · {found.field}", columns, [(*where, each) for where, each in cells.items()])
+    rows = [
+        (*where, max(each.texts for each in cells.values()), {name: getattr(cells[name], measure) for name in cells})
+        for where in dict.fromkeys((row.set, row.tag) for row in found.rows)
+        for cells in ({row.model: row.figures for row in found.rows if row.figures and (row.set, row.tag) == where},)
+    ]
+    models = (Column(model, item("3", model), _FIGURE) for model in found.models)
+    return Table(f"{title} · {found.field}", (*_where(found, "0", "1"), Column("texts", "2", COUNT), *models), rows)
 
 
 def _own(found: Perplexities, model: str) -> Table:
@@ -165,7 +159,8 @@ def findings(found: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = Fal
     rows = [*found.rows, *(one for one in found.beside if one.comparison)]
     columns = (
         *fields("", "set", "tag", "model"),
-        *(Column(None, lambda _, name=name: getattr(found, name), key=name) for name in ("field", "k")),
+        Column("field", lambda _: found.field),
+        Column("k", lambda _: found.k),
         *fields("figures", *_COUNTS),
         *(column for name in MEASURES for column in _bounds("figures", name)),
         *fields("", "against"),

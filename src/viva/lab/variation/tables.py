@@ -306,7 +306,8 @@ def findings(found: Variance, drawing: Drawing = None) -> Findings[Variance]:
         *fields("source", "variance", "low", "high", "degrees", "p"),
         *fields("", share="share_of_error"),
     )
-    rows = [row for one in (*found.contestants, *found.differences) for row in _sources(one)]
+    every: list[Contestant | Difference] = [*found.contestants, *found.differences]
+    rows = [row for one in every for row in _sources(one)]
     return Findings(
         found=found, shown=shown, rows=Table("Sources", columns, rows), notes=found.notes(), drawing=drawing
     )
