@@ -519,7 +519,8 @@ def test_the_statistics_of_the_published_sets(published: Path, figures: Path) ->
 
 
 def test_statistics_of_a_question_file_and_a_chart() -> None:
-    Path("mine.yaml").write_text(QUESTION_FILE, encoding="utf-8")
+    Path("mine.yaml").write_text(QUESTION_FILE.replace("area: a", "area: outcomes"), encoding="utf-8")
+    assert "1.0    10        10   20" in build("stats", "mine.yaml", "--cross", "level,area")[1], "figures, flush right"
     for form in ("terminal", "markdown", "latex", "csv"):
         code, out, _ = build("stats", "mine.yaml", "--group", "area", "--format", form)
         assert (code, "area" in out) == (0, True)
