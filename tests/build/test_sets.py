@@ -477,7 +477,8 @@ def test_a_set_is_checked_by_itself_and_beside_its_source() -> None:
     bad = [{**RECORDS[0], **GERMAN["1"], "Answer": '"A"', "A": "das erste von 7", "Language": "German"}, *RECORDS[1:]]
     Path("source.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     Path("bad.json").write_text(json.dumps(bad), encoding="utf-8")
-    arguments = "translate check bad.json --language de --reference source.json --beside-language en".split()
+    beside = ("--reference", "source.json", "--beside-language", "en")
+    arguments = ["translate", "check", "bad.json", "--language", "de", *beside]
     code, out, _ = build(*arguments, "--sheet", "findings.csv")
     assert code == 3
     assert "4 of 4 questions were paired by their ids" in out

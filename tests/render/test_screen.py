@@ -230,7 +230,7 @@ def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_
                 lost = replace(row.found, difference=0.03, unscored=26, first_unscored=first, second_unscored=second,
                                floor=-0.1, ceiling=0.1, tipping=tipping)  # fmt: skip
                 pair = replace(row, first="A", second="B", part="", found=lost)
-                assert said in findings((replace(one, rows=(pair,)),), margin=5).closing()[1]
+                assert said in findings((replace(one, rows=(pair,)),), margin=5).notes[1]
 
 
 def test_a_column_gives_way_before_a_row() -> None:

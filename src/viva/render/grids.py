@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import gt
 from typing import TYPE_CHECKING
 
-from viva.render.table import Grid, Table
+from viva.render.table import Table
 from viva.render.text import latex, markdown
 from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
 
-WORDS = frozenset({"outcomes", "model", "exam", "judge", "published as"})
-"""Columns of words, which a terminal table sets flush left, as it does the first one."""
 _NAME = 16
 """Characters that a column of words keeps on a narrow terminal: names may break, figures not."""
 _PAIR = 2
@@ -203,15 +201,3 @@ TABLE_FORMATS: dict[str, Callable[[Sequence[Table], Sequence[str]], str]] = {
     "markdown": tables_markdown,
     "latex": tables_latex,
 }
-
-
-def grids_terminal(
-    grids: Sequence[Grid],
-    closing: Sequence[str],
-    *,
-    width: int | None = None,
-    colour: bool = False,
-    words: Collection[str] = WORDS,
-) -> str:
-    """Tables of texts for a terminal."""
-    return tables_terminal([grid.table(words) for grid in grids], closing, width=width, colour=colour)

@@ -83,18 +83,8 @@ P = Kind(p_text)
 ESTIMATE = Kind(cell_text)
 OUTCOMES = Kind(outcomes_text, words=True, yields=True)
 """Of estimates: the counts of their outcomes."""
-HEADINGS: Mapping[str, Kind] = {
-    **dict.fromkeys(("model", "exam", "judge"), NAME),
-    **dict.fromkeys(("question", "pair"), Kind(name=True)),
-    **dict.fromkeys(("first", "second"), Kind(name=True, pair=True)),
-    **dict.fromkeys(("run", "published as"), TEXT),
-    "outcomes": Kind(words=True, yields=True),
-    "other outcomes": Kind(words=True, style="yellow"),
-    "not scored": Kind(words=True, style="red"),
-    "failed": Kind(style="red"),
-}
-"""Kinds of columns of texts, by their headings. Red: something has no score; yellow: it is neither right nor wrong."""
-
+Records: TypeAlias = tuple[list[str], Iterable[tuple[Any, ...]]]
+"""Column names and rows."""
 Getter: TypeAlias = "str | Callable[[Any], Any]"
 """What a row has in a column: a path of attributes and places (`pair.first`, `2.low`), or a function of the row."""
 
@@ -165,39 +155,6 @@ def counted(cells: Iterable[Estimate], path: str) -> Column:
     return Column(next(iter(units), "answers"), f"{path}.n", COUNT, key=None)
 
 
-class Grid(Struct, frozen=True, omit_defaults=True):
-    """A table as strings: a header, rows, and what it is about."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    drop: tuple[str, ...] = ()
-    """Columns that a narrow screen leaves out first, in this order."""
-    keep: tuple[str, ...] = ()
-    """Columns that it never leaves out."""
-    dim: int = 0
-    """How many of the last rows are only there to compare with: published ones."""
-    asked: bool = False
-    """Whether an option asked for it: of several tables it gives way last."""
-    legend: str = ""
-    """The line below the tables that only this one needs: a screen has it where it has the table."""
-    drawn: str | None = None
-    kinds: tuple[Kind, ...] = ()
-
-    def table(self, words: Collection[str] = ()) -> Table:
-        """Return the same as columns of texts; `words`: headings of those that are set flush left."""
-        ranks = {name: place for place, name in enumerate(self.drop, 1)}
-        kinds = self.kinds or [
-            replace(HEADINGS.get(name, FIGURE if at else NAME), words=name in words or name in HEADINGS)
-            for at, name in enumerate(self.header)
-        ]
-        columns = tuple(
-            Column(name, itemgetter(at), kind, drop=ranks.get(name, 0), keep=name in self.keep)
-            for at, (name, kind) in enumerate(zip(self.header, kinds, strict=True))
-        )
-        return Table(self.title, columns, self.rows, self.legend, self.asked, self.dim, self.drawn)
-
-
 class Table(Struct, frozen=True):
     """A table: what it is about, its columns, and its rows, which may be anything that the columns can read."""
 
@@ -242,7 +199,7 @@ class Table(Struct, frozen=True):
             for row in self.rows
         ]
 
-    def records(self, *, written: bool = False) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
+    def records(self, *, written: bool = False) -> Records:
         """Return the names of the columns that data have, and their values, row by row; `written`: as CSV has them."""
         named = [(name, column.getter(written=written)) for column in self.columns if (name := column.name) is not None]
         return [name for name, _ in named], (tuple(get(row) for _, get in named) for row in self.rows)

@@ -103,13 +103,7 @@ _ANCHOR = (
 _EVERY = fields("", *_OWN, "curve")
 
 
-class Chosen(Findings[AnchorSet]):
-    """Chosen anchors, and how well they predict."""
-
-    announced = True
-
-
-def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], listed: int) -> Chosen:
+def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], listed: int) -> Findings[AnchorSet]:
     """Return the errors side by side, then at most `listed` anchors; `rows` is the file that `viva run --questions` and
     `viva item-analysis --predict` take. `notes`: where the scores come from."""
     count = len(found.anchors)
@@ -144,9 +138,9 @@ def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], liste
         Table("Curves", _EVERY, found.anchors),
         Table("All questions", (*fields("0", *_SHARED, "rest"), *fields("1", "folds", "rounds")), [(found, v)]),
     ]
-    return Chosen(
+    return Findings(
         found=found, shown=shown, rows=Table("Anchors", rows, [(one, found) for one in found.anchors]),
-        notes=[LEGEND, *notes, *_notes_on(v)],
+        notes=[LEGEND, *notes, *_notes_on(v)], announced=True,
     )  # fmt: skip
 
 

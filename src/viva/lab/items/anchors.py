@@ -16,7 +16,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.itemscores import ItemScores
-    from viva.lab.items.anchor_tables import AnchorSet, Chosen, Prediction
+    from viva.lab.items.anchor_tables import AnchorSet, Prediction
     from viva.render.findings import Findings
 
 LACKING = 0.2
@@ -25,7 +25,7 @@ MOST_MISSING = 0.2
 """With a larger share of the anchors unscored nothing is predicted."""
 
 
-def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> Chosen:
+def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> Findings[AnchorSet]:
     """Anchors by all models that took the whole exam, with their cross-validated error; `listed`: shown at most.
 
     Raises DataError for too few such models or questions.

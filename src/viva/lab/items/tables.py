@@ -15,8 +15,7 @@ from viva.analysis.itemstatistics import FEWEST, ItemStatistics
 from viva.analysis.wording import UNSURE, percent, range_text
 from viva.errors import flag
 from viva.lab.items.response import Fitted
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, FIGURE, NAME, PERCENT, Column, Kind, Table, fields, figure
 from viva.visible import one_line
 

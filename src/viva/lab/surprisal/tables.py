@@ -146,12 +146,6 @@ def _tables(found: Perplexities) -> Iterator[Table]:
         yield _compared(found)
 
 
-class Unmeasured(Findings[Perplexities]):
-    """Nothing: no text was measured."""
-
-    empty = True
-
-
 def findings(found: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = False) -> Findings[Perplexities]:
     """Return the table across sets, each model's own, and sets next to each other; `rows` has one a set (and tag
     value) and model, then one a pair of sets. `exit_code`: whether something could not be measured; `empty`: whether
@@ -168,9 +162,9 @@ def findings(found: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = Fal
         *_bounds("comparison", "difference"),
         *fields("comparison", "auc", "p"),
     )
-    return (Unmeasured if empty else Findings)(
+    return Findings(
         found=found, shown=list(_tables(found)), rows=Table("Perplexities", columns, rows), notes=_notes(found),
-        exit_code=exit_code,
+        exit_code=exit_code, empty=empty,
     )  # fmt: skip
 
 

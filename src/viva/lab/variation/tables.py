@@ -12,8 +12,7 @@ from viva.analysis.wording import APART
 from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, Component, Components
 from viva.lab.variation.positions import Position
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, P, Table, fields, places
 from viva.visible import one_line
 

@@ -12,8 +12,7 @@ from viva.analysis.scalinggroups import Forecast, Group, Point, Reach
 from viva.analysis.segments import Bend, Segments
 from viva.analysis.wording import UNSURE, percent
 from viva.errors import flag
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.result import left_out
 from viva.render.table import COUNT, DASH, NAME, PERCENT, Column, P, Table, fields, figure, p_text, places
 from viva.render.table import Kind as Printed
