@@ -17,7 +17,7 @@ class Command(Generic[C, R]):
     """A function with the struct of its arguments and options; it is called as the function is.
 
     `config`: its docstring is the help of the command, its fields are arguments and options.
-    `kind`: a study returns a `StudyResult`, which is printed as `--format` and `--out` say; an action prints itself and
+    `kind`: a study returns `Findings`, which are printed as `--format` and `--out` say; an action prints itself and
     returns the exit code; a way of asking returns a `runs.ways.Way`, and has the options of `viva run` (or of resume
     or grade, as the last word of its name says) beside its own.
     `chart`: what `--chart` draws, where a study draws anything.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 _UNUSUAL = re.compile(r"[^\n\t -~]")
@@ -86,6 +86,11 @@ def one_line(text: str, limit: int) -> str:
 def plural(number: float, one: str, many: str = "") -> str:
     """`1 row`, `2,000 rows`, `2 replies`, `0.5 points`."""
     return f"{number:,.15g} {one if number == 1 else many or one + 's'}"
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """`a, b and 4 more`: the first names, and how many there are besides."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def dollars(amount: float) -> str:

@@ -367,11 +367,11 @@ def test_a_run_that_somebody_writes_to_is_left_alone() -> None:
 
 
 def test_no_text_breaks_out_of_a_notebooks_cell() -> None:
-    from viva.render.notebook import grids_html
-    from viva.render.table import Grid
+    from viva.render.notebook import tables_html
+    from viva.render.table import Column, Table
 
     for text in TEXTS.values():
-        html = grids_html([Grid(text, (text, text), ((text, text),))], [text])
+        html = tables_html([Table(text, (Column(text, "0"), Column(text, "1")), ((text, text),))], [text])
         assert_only_text(html)
         assert html.count("<table>") == html.count("</table>") == 1
         assert "\x1b" not in html

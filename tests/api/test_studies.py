@@ -19,7 +19,7 @@ from viva import plugins
 from viva.api.studies import STUDIES
 from viva.cli.main import cli
 from viva.fields import Option, options
-from viva.render.printing import StudyResult
+from viva.render.findings import Findings
 
 VIEWS = {"help", "chart", "format", "out", "html", "all", "json", "quiet", "verbose", "log-level"}
 """What commands have for terminals and files."""
@@ -61,7 +61,7 @@ def assert_same_options(name: str, known: dict[str, Option], command: click.Comm
     assert all(re.search(rf"^ *{each}: ", documented, re.MULTILINE) for each in known)
 
 
-def assert_shape(found: StudyResult, *, drawn: bool) -> None:
+def assert_shape(found: Findings[Any], *, drawn: bool) -> None:
     """What every study finds: tables, a frame, CSV, JSON, text, HTML, and a chart where there is one."""
     grids = found.tables()
     assert grids

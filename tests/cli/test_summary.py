@@ -14,7 +14,7 @@ from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
-from viva.render.summary import summary_grid, summary_lines, summary_terminal
+from viva.render.summary import summary_lines, summary_table, summary_terminal
 
 ROOT = Path(__file__).parents[2]
 ROUGH = Estimate(
@@ -27,7 +27,7 @@ INTERVAL = re.compile(r"59\.01–63\.25")
 
 
 def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wrong() -> None:
-    grid = summary_grid([result(overall=ROUGH), result(overall=NONE, model="openai/b")])
+    grid = summary_table([result(overall=ROUGH), result(overall=NONE, model="openai/b")])
     assert grid.header == (
         "model",
         "exam",
@@ -38,11 +38,11 @@ def test_a_line_has_score_interval_number_and_whatever_is_neither_right_nor_wron
         "other outcomes",
         "not scored",
     )
-    assert [row[2:] for row in grid.rows] == [
+    assert [row[2:] for row in grid.texts()] == [
         ("61.20†", "50.00–70.00", "59.01–63.25", "1,520", "unparsed 24, truncated 12", "not judged 280, error 4"),
         ("–†", "", "", "5", "", "error 5"),
     ]
-    alone = summary_grid([result(overall=PLAIN, model="openai/\x1b[31mevil")])
+    alone = summary_table([result(overall=PLAIN, model="openai/\x1b[31mevil")])
     assert alone.header == ("exam", "score", "95 % interval", "answers")
     assert "openai/" in alone.title
 

@@ -155,7 +155,7 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
         "gaps": f"estimated, {result.missing} not in the answer file",
         "plain": "done",
     }
-    said = " ".join(listed.closing())
+    said = " ".join(listed.notes)
     assert "† the estimate takes what was predicted for what was not scored." in said
     assert "those of a mean for the score on questions like them" in said
 

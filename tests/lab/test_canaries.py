@@ -19,7 +19,7 @@ from viva.analysis.canaries import CanaryMarks
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.lab.judges.asking import read_canaries
-from viva.render.canaries import canaries_grid, canary_notes
+from viva.render.canaries import canaries_table, canary_notes
 from viva.render.formats import as_csv, as_terminal
 from viva.render.result import Report
 from viva.types import ExamSpec
@@ -148,7 +148,7 @@ def test_agreement_is_nearness_and_what_was_not_said_is_none() -> None:
     assert some.agreement == pytest.approx(3 / 6)
     assert some.mean(right=True) == (pytest.approx(2.5 / 3), 3)
     assert some.mean(right=False) == (pytest.approx(0.25), 2)
-    (line,) = canaries_grid([some]).rows
+    (line,) = canaries_table([some]).texts()
     assert line == ("e", "j", "6", "83.33 (3)", "25.00 (2)", "50.0 %", "1")
     assert len(canary_notes([some])) == 1
     written = list(csv.DictReader(io.StringIO(as_csv(Report(run="r", results=(), canaries=(some,))))))

@@ -17,7 +17,7 @@ import pytest
 
 from analysis.responders import subjects, world
 from cli.collected import dangerous
-from cli.told import command_of, told
+from cli.told import command_of, rows_of, told
 from rows import tabled
 from viva.cli.ask.run import run_command
 from viva.cli.look.show import show_command
@@ -34,6 +34,11 @@ def items(*arguments: object) -> str:
 
 def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def exams(text: str) -> set[str]:
+    """What the rows of a study's JSON are of."""
+    return {row["exam"] for row in json.loads(text)["rows"]}
 
 
 def item_scores(scores: Any, name: str = "scores.csv") -> Path:
@@ -181,14 +186,15 @@ def test_a_csv_without_ids_is_refused_with_its_line() -> None:
 def test_abilities_and_difficulties_come_out_as_data() -> None:
     made = world(30, 60, 3)
     found = json.loads(items(item_scores(made.scores), "--irt", "2pl", "--format", "json"))
-    (exam,) = found["exams"]
-    ability = [model["ability"] for model in exam["models"]]
-    assert np.corrcoef(ability, made.ability)[0, 1] > 0.93
-    assert [fit["model"] for fit in exam["fits"]] == ["2pl", "1pl"]
-    assert all(fit["converged"] for fit in exam["fits"])
+    ability = {model["model"]: model["ability"] for model in rows_of(found, "Models")}
+    assert np.corrcoef([ability[f"model-{number}"] for number in range(30)], made.ability)[0, 1] > 0.93
+    fits = rows_of(found, "Item-response models")
+    assert [fit["model"] for fit in fits] == ["2pl", "1pl"]
+    assert all(fit["converged"] for fit in fits)
     flat = rows(items("scores.csv", "--irt", "2pl", "--format", "csv"))
-    assert [float(row["difficulty"]) for row in flat] == [question["difficulty"] for question in exam["questions"]]
-    assert exam["reliability"]["binary"] is True
+    assert [float(row["difficulty"]) for row in flat] == [question["difficulty"] for question in found["rows"]]
+    whole = {row["figure"]: row["value"] for row in rows_of(found, "The questions as a set")}
+    assert whole["KR-20"]["binary"] is True
 
 
 def test_what_is_guessed_and_a_second_ability_are_said() -> None:
@@ -216,10 +222,10 @@ def test_two_tables_are_one_exam_and_the_same_model_twice_is_told_apart() -> Non
     item_scores(scores[:2], "a.csv")
     item_scores(scores[2:], "b.csv")
     found = json.loads(items("a.csv", "b.csv", "--format", "json"))
-    assert [model["model"] for model in found["exams"][0]["models"]] == [
+    assert sorted(model["model"] for model in rows_of(found, "Models")) == [
         "model-0",
-        "model-1",
         "model-0 (b.csv)",
+        "model-1",
         "model-1 (b.csv)",
     ]
     assert any("counts as several models" in note for note in found["notes"])
@@ -230,8 +236,7 @@ def test_unscored_answers_are_missing_and_questions_without_any_are_left_out() -
         "model,question,sample,score\na,q1,0,1\na,q2,0,\na,q3,0,\nb,q1,0,0\nb,q2,0,1\nb,q3,0,\nc,q1,0,1\nc,q2,0,0\nd,q1,0,\n"
     )
     found = json.loads(items("t.csv", "--format", "json"))
-    assert [question["question"] for question in found["exams"][0]["questions"]] == ["q1", "q2"]
-    assert [question["models"] for question in found["exams"][0]["questions"]] == [3, 2]
+    assert [(question["question"], question["models"]) for question in found["rows"]] == [("q1", 3), ("q2", 2)]
     assert any("left out, as they have no score at all: d" in note for note in found["notes"])
 
 
@@ -245,13 +250,10 @@ def test_several_exams_are_told_one_by_one_and_chosen_by_name() -> None:
         *("--run", "s"),
         *("--progress", "quiet"),
     )
-    assert {exam["exam"] for exam in json.loads(items("r", "s", "--format", "json"))["exams"]} == {
-        "cmmlu-zh",
-        "csbench-en",
-    }
+    assert exams(items("r", "s", "--format", "json")) == {"cmmlu-zh", "csbench-en"}
     with pytest.raises(VivaError, match="choose one by --exam: cmmlu-zh, csbench-en"):
         items("r", "s", "--anchors", 5)
-    assert len(json.loads(items("r", "s", "--exam", "csbench-en", "--format", "json"))["exams"]) == 1
+    assert exams(items("r", "s", "--exam", "csbench-en", "--format", "json")) == {"csbench-en"}
     with pytest.raises(DataError, match="no such exam; they have: 'cmmlu-zh', 'csbench-en'"):
         items("r", "s", "--exam", "cmmlu")
 

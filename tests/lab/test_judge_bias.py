@@ -116,8 +116,8 @@ def estimate_of(judge: str, server: Weak) -> list[object]:
 
 
 def effects(ended: Ended) -> dict[str, dict[str, Any]]:
-    (one,) = ended.report["judges"]
-    return {effect["probe"]: effect for effect in one["effects"]}
+    assert len({(row["judge"], row["aspect"]) for row in ended.report["rows"]}) == 1
+    return {row["probe"]: row for row in ended.report["rows"]}
 
 
 def biased(ended: Ended) -> list[str]:
@@ -150,7 +150,7 @@ def test_a_weakness_is_found_and_no_other(viva: Viva, server: Weak) -> None:
             assert ended.code == 0, ended.err
             assert biased(ended) == [name]
             assert effects(ended)[name]["change"] > 0.3
-            assert effects(ended)[name]["down"]["value"] == 0
+            assert effects(ended)[name]["down"] == 0
             assert f"{name} changes the mean mark by +" in str(ended.report["notes"])
 
 
@@ -168,10 +168,10 @@ def test_an_answer_that_says_nothing_must_fail(viva: Viva, server: Weak) -> None
     examined(viva, server, judge="")
     ended = bias(viva, server, "loose")
     assert biased(ended) == []
-    again, empty, other = ended.report["judges"][0]["controls"]
-    assert (again["failed"]["value"], again["mean"]) == (0, 0)
-    assert (empty["failed"]["value"], empty["answers"]) == (1, JUDGED)
-    assert 0.2 < other["failed"]["value"] < 0.8, "this judge passes what is good, to whatever question"
+    again, empty, other = ended.report["rows"][-3:]
+    assert (again["failed"], again["mean"]) == (0, 0)
+    assert (empty["failed"], empty["answers"]) == (1, JUDGED)
+    assert 0.2 < other["failed"] < 0.8, "this judge passes what is good, to whatever question"
     assert "100.0 % of marks for an empty answer are 0.5 or more" in str(ended.report["notes"])
 
 
@@ -233,7 +233,7 @@ def test_a_program_gets_what_the_command_prints_and_limits_hold(viva: Viva, serv
         warnings.simplefilter("error")
         found = library.lab.judge_bias(viva.folder / "run", **asked)
     ended = bias(viva, server, "fair", "--answers", 10)
-    assert {**json.loads(found.to_json()), "run": "run"} == {**ended.report, "run": "run"}
+    assert json.loads(found.to_json()) == ended.report
     assert sum(server.asked.values()) == 10 * (1 + FORMS)
     left = viva("judge-bias", "run", "--answers", 10, *estimate_of("openai/fair", server), *QUIET)
     assert "openai/fair as judge: 0 requests" in left.out, "what has a verdict is not asked again"
@@ -292,7 +292,7 @@ def test_a_judge_that_contradicts_itself_is_said_to(viva: Viva, server: Weak) ->
     assert "asked again about the same answer" not in str(steady.report["notes"])
     unsteady = bias(viva, server, "unsteady")
     again = unsteady.report["judges"][0]["controls"][0]
-    assert again["failed"]["value"] > 0
+    assert again["failed"] > 0
     share = f"{100 * again['failed']['value']:.1f}"
     assert f"asked again about the same answer, it changes {share} % of its marks" in str(unsteady.report["notes"])
 

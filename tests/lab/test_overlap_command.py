@@ -18,7 +18,7 @@ import click
 import pytest
 
 from cli.collected import dangerous
-from cli.told import command_of
+from cli.told import command_of, rows_of
 from rows import table, tabled
 from viva.errors import DataError, VivaError
 from viva.lab.duplicates.corpora import CUT, cuts, pieces_of
@@ -50,6 +50,11 @@ def found(*arguments: object) -> dict[str, Any]:
     code, out, _ = ran("set.jsonl", "--field", "prompt", *arguments, "--format", "json")
     assert code == 0
     return json.loads(out)
+
+
+def share(report: dict[str, Any]) -> float:
+    """Of the runs of the first question that was found, those that are there."""
+    return next(float(row["share"]) for row in report["rows"] if row["kind"] == "passage")
 
 
 LEAK = f"Some page says: {QUESTIONS[0]}? Then it goes on, and on."
@@ -104,15 +109,16 @@ def test_every_kind_of_corpus() -> None:
                     write_jsonl(path, packs.get(path.suffix, bytes))
                 else:
                     write_table(path)
-                rows = {row["question"]: row for row in found("--with", path)["rows"]}
-                assert rows.keys() == {"q0", "q1", "q2"}
-                assert rows["q0"]["leak"]["share"] == 1.0
-                assert rows["q0"]["leak"]["longest"]["text"] == QUESTIONS[0]
-                assert rows["q0"]["leak"]["longest"]["offset"] == LEAK.index(QUESTIONS[0])
-                assert rows["q1"]["leak"]["near"][0]["text"] == NEAR
-                assert rows["q1"]["leaked"]
-                assert rows["q2"]["leak"]["longest"]["tokens"] == 20
-                assert [row["beside"] for row in rows.values()] == [path.name] * 3
+                report = found("--with", path)
+                rows = {(row["question"], row["kind"]): row for row in report["rows"]}
+                assert {question for question, _ in rows} == {"q0", "q1", "q2"}
+                assert rows["q0", "passage"]["share"] == 1.0
+                assert rows["q0", "passage"]["text_there"] == QUESTIONS[0]
+                assert rows["q0", "passage"]["character"] == LEAK.index(QUESTIONS[0])
+                assert rows["q1", "near-duplicate"]["text_there"] == NEAR
+                assert rows["q1", "near-duplicate"]["leaked"]
+                assert rows["q2", "passage"]["longest_tokens"] == 20
+                assert [row["beside"] for row in rows_of(report, "Questions")[-3:]] == [path.name] * 3
 
 
 def test_a_set_beside_itself_has_each_pair_once() -> None:
@@ -156,14 +162,14 @@ def test_results_are_the_same_whatever_the_jobs() -> None:
     one = ran("set.jsonl", "--field", "prompt", "--with", "c.jsonl", "--format", "json", "--jobs", 1)
     two = ran("set.jsonl", "--field", "prompt", "--with", "c.jsonl", "--format", "json", "--jobs", 2)
     assert one == two
-    assert json.loads(one[1])["beside"][0]["texts"] == 2_000
+    assert rows_of(json.loads(one[1]), "Questions of")[0]["texts"] == 2_000
 
 
 def test_lines_that_are_no_objects_are_counted() -> None:
     write_jsonl(Path("c.jsonl"))
     with Path("c.jsonl").open("ab") as file:
         file.write(b'{"text": "torn\n[1]\n\n\xff\xfe\n{"text": "half \\ud800 a pair"}\n')
-    (beside,) = found("--with", "c.jsonl")["beside"]
+    (beside,) = rows_of(found("--with", "c.jsonl"), "Questions of")
     assert (beside["texts"], beside["unread"], beside["unread_first"]) == (5, 3, "c.jsonl:5")
 
 
@@ -179,11 +185,11 @@ def test_tables_show_both_texts_and_no_control_characters() -> None:
 def test_paragraphs_and_files_are_texts_too() -> None:
     words = QUESTIONS[0].split()
     Path("c.txt").write_text(f"first\n\n{' '.join(words[:7])}\n{' '.join(words[7:])}\n\nlast\n", encoding="utf-8")
-    assert found("--with", "c.txt")["rows"][0]["leak"]["share"] < 0.5  # the second line alone
+    assert share(found("--with", "c.txt")) < 0.5  # the second line alone
     for unit, texts in (("paragraph", 3), ("file", 1)):
         report = found("--with", "c.txt", "--unit", unit)
-        assert report["beside"][0]["texts"] == texts
-        assert report["rows"][0]["leak"]["share"] == 1.0
+        assert rows_of(report, "Questions of")[0]["texts"] == texts
+        assert share(report) == 1.0
 
 
 def test_long_texts_are_cut_with_an_overlap() -> None:
@@ -197,7 +203,7 @@ def test_long_texts_are_cut_with_an_overlap() -> None:
     assert [part for _, part in cuts("")] == [""]
     at = CUT - 40  # a question across the cut
     Path("c.txt").write_text(f"{text[:at]} {QUESTIONS[0]} {text[at:]}", encoding="utf-8")
-    assert found("--with", "c.txt")["rows"][0]["leak"]["share"] == 1.0
+    assert share(found("--with", "c.txt")) == 1.0
 
 
 def test_what_is_wrong_is_said() -> None:
@@ -241,7 +247,7 @@ def test_what_is_wrong_is_said() -> None:
 def test_halves_of_surrogate_pairs_are_texts_of_a_set() -> None:
     Path("half.json").write_text(json.dumps([{"id": "1", "text": "a question \ud83d of some words"}]), encoding="utf-8")
     code, out, _ = ran("half.json", "--field", "text", "--format", "json")
-    assert (code, json.loads(out)["questions"]) == (0, 1)
+    assert (code, rows_of(json.loads(out), "Set")[0]["questions"]) == (0, 1)
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +267,7 @@ def test_a_bomb_is_unpacked_as_it_is_read() -> None:
 def test_repeated_questions_of_the_published_sets_are_found(published: Path) -> None:
     """CS-Bench holds no question twice, but two that share all but their last sentence."""
     code, out, _ = ran("csbench", "--data", published, "--language", "en", "--threshold", "0.9", "--format", "json")
-    near = {(row["question"], one["place"]) for row in json.loads(out)["rows"] for one in row["leak"]["near"]}
+    near = {(row["question"], row["place"]) for row in rows_of(json.loads(out), "Near-duplicates")}
     assert (code, near) == (0, {("2142", "2143")})
 
 
@@ -273,7 +279,6 @@ def test_the_same_questions_stand_in_several_subjects(published: Path) -> None:
     code, out, _ = ran(
         "elementary_mathematics.csv", "--with", "high_school_mathematics.csv", "--threshold", "0.9", "--format", "json"
     )
-    rows = json.loads(out)["rows"]
-    near = {(row["question"], one["place"]) for row in rows for one in row["leak"]["near"]}
+    near = {(row["question"], row["place"]) for row in rows_of(json.loads(out), "Near-duplicates")}
     assert code == 0
     assert len(near) == 3

@@ -17,7 +17,7 @@ import pytest
 
 import viva as library
 from cli.collected import questions, refused, write_csv, write_jsonl
-from cli.told import command_of, told
+from cli.told import command_of, rows_of, told
 from models.local.tiny import make_model
 from rows import each_row
 from servers.fixtures import LocalServer, Viva, wait_until
@@ -28,7 +28,7 @@ from viva.lab.surprisal.item_file import Items
 from viva.lab.surprisal.study import PerplexityConfig, _signature
 from viva.lab.surprisal.text_logprobs import MeasureConfig, Measured, StoppedError, measure
 from viva.lab.text_sets import FIELDS, TextSet, field_of, open_sets
-from viva.render.printing import StudyResult
+from viva.render.findings import Findings
 from viva.runs.config import TaskOptions
 from viva.types import Choose, Generate, Question, Request, Response
 
@@ -156,12 +156,11 @@ def test_figures_are_those_that_transformers_gives(llama: Path) -> None:
     nll, count = by_transformers(llama, chosen)
     content = report("csbench", "--limit", 8, "--model", f"hf/{llama}")
     (row,) = content["rows"]
-    found = row["figures"]
-    assert (row["set"], row["model"], found["texts"], found["tokens"]) == ("csbench-en", "hf/tiny", 8, count)
-    assert found["bytes"] == len("".join(chosen).encode())
-    assert found["per_token"]["value"] == pytest.approx(math.exp(nll / count), rel=1e-4)
-    assert found["bits_per_byte"]["value"] == pytest.approx(nll / found["bytes"] / math.log(2), rel=1e-4)
-    assert found["per_character"]["value"] == pytest.approx(math.exp(nll / len("".join(chosen))), rel=1e-3)
+    assert (row["set"], row["model"], row["texts"], row["tokens"]) == ("csbench-en", "hf/tiny", 8, count)
+    assert row["bytes"] == len("".join(chosen).encode())
+    assert row["per_token"] == pytest.approx(math.exp(nll / count), rel=1e-4)
+    assert row["bits_per_byte"] == pytest.approx(nll / row["bytes"] / math.log(2), rel=1e-4)
+    assert row["per_character"] == pytest.approx(math.exp(nll / len("".join(chosen))), rel=1e-3)
     assert any("bundled sample" in note for note in content["notes"])
 
 
@@ -173,14 +172,13 @@ def test_a_set_that_the_model_knows_stands_out(llama: Path) -> None:
     other = write_csv(Path("fresh.csv"), ({"id": i, "text": text} for i, text in enumerate(fresh)), ["id", "text"])
     command = (leaked, f"new={other}", "--field", "text", "--model", f"hf/{llama}", "--items", "items.jsonl")
     content = report(*command)
-    known, new = (row["figures"] for row in content["rows"])
-    assert known["per_token"]["high"] < new["per_token"]["low"]
-    (beside,) = content["beside"]
-    assert (beside["first"], beside["second"]) == ("leaked", "new")
-    assert beside["comparison"]["ratio"]["high"] < 0.5
-    assert beside["comparison"]["difference"]["low"] > 0
-    assert beside["comparison"]["auc"] > 0.9
-    assert beside["comparison"]["p"] < 0.01
+    known, new, beside = content["rows"]
+    assert known["per_token_high"] < new["per_token_low"]
+    assert (beside["set"], beside["against"]) == ("leaked", "new")
+    assert beside["ratio_high"] < 0.5
+    assert beside["difference_low"] > 0
+    assert beside["auc"] > 0.9
+    assert beside["p"] < 0.01
     shown = perplexity(*command)
     assert "What this does not prove" in shown
     assert "Sets beside each other" in shown
@@ -193,9 +191,10 @@ def test_without_a_bos_the_first_token_is_not_scored_and_that_is_said(bare: Path
     content = report(
         write_jsonl(Path("t.jsonl"), ({"text": text} for text in texts)), "--field", "text", "--model", f"hf/{bare}"
     )
-    found = content["rows"][0]["figures"]
+    found = content["rows"][0]
     assert (found["texts"], found["unscored"], found["tokens"]) == (2, 1, count)
-    assert found["per_token"] == {"value": pytest.approx(math.exp(nll / count), rel=1e-4), "low": None, "high": None}
+    assert found["per_token"] == pytest.approx(math.exp(nll / count), rel=1e-4)
+    assert (found["per_token_low"], found["per_token_high"]) == (None, None)
     assert found["bytes"] == len(texts[0]), "all of its bytes, and none of a text that was not scored"
     assert any("no BOS" in note for note in content["notes"])
     assert any("1 texts of one token" in note for note in content["notes"])
@@ -207,7 +206,7 @@ def test_strange_texts_are_measured_or_counted(llama: Path) -> None:
     long = json.dumps({"text": "栈 and queue " * 1000, "id": "long"})
     Path("t.jsonl").write_text("\n".join([*lines, long]), encoding="utf-8")
     content = report("t.jsonl", "--field", "text", "--model", f"hf/{llama}", "--items", "items.jsonl")
-    assert content["rows"][0]["figures"]["texts"] == 3
+    assert content["rows"][0]["texts"] == 3
     assert "t: 4 of 7 have no text in this field and are left out." in content["notes"]
     found = {row["id"]: row for row in rows(Path("items.jsonl"))}
     assert found["line 6"]["characters"] == found["line 6"]["bytes"] == 2  # a question mark and an x
@@ -231,13 +230,13 @@ def test_two_models_a_tag_and_every_format(llama: Path, bare: Path) -> None:
     )
     content = report(*both)
     assert [(row["set"], row["tag"]) for row in content["rows"]][:3] == [("s", ""), ("s", "x"), ("s", "=1+1")]
-    assert [row["figures"]["texts"] for row in content["rows"]] == [4, 3, 1] * 4
+    assert [row["texts"] for row in content["rows"] if not row["against"]] == [4, 3, 1] * 4
     table = list(csv.DictReader(io.StringIO(perplexity(*both, "--format", "csv"))))
     assert len(table) == 12 + 2
     assert table[2]["tag"] == "'=1+1"
-    assert float(table[0]["per_token"]) == pytest.approx(content["rows"][0]["figures"]["per_token"]["value"], rel=1e-5)
-    assert (table[-1]["against"], content["beside"][-1]["comparison"]["common"]) == ("u", 1)
-    assert float(table[-1]["auc"]) == content["beside"][-1]["comparison"]["auc"]
+    assert float(table[0]["per_token"]) == pytest.approx(content["rows"][0]["per_token"], rel=1e-5)
+    assert (table[-1]["against"], rows_of(content, "Sets beside each other")[-1]["common"]) == ("u", 1)
+    assert float(table[-1]["auc"]) == content["rows"][-1]["auc"]
     assert any("s, u: 1 texts stand in both" in note for note in content["notes"])
     shown = perplexity(*both)
     assert "Bits per byte" in shown
@@ -580,9 +579,9 @@ def test_a_server_that_echoes_gives_the_models_own_figures(serve: Serve, viva: V
     ended = viva(*served(serve("scoring.py", bos=bos), "--format", "json"))
     assert ended.code == 0, ended.err
     content = json.loads(ended.out)
-    found = content["rows"][0]["figures"]
+    found = content["rows"][0]
     assert found["tokens"] == len(logprobs)
-    assert found["per_token"]["value"] == pytest.approx(math.exp(-sum(logprobs) / len(logprobs)))
+    assert found["per_token"] == pytest.approx(math.exp(-sum(logprobs) / len(logprobs)))
     assert any("no BOS" in note for note in content["notes"]) == (bos is None)
 
 
@@ -591,14 +590,14 @@ def test_a_program_gets_what_the_command_prints(serve: Serve, viva: Viva, capfd:
     ended = viva(*served(server, "--format", "json"))
     texts, asked = Path("t.jsonl").resolve(), {"field": "text", "base_url": server.url}
 
-    async def notebook() -> StudyResult:
+    async def notebook() -> Findings[Any]:
         return library.lab.perplexity(texts, model="openai/m", **asked)
 
     capfd.readouterr()
     found = asyncio.run(notebook())
     assert capfd.readouterr() == ("", "")
     assert json.loads(found.to_json()) == ended.report
-    assert found.to_frame()["per_token"][0] == ended.report["rows"][0]["figures"]["per_token"]["value"]
+    assert found.to_frame()["per_token"][0] == ended.report["rows"][0]["per_token"]
     silent = serve("scoring.py", echo="ignored")
     with pytest.warns(UnansweredWarning, match="openai/m"):
         assert library.lab.perplexity(texts, field="text", model="openai/m", base_url=silent.url).empty  # type: ignore[attr-defined]
@@ -624,4 +623,4 @@ def test_ctrl_c_twice_stops_at_once_and_says_how_to_go_on(serve: Serve, viva: Vi
     refused(ended, "interrupted, 1 of 3 texts measured", "items.jsonl keeps them", code=130)
     server.control(fault="")
     ended = viva(*served(server, "--items", "items.jsonl", "--format", "json"))
-    assert json.loads(ended.out)["rows"][0]["figures"]["texts"] == 3
+    assert json.loads(ended.out)["rows"][0]["texts"] == 3

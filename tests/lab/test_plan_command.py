@@ -13,7 +13,7 @@ import pytest
 
 import viva
 from cli.collected import write_jsonl
-from cli.told import command_of, told
+from cli.told import command_of, rows_of, told
 from rows import tabled
 from servers.fixtures import LocalServer, Viva
 from viva.errors import VivaError
@@ -23,8 +23,19 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def plan(*arguments: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(told(command_of("plan"), *arguments, "--format", "json"))
-    return found
+    return tables_of(told(command_of("plan"), *arguments, "--format", "json"))
+
+
+def tables_of(text: str) -> dict[str, Any]:
+    """The rows of a plan's tables."""
+    content = json.loads(text)
+    titles = {
+        "intervals": "Questions for a 95 % interval",
+        "differences": "Questions to see",
+        "shown": "What so many questions show",
+        "assumptions": "What this rests on",
+    }
+    return {name: rows_of(content, title) for name, title in titles.items()}
 
 
 def scores(samples: int = 1, questions: int = 400, name: str = "scores.jsonl") -> Path:
@@ -114,8 +125,8 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     plain = viva("plan", "run").out
     assert "cost in US$" not in plain  # nobody knows what a server of one's own costs
     priced = ("plan", "run", "--difference", 5, "--price", "3/15")
-    budget = json.loads(viva(*priced, "--max-cost", 1, "--format", "json").out)
-    twice = json.loads(viva(*priced, "--max-cost", 2, "--format", "json").out)
+    budget = tables_of(viva(*priced, "--max-cost", 1, "--format", "json").out)
+    twice = tables_of(viva(*priced, "--max-cost", 2, "--format", "json").out)
     (one,), (two,) = budget["shown"], twice["shown"]
     assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
     assert two["half_width"] < one["half_width"]
@@ -123,7 +134,7 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     assert "Cost: at the prices that --price says" in said
     assert "2 US$ pay for both models' answers" in said
     assert "Cost:" not in plain
-    asked = [each["questions"] for each in json.loads(viva(*priced, "--format", "json").out)["shown"]]
+    asked = [each["questions"] for each in tables_of(viva(*priced, "--format", "json").out)["shown"]]
     assert asked == [20, 100, 200, 500, 1000, 2000, 5000]
 
 
@@ -213,12 +224,12 @@ def test_hours_are_a_budget(server: LocalServer, viva: Viva) -> None:
     assert viva.examine(server, "--limit", 20).code == 0
     planned = ("plan", "run", "--difference", 5)
     one, two = (
-        json.loads(viva(*planned, "--max-time", hours, "--format", "json").out)["shown"][0] for hours in (0.1, 0.2)
+        tables_of(viva(*planned, "--max-time", hours, "--format", "json").out)["shown"][0] for hours in (0.1, 0.2)
     )
     assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
     assert "both models answer in 0.1 h" in viva(*planned, "--max-time", 0.1).out
     limits = ("--max-time", 0.1, "--max-cost", 1e-3, "--price", "3/15")
-    both = json.loads(viva(*planned, *limits, "--format", "json").out)
+    both = tables_of(viva(*planned, *limits, "--format", "json").out)
     assert both["shown"][0]["questions"] < one["questions"]
 
 
@@ -226,7 +237,7 @@ def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
     viva.run(["cmmlu", "csbench"], model="baseline/random", limit=12, run="both")
     with pytest.raises(VivaError, match="a plan is for one exam, and here are cmmlu-zh, csbench-en: name one"):
         viva.lab.plan("both")
-    assert viva.lab.plan("both", exam="cmmlu-zh").needs()
+    assert viva.lab.plan("both", exam="cmmlu-zh").found.needs()
     viva.run("cmmlu", model="baseline/random", limit=12, run="again")
     with pytest.raises(VivaError, match="baseline/random is in again and in a run before it"):
         viva.lab.plan("both", "again", exam="cmmlu-zh")

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import viva
+from cli.told import rows_of
 from judging.reading import read
 from judging.serving import Body, JudgeServer
 from servers.fixtures import QUIET, Viva
@@ -86,7 +87,7 @@ def test_shards_of_a_design_are_merged_into_the_one_run() -> None:
     assert merged.exit_code == 0, merged.output
     assert lines(Path("merged/scores.jsonl")) == lines(Path("whole/scores.jsonl"))
     assert viva.lab.variance("merged").to_text() == viva.lab.variance("whole").to_text()
-    assert viva.lab.variance("runs/2").contestants[0].components.questions == 11
+    assert viva.lab.variance("runs/2").found.contestants[0].components.questions == 11
 
 
 def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
@@ -102,15 +103,20 @@ def test_answers_of_a_plain_run_are_those_of_the_first_cell() -> None:
 def test_a_preference_for_a_letter_is_told_from_a_preference_for_an_option() -> None:
     viva.lab.variance_run("cmmlu", model=[first, short], vary=VARY, run="run")
     found = json.loads(viva.lab.variance("run").to_json())
-    shares = {one["model"]: {part["name"]: part for part in one["components"]["components"]} for one in found["models"]}
+    models = ("python/first", "python/short")
+    shares = {
+        model: {row["source"]: row for row in rows_of(found, f"What moves the score of {model}")} for model in models
+    }
     assert shares["python/first"]["question × order"]["variance"] > 0.2
     assert abs(shares["python/short"]["question × order"]["variance"]) < 0.02
-    places = {model: {one["letter"]: one for one in each} for model, each in found["positions"].items()}
+    stand = "Where options stand, in per cent of answers · "
+    places = {model: {one["letter"]: one for one in rows_of(found, stand + model)} for model in models}
     assert places["python/first"]["A"]["low"] > 0.7
     assert all(one["low"] <= 0 <= one["high"] for one in places["python/short"].values())
-    assert {level["level"] for level in found["levels"] if level["factor"] == "order"} == set("0123")
-    assert len(found["models"][0]["cells"]) == 8
-    assert found["splits"][0]["questions"] == 96
+    levels = rows_of(found, "Scores by level")
+    assert {level["level"] for level in levels if level["factor"] == "order"} == set("0123")
+    assert len(rows_of(found, "Scores in per cent")[0]["cells"]) == 8
+    assert rows_of(found, "Standard error in points")[0]["questions"] == 96
     asked = viva.lab.variance("run", budget=500).to_screen(60)
     assert asked.startswith("Standard error in points, where a model gives 500 answers\n"), "--budget asks for it"
     frame = viva.lab.variance("run").to_frame()
@@ -128,13 +134,16 @@ def test_what_chance_does_as_well_is_no_finding() -> None:
     guessed = viva.lab.variance("guessed", budget=400)
     assert "Not shown to be moved by anything that was varied (p above 0.05): baseline/random.\n" in guessed.to_text()
     assert "(least)" not in guessed.to_text()
-    assert guessed.contestants[0].by_chance == pytest.approx(2.059 * (0.25 * 0.75 / 96) ** 0.5, rel=0.1), "of four"
+    assert guessed.found.contestants[0].by_chance == pytest.approx(2.059 * (0.25 * 0.75 / 96) ** 0.5, rel=0.1), (
+        "of four"
+    )
     assert {row[-1] for row in guessed.tables()[2].rows if "chance" not in row[0]} == {"–"}
     ask(model=moved, run="moved")
     found = viva.lab.variance("moved", budget=400)
     assert "(least)" in found.to_text()
     assert "Not shown to be moved" not in found.to_text()
     assert next(row for row in found.tables()[2].rows if row[0] == "prompt")[-1] == "99 %"
+    assert "gives 5 answers" in viva.lab.variance("moved", budget=5).to_text(), "too few to be split"
 
 
 def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
@@ -181,7 +190,7 @@ def test_names_of_a_strangers_levels_are_no_markup() -> None:
     drawn = spec(chart)
     ticks = drawn["datasets"][drawn["vconcat"][0]["layer"][1]["data"]["name"]]
     assert [row["rank"] for row in ticks] == [1, 1, 1]
-    assert [row["score"] for row in ticks] == [100 * score for score in found.contestants[0].cells]
+    assert [row["score"] for row in ticks] == [100 * score for score in found.found.contestants[0].cells]
     assert_harmless(json.dumps(drawn, ensure_ascii=False))
 
 
@@ -233,7 +242,8 @@ def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...
     asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "samples": 2, "seed": 0}
     ask = partial(viva.lab.variance_run, vary=vary) if vary else viva.run
     ask("csbench", model=["openai/a", "openai/b"][: 1 if vary else 2], run="run", **asked)
-    found = viva.lab.variance("run")
+    result = viva.lab.variance("run")
+    found = result.found
     cells = 4 if vary else 1
     assert [factor.name for factor in found.design.factors] == [*(["prompt", "order"] if vary else []), "judge"]
     for one in found.contestants:
@@ -251,8 +261,8 @@ def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...
         own = [row["value"] or 0.0 for row in rows if row["model"] == one.model]
         assert not one.left_out
         assert sum(own) / len(own) == pytest.approx(one.components.mean)
-    assert ("8 combinations of 2 prompts × 2 orders of options × 2 judges" if vary else "2 judges") in found.to_text()
-    assert "× judge: on some questions or answers" in found.to_text()
+    assert ("8 combinations of 2 prompts × 2 orders of options × 2 judges" if vary else "2 judges") in result.to_text()
+    assert "× judge: on some questions or answers" in result.to_text()
 
 
 def test_an_adaptive_run_with_judges_is_refused(judges: str, tmp_path: Path) -> None:
@@ -273,14 +283,14 @@ def _graded(asked: Mapping[str, object]) -> Path:
 def test_judges_that_were_asked_nothing_are_no_factor(judges: str) -> None:
     asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "model": "baseline/first"}
     viva.run(["cmmlu", "csbench"], run="run", **asked)
-    found = viva.lab.variance("run")
+    found = viva.lab.variance("run").found
     assert found.exam == "csbench-en"
     viva.lab.variance_run(["cmmlu", "csbench"], vary="prompt=2", run="varied", **asked)
     with pytest.raises(
         VivaError, match=r"cmmlu-zh \(2 combinations of 2 prompts\), csbench-en \(4 .* × 2 judges: openai/"
     ):
         viva.lab.variance("varied")
-    assert [one.name for one in viva.lab.variance("varied", exam=["cmmlu-zh"]).design.factors] == ["prompt"]
+    assert [one.name for one in viva.lab.variance("varied", exam=["cmmlu-zh"]).found.design.factors] == ["prompt"]
 
 
 def test_seeds_are_sent_and_said(judges: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,6 +11,8 @@ from viva.analysis.breakdown import Table
 from viva.analysis.estimate import Estimate
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.render.result import Report, Result
+from viva.render.table import FIGURE, NAME, SIDE, TEXT, Column, Kind
+from viva.render.table import Table as Columns
 from viva.types import ExamSpec, Sampling
 
 RIGHT = Estimate(
@@ -27,6 +30,28 @@ SHORT = Estimate(
 )
 NOTHING = Estimate(n=0, mean=None, floor=0.0, ceiling=1.0)
 UNGRADED = Estimate(n=8, mean=None, floor=0.0, ceiling=1.0, outcomes={"ungraded": 8})
+
+
+KINDS = {
+    "model": NAME, "exam": NAME, "run": TEXT, "state": TEXT, "first": SIDE, "second": SIDE, "other outcomes": TEXT,
+    "outcomes": Kind(words=True, yields=True),
+}  # fmt: skip
+
+
+def texts(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+) -> Columns:
+    """A table of texts, its columns set as their headings say."""
+    columns = (
+        Column(name, str(at), KINDS.get(name, FIGURE if at else NAME), drop=name in drop, keep=name in keep)
+        for at, name in enumerate(header)
+    )
+    return Columns(title, tuple(columns), rows)
 
 
 def table(

@@ -14,7 +14,7 @@ from viva.analysis.breakdown import Table
 from viva.analysis.estimate import Estimate
 from viva.published import Neighbour, about, neighbours
 from viva.render.formats import as_csv, as_json, as_latex, as_markdown, as_terminal
-from viva.render.result import comparable, grid
+from viva.render.result import comparable, score_table
 from viva.types import ExamSpec
 
 ROWS = {one.model: one for one in neighbours(ExamSpec(benchmark="csbench", shots=5))}
@@ -30,23 +30,23 @@ def shown(*tables: object, **more: object) -> object:
 
 
 def test_a_table_has_a_column_for_each_published_row_right_of_the_average() -> None:
-    found = grid(table(), (GPT4, LLAMA))
+    found = score_table(table(), (GPT4, LLAMA))
     assert found.header[:5] == ("", "Knowledge", "Average", "GPT-4 (published)", "Llama3-8B (published)")
-    assert found.rows[0][3:5] == ("66.16", "53.06"), "operating systems, average"
+    assert found.texts()[0][3:5] == ("66.16", "53.06"), "operating systems, average"
 
 
 def test_figures_of_a_column_in_the_middle_stand_in_the_middle() -> None:
     figures = {("domains", "OS", "Knowledge"): 0.5, ("domains", "CN", "Knowledge"): 0.25}
     one = msgspec.structs.replace(GPT4, model="m", figures={**figures, ("domains", "OS", "Average"): 0.1})
-    found = grid(table(), (one,))
+    found = score_table(table(), (one,))
     assert found.header[1:4] == ("Knowledge", "m (published)", "Average")
-    assert [row[2] for row in found.rows] == ["50.00", "25.00"]
+    assert [row[2] for row in found.texts()] == ["50.00", "25.00"]
 
 
 def test_a_table_without_figures_stays_as_it_was() -> None:
     other = msgspec.structs.replace(table(), name="of-ones-own")
-    assert grid(other, (GPT4,)) == grid(other)
-    assert not any("published" in name for name in grid(table()).header)
+    assert score_table(other, (GPT4,)).texts() == score_table(other).texts()
+    assert not any("published" in name for name in score_table(table()).header)
 
 
 def test_a_table_across_models_has_marked_rows_even_for_one_model() -> None:

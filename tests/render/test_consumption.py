@@ -10,7 +10,7 @@ from rows import table, tabled
 from viva.engine.budget import Price
 from viva.engine.consumption import Consumed, Consumption
 from viva.engine.journal import Entry
-from viva.render.consumption import consumption_grid, dollars
+from viva.render.consumption import consumption_table, dollars
 from viva.render.summary import summary_terminal
 from viva.types import Failure, Usage
 
@@ -32,8 +32,8 @@ def entry(usage: Usage | None = None, seconds: float = 0.0, reasoning: str = "",
 
 
 def cells(one: Consumed) -> dict[str, str]:
-    grid = consumption_grid([result(consumed=one)])
-    return dict(zip(grid.header, grid.rows[0], strict=True))
+    grid = consumption_table([result(consumed=one)])
+    return dict(zip(grid.header, grid.texts()[0], strict=True))
 
 
 def test_what_nobody_counted_is_unknown() -> None:
@@ -66,7 +66,7 @@ def test_what_nobody_counted_is_unknown() -> None:
             failed = Entry(key="00", benchmark="b", model="m", question="q", error=Failure("timeout", "late"))
             assert took(failed).replies == 0
         with row("recorded replies"):
-            assert consumption_grid([result()]).rows == ()
+            assert consumption_table([result()]).rows == []
 
 
 def test_small_sums_keep_two_digits_that_are_no_zeros() -> None:

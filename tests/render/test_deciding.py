@@ -5,8 +5,9 @@ from __future__ import annotations
 from benchmarks.explaining import evidence, first, opened, reply
 from render.samples import report, result
 from rows import tabled
-from viva.render.deciders import DeciderCounts
+from viva.render.deciders import DeciderCounts, deciding_tables
 from viva.render.formats import FORMATS
+from viva.render.table import Table
 from viva.types import ANSWER, RATIONALE, Decider, Mark, Outcome, Question, Response, Score
 
 QUESTION = Question(id="q", kind="open", text="Why?", language="en", answer="So.")
@@ -20,6 +21,10 @@ def watched(*scores: Score) -> DeciderCounts:
     return deciding
 
 
+def told(*scores: Score) -> list[Table]:
+    return deciding_tables(watched(*scores).decided(), "")
+
+
 def score(
     decided: dict[str, Decider] | None = None,
     verdicts: dict[str, tuple[float, ...]] | None = None,
@@ -30,14 +35,14 @@ def score(
 
 
 def test_each_aspect_has_its_shares() -> None:
-    (grid,) = watched(
+    (grid,) = told(
         *(score({ANSWER: "rule", RATIONALE: "similarity"}) for _ in range(3)),
         score({ANSWER: "similarity", RATIONALE: "judge"}, {RATIONALE: (1.0,)}),
         score({ANSWER: "rule", RATIONALE: "expert"}),
         score({ANSWER: "rule"}, {RATIONALE: ()}, "ungraded"),
-    ).shares()
+    )
     assert (grid.title, grid.header) == ("Who decided", COLUMNS)
-    assert grid.rows == (
+    assert tuple(grid.texts()) == (
         (ANSWER, "5 (83.3 %)", "1 (16.7 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),
         (RATIONALE, "0 (0.0 %)", "3 (50.0 %)", "1 (16.7 %)", "1 (16.7 %)", "1 (16.7 %)", "0 (0.0 %)"),
     )
@@ -54,25 +59,25 @@ def test_where_rules_decide_everything_there_is_no_table() -> None:
     for (_name, scores), row in tabled(*runs.items()):
         with row:
             deciding = watched(*scores)
-            assert deciding.shares() == ()
+            assert told(*scores) == []
             assert not deciding.reviewed
 
 
 def test_what_nobody_decided_is_counted_where_it_was_to_be_judged() -> None:
-    (grid,) = watched(score(verdicts={ANSWER: (), RATIONALE: ()}, outcome="ungraded")).shares()
-    assert [(row[0], row[-2]) for row in grid.rows] == [(ANSWER, "1 (100.0 %)"), (RATIONALE, "1 (100.0 %)")]
+    (grid,) = told(score(verdicts={ANSWER: (), RATIONALE: ()}, outcome="ungraded"))
+    assert [(row[0], row[-2]) for row in grid.texts()] == [(ANSWER, "1 (100.0 %)"), (RATIONALE, "1 (100.0 %)")]
 
 
 def test_shares_are_of_all_answers_also_of_those_that_left_nothing_to_decide() -> None:
-    (grid,) = watched(
+    (grid,) = told(
         score({ANSWER: "rule", RATIONALE: "judge"}),
         score({RATIONALE: "judge"}),  # the answer could not be read, the rationale earns half
         score(outcome="empty"),
         score(outcome="refused"),
         score(outcome="error"),  # no answer at all
         score(outcome="unsound"),
-    ).shares()
-    assert grid.rows == (
+    )
+    assert tuple(grid.texts()) == (
         (ANSWER, "1 (25.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "3 (75.0 %)"),
         (RATIONALE, "0 (0.0 %)", "0 (0.0 %)", "2 (50.0 %)", "0 (0.0 %)", "0 (0.0 %)", "2 (50.0 %)"),
     )
@@ -89,20 +94,20 @@ def test_an_exam_without_rationales_counts_its_rules_too() -> None:
         (blank, "x", evidence()),
     ):
         deciding.watch(exam.score(question, Response(text=text), found))
-    (grid,) = deciding.shares()
+    (grid,) = deciding_tables(deciding.decided(), "")
     quarter, none = "1 (25.0 %)", "0 (0.0 %)"
-    assert grid.rows == ((ANSWER, quarter, none, quarter, none, quarter, quarter),)
+    assert tuple(grid.texts()) == ((ANSWER, quarter, none, quarter, none, quarter, quarter),)
 
 
 def test_how_far_judges_agreed() -> None:
-    _, grid = watched(
+    _, grid = told(
         score({RATIONALE: "judge"}, {RATIONALE: (1.0, 1.0)}),
         score({RATIONALE: "judge"}, {RATIONALE: (1.0, 0.5, 0.0)}),
         score({RATIONALE: "judge"}, {RATIONALE: (0.5,)}),  # one verdict has nobody to differ from
         score(verdicts={RATIONALE: (0.0, 0.5)}, outcome="ungraded"),  # nor does a tie decide
-    ).shares()
+    )
     assert "agreed" in grid.title
-    assert grid.rows == ((RATIONALE, "3", "33.3 %", "0.500"),)
+    assert tuple(grid.texts()) == ((RATIONALE, "3", "33.3 %", "0.500"),)
 
 
 def test_experts_are_told_apart() -> None:
@@ -122,19 +127,19 @@ def test_an_exams_own_scores() -> None:
         (blank, evidence(alike={ANSWER: 0.95}, rationale=["0.5"])),
     ):
         deciding.watch(exam.score(question, reply("It is so.", "B"), found))
-    shares, agreed = deciding.shares()
-    assert {row[0]: row[1:] for row in shares.rows} == {
+    shares, agreed = deciding_tables(deciding.decided(), "")
+    assert {row[0]: row[1:] for row in shares.texts()} == {
         ANSWER: ("4 (80.0 %)", "1 (20.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)", "0 (0.0 %)"),
         RATIONALE: ("0 (0.0 %)", "1 (20.0 %)", "2 (40.0 %)", "1 (20.0 %)", "1 (20.0 %)", "0 (0.0 %)"),
     }
-    assert agreed.rows == ((RATIONALE, "1", "0.0 %", "1.000"),)
+    assert tuple(agreed.texts()) == ((RATIONALE, "1", "0.0 %", "1.000"),)
 
 
 def test_the_tables_are_printed_with_their_exam_and_model() -> None:
-    grids = watched(score({RATIONALE: "judge"}, {RATIONALE: (1.0, 0.5)})).shares()
+    decided = watched(score({RATIONALE: "judge"}, {RATIONALE: (1.0, 0.5)})).decided()
     for form, row in tabled("terminal", "markdown", "latex"):
         with row:
-            text = FORMATS[form](report(result(decided=grids, model="openai/z|1\x1b[31m")))
+            text = FORMATS[form](report(result(decided=decided, model="openai/z|1\x1b[31m")))
             assert "Who decided" in text
             assert "100.0" in text
             assert "0.500" in text

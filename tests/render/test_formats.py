@@ -13,14 +13,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.explaining import opened
-from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table
+from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table, texts
 from rows import table as rows_of
 from viva.analysis.wording import bounds_text, cell_text
 from viva.render.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
-from viva.render.grids import grids_terminal
+from viva.render.grids import tables_terminal
 from viva.render.result import footnotes, side_by_side
 from viva.render.summary import summary_terminal
-from viva.render.table import Grid, outcomes_text
+from viva.render.table import outcomes_text
 from viva.render.text import latex, markdown
 from viva.types import OUTCOMES
 from viva.visible import escape_invisible, one_line
@@ -196,7 +196,7 @@ def test_languages_stand_side_by_side_for_each_model_that_sat_several() -> None:
     ]
     (grid,) = side_by_side(results)
     assert grid.header == ("", "en", "zh")
-    assert grid.rows == (("OS", cell_text(RIGHT), cell_text(SHORT)), ("CN", cell_text(SHORT), "–†"))
+    assert tuple(grid.texts()) == (("OS", cell_text(RIGHT), cell_text(SHORT)), ("CN", cell_text(SHORT), "–†"))
     assert "openai/m" in grid.title
     assert "languages side by side" in as_markdown(report(*results))
 
@@ -210,7 +210,7 @@ def test_a_row_that_only_one_language_has_is_shown_with_a_dash() -> None:
     chinese = result(table(((RIGHT,),), columns=("Average",), rows=("OS",)), language="zh")
     for results in ([english, chinese], [chinese, english]):
         (grid,) = side_by_side(results)
-        assert {row[0]: "–" in row for row in grid.rows} == {"OS": False, "CN": True}
+        assert {row[0]: "–" in row for row in grid.texts()} == {"OS": False, "CN": True}
 
 
 def test_several_results_are_summed_up_in_one_table() -> None:
@@ -352,7 +352,7 @@ def test_a_narrow_terminal_breaks_no_figure() -> None:
     with rows_of() as row:
         for width in (40, 60, 80, 110, 200):
             with row(width):
-                text = grids_terminal([Grid("A title that is longer than the table", header, rows)], [], width=width)
+                text = tables_terminal([texts("A title that is longer than the table", header, rows)], [], width=width)
                 lines = text.splitlines()
                 assert lines[0] == "A title that is longer than the table"
                 assert max(map(len, lines[1:])) <= width

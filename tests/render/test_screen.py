@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from cli.collected import dangerous
-from render.samples import report, result
+from render.samples import report, result, texts
 from rows import each_row, table, tabled
 from viva.analysis.anytime import Anytime
 from viva.analysis.comparing import Difference, decided
@@ -26,11 +26,11 @@ from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
 from viva.published import neighbours
 from viva.render.findings import Findings
-from viva.render.grids import folded, grids_terminal
+from viva.render.grids import folded, tables_terminal
 from viva.render.result import Report
 from viva.render.screen import LINES, screen_terminal
 from viva.render.summary import summary_terminal
-from viva.render.table import Grid
+from viva.render.table import Table
 from viva.studies.compare.tables import Comparison, Row, Side, findings
 from viva.types import ExamSpec
 
@@ -103,14 +103,14 @@ def comparisons() -> Findings[Sequence[Comparison]]:
     return findings((one,))
 
 
-def breakdown() -> list[Grid]:
+def breakdown() -> list[Table]:
     """Tables that are too wide and too long."""
     models = [f"openai/model-{number}" for number in range(7)]
     rows = [(f"subject {number}", *(f"{30 + number + at:.2f}† [2{at}.00, 7{at}.00]" for at in range(7)), "40",
              f"right {number}, wrong {40 - number}, not judged 20, unparsed 3") for number in range(60)]  # fmt: skip
     rows.append(("Overall", *rows[0][1:]))
-    first = Grid("By subject, models side by side · cmmlu-zh", ("", *models, "questions", "outcomes"), tuple(rows))
-    return [first, *(Grid(f"By subject · cmmlu-zh · {name}", first.header[:2], first.rows) for name in models)]
+    first = texts("By subject, models side by side · cmmlu-zh", ("", *models, "questions", "outcomes"), tuple(rows))
+    return [first, *(texts(f"By subject · cmmlu-zh · {name}", first.header[:2], rows) for name in models)]
 
 
 NOTES = ["Per cent with 95 % intervals. " * 6, *(f"note {number} " * 9 for number in range(12))]
@@ -230,19 +230,19 @@ def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_
                 lost = replace(row.found, difference=0.03, unscored=26, first_unscored=first, second_unscored=second,
                                floor=-0.1, ceiling=0.1, tipping=tipping)  # fmt: skip
                 pair = replace(row, first="A", second="B", part="", found=lost)
-                assert said in findings((replace(one, rows=(pair,)),), margin=5).closing()[1]
+                assert said in findings((replace(one, rows=(pair,)),), margin=5).notes[1]
 
 
 def test_a_column_gives_way_before_a_row() -> None:
     many = "unparsed 18, empty 9, truncated 4, refused 6"
     rows = tuple((f"openai/model-{at}", "csbench-en", "50.00", many, "7.94k+1.5k") for at in range(20))
-    wide = Grid("t", ("model", "exam", "score", "other outcomes", "tokens"), rows, drop=("tokens",))
+    wide = texts("t", ("model", "exam", "score", "other outcomes", "tokens"), rows, drop=("tokens",))
     for width in (50, 60, 70):
-        text = screen_terminal([wide], NOTES, width=width, words={"other outcomes"})
+        text = screen_terminal([wide], NOTES, width=width)
         assert text.count("50.00") == 20
         assert "not shown in" in text
-    longer = Grid("t", wide.header, rows * 10, drop=("tokens",))
-    assert "not shown" not in screen_terminal([longer], [], width=80, words={"other outcomes"}), "that would not help"
+    longer = texts("t", wide.header, rows * 10, drop=("tokens",))
+    assert "not shown" not in screen_terminal([longer], [], width=80), "that would not help"
 
 
 def test_two_columns_of_names_are_shortened_alike() -> None:
@@ -250,14 +250,14 @@ def test_two_columns_of_names_are_shortened_alike() -> None:
     names = ("openai/alpha · en", "openai/beta · zh", "baseline/random · en", "baseline/random · zh")
     rows = tuple((first, second, *cells) for first, second in zip(names[:2], names[2:], strict=True))
     keep = ("difference", "p")
-    text = screen_terminal([Grid("t", ("first", "second", *keep), rows, keep=keep)], [], width=60)
+    text = screen_terminal([texts("t", ("first", "second", *keep), rows, keep=keep)], [], width=60)
     assert [line.split("  ")[0] for line in text.splitlines() if "0.014" in line] == ["…alpha · en", "…beta · zh"]
     assert text.count("…random · ") == 2, "the model is there, though all rows have the same"
     judged = tuple((f"{a} · judge openai/g", f"{b} · judge openai/g", *rest) for a, b, *rest in rows)
-    text = screen_terminal([Grid("t", ("first", "second", *keep), judged, keep=keep)], [], width=66)
+    text = screen_terminal([texts("t", ("first", "second", *keep), judged, keep=keep)], [], width=66)
     assert all(f"…{name}…" in text for name in ("alpha · en", "random · en", "random · zh"))
     same = tuple((name, "50.00 [40.00, 60.00]") for name in ("azure/gpt-4o", "openai/gpt-4o"))
-    text = screen_terminal([Grid("t", ("model", "score"), same, keep=("score",))], [], width=32)
+    text = screen_terminal([texts("t", ("model", "score"), same, keep=("score",))], [], width=32)
     assert len({line.split()[0] for line in text.splitlines() if "50.00" in line}) == 2
 
 
@@ -297,7 +297,7 @@ def test_names_that_are_shortened_stay_apart() -> None:
     names = [f"openai/a-very-long-organisation/model-{number:02}-instruct" for number in range(20)]
     rows = tuple((name, "50.00 [40.00, 60.00]", "1,000") for name in names)
     for width in (40, 50, 60):
-        text = screen_terminal([Grid("t", ("model", "score", "n"), rows)], [], width=width)
+        text = screen_terminal([texts("t", ("model", "score", "n"), rows)], [], width=width)
         shown = [line.split("  ")[0] for line in text.splitlines() if "50.00" in line]
         assert len(set(shown)) == len(shown) == 20
 
@@ -318,23 +318,23 @@ def test_colour_says_something_and_can_be_switched_off(monkeypatch: pytest.Monke
 def test_no_text_breaks_a_screen(cells: list[list[str]], width: int) -> None:
     rows = tuple((one[0], one[1], one[2]) for one in cells)
     keep = ("score", "outcomes")
-    grids = [Grid("t", ("model", "score", "outcomes"), rows), Grid(cells[-1][1], ("run", *keep), rows, keep=keep)]
+    grids = [texts("t", ("model", "score", "outcomes"), rows), texts(cells[-1][1], ("run", *keep), rows, keep=keep)]
     text = screen_terminal(grids, [cells[0][0]], width=width)
     assert not dangerous(text)
     assert "…" in text or len(text.splitlines()) <= LINES
-    for shown in (text, grids_terminal(grids, [cells[0][0] * 9], width=width)):
+    for shown in (text, tables_terminal(grids, [cells[0][0] * 9], width=width)):
         assert max(map(cell_len, shown.splitlines())) <= width
 
 
 def test_what_cannot_be_left_out_is_narrower() -> None:
     """A path, a state and a signature are longer than the screen, and all of the columns have to be there."""
     rows = (("runs/2026-11-26-cmmlu-csbench/again", "41.00", "grade again: viva score " + "very-long-name" * 4),)
-    grid = Grid("Runs", ("run", "score", "state"), rows, keep=("score", "state"))
+    grid = texts("Runs", ("run", "score", "state"), rows, keep=("score", "state"))
     note = "signature: " + "|".join(f"setting{number}:0123456789abcdef" for number in range(12))
     for width in (40, 60, 80):
         for text in (
-            screen_terminal([grid], [note], width=width, words={"run", "state"}),
-            grids_terminal([grid], [note], width=width, words={"run", "state"}),
+            screen_terminal([grid], [note], width=width),
+            tables_terminal([grid], [note], width=width),
         ):
             assert max(map(cell_len, text.splitlines())) <= width
             assert all(word in text for word in ("41.00", "run", "score", "state")), "nothing is left out"
@@ -343,12 +343,12 @@ def test_what_cannot_be_left_out_is_narrower() -> None:
 
 def test_decimal_points_are_below_each_other_where_there_is_place() -> None:
     cells = ("3.50", "61.20†", "–", "100.00", "< 0.001")
-    grid = Grid("t", ("model", "score"), tuple((f"m{at}", cell) for at, cell in enumerate(cells)))
-    for text in (screen_terminal([grid], [], width=40), grids_terminal([grid], [], width=40)):
+    grid = texts("t", ("model", "score"), tuple((f"m{at}", cell) for at, cell in enumerate(cells)))
+    for text in (screen_terminal([grid], [], width=40), tables_terminal([grid], [], width=40)):
         points = [line.index(".") for line in text.splitlines() if "." in line]
         assert len(points) == 4
         assert len(set(points)) == 1
-    words = Grid("t", ("model", "pair"), (("a", "3.50 of 4"), ("b", "x.y"), ("c", "12 of 40")))
+    words = texts("t", ("model", "pair"), (("a", "3.50 of 4"), ("b", "x.y"), ("c", "12 of 40")))
     assert "\na      3.50 of 4\n" in screen_terminal([words], [], width=40), "what is no figure is as it was"
 
 

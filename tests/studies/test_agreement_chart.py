@@ -86,6 +86,6 @@ def test_any_report_is_drawn_inside_its_frame(rows: list[tuple[float | None, ...
         for circle in root.iter(f"{SVG}circle"):
             assert 0 < float(circle.attrib["cx"]) < 900
             assert 0 < float(circle.attrib["cy"]) < height
-        for grid in (each.grid() for each in tables_of(found)):
-            assert all(len(row) == len(grid.header) for row in grid.rows)
+        for table in tables_of(found):
+            assert all(len(row) == len(table.header) for row in table.texts())
         assert "nan" not in findings((found,)).to_terminal()

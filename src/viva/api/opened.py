@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from viva.analysis.wording import cell_text
 from viva.engine.folder import RunFolder, RunRecord, find_run
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from viva.analysis.breakdown import Table
     from viva.analysis.estimate import Estimate
-    from viva.render.printing import StudyResult
+    from viva.render.findings import Findings
 
 ALL_TABLES: Literal["json"] = "json"
 """The format for which a run is summed up with its long tables, too."""
@@ -132,7 +132,7 @@ class Run:
         return answers_frame(answered(prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))))
 
     @missing_extras()
-    def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> StudyResult:
+    def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> Findings[Any]:
         """Is `other` better than this run, question by question, and is it chance? As `viva compare`.
 
         `by`: a row for each column of this table of models, or value of this tag.

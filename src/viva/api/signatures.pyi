@@ -12,7 +12,6 @@ from viva.api.opened import Run
 from viva.engine.labelling import Labelled
 from viva.pages.leaderboard.files import Ranking
 from viva.render.findings import Findings
-from viva.render.printing import StudyResult
 from viva.runs.plan import Way
 from viva.studies.agreement.tables import Reports
 from viva.studies.correlate.tables import Correlations
@@ -289,7 +288,7 @@ def published_tables(
     run: str | float | Sequence[str | float] = ...,
     figure: str | float = ...,
     all: bool = ...,
-) -> StudyResult: ...
+) -> Findings[Any]: ...
 def scaling(
     *sources: str | PathLike[str] | Run,
     fit: str | float | Sequence[str | float] = ...,

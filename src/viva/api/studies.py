@@ -24,7 +24,7 @@ from viva.fields import Option, options
 from viva.runs.progress import Caller
 
 if TYPE_CHECKING:
-    from viva.render.printing import StudyResult
+    from viva.render.findings import Findings
 
 STUDIES: Mapping[str, str] = {
     "agreement": "viva.studies.agreement.study:study",
@@ -139,10 +139,10 @@ def _documented(loaded: Command[Any, Any], known: Mapping[str, Option]) -> str:
     return "\n".join((inspect.cleandoc(loaded.__doc__ or ""), "", *lines))
 
 
-def _in_thread(study: Callable[[Any], StudyResult], config: Any) -> StudyResult:
+def _in_thread(study: Callable[[Any], Findings[Any]], config: Any) -> Findings[Any]:
     said: list[str] = []
 
-    def work(caller: Caller) -> StudyResult:
+    def work(caller: Caller) -> Findings[Any]:
         try:
             return study(config)
         finally:

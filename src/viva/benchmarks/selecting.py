@@ -15,7 +15,7 @@ from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import Exam
 from viva.errors import DataError, flag
 from viva.types import Question
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 _NAMED = 10
 
@@ -30,12 +30,11 @@ class Selected(ExamWrapper):
         found = {question.id for question in self._listed}
         unknown = [name for name in listed if name not in found]
         if unknown:
-            named = ", ".join(repr(one_line(name, 60)) for name in unknown[:_NAMED])
-            more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+            named = some([repr(one_line(name, 60)) for name in unknown], _NAMED)
             first = next(iter(inner.questions()), None)
             like = f"; its ids look like {one_line(first.id, 60)!r}" if first else ""
             raise DataError(
-                f"{source}: {inner.spec.benchmark} ({inner.spec.language}) has no question {named}{more} with "
+                f"{source}: {inner.spec.benchmark} ({inner.spec.language}) has no question {named} with "
                 f"these options{like}"
             )
 

@@ -41,17 +41,15 @@ def tell_held(lines: Sequence[str], *, everything: bool) -> None:
 
 def print_tables(tables: Sequence[Told], lines: Sequence[str]) -> None:
     """Print tables, the first column of each flush left, and the lines below them."""
-    from viva.render.grids import grids_terminal
+    from viva.render.grids import tables_terminal
     from viva.render.table import Column, Kind, Table
 
     cell = Kind(lambda value: format(value, _FORMS.get(type(value), "")), none="")
-    grids = [
-        Table(
-            title, tuple(Column(name, str(at), cell if at else cut(90)) for at, name in enumerate(header)), rows
-        ).grid()
+    shown = [
+        Table(title, tuple(Column(name, str(at), cell if at else cut(90)) for at, name in enumerate(header)), rows)
         for title, header, rows in tables
     ]
-    print(grids_terminal(grids, lines), end="")
+    print(tables_terminal(shown, lines), end="")
 
 
 def cut(limit: int) -> Kind:

@@ -15,7 +15,6 @@ from viva.cli.options import chart_option, derive, stack, tables_options
 from viva.cli.output import show_study
 from viva.commands import Command
 from viva.fields import options, pick
-from viva.render.printing import StudyResult
 
 
 class _Derived(GroupedCommand):
@@ -59,8 +58,7 @@ def derived(
 
 def _study(known: Command[Any, Any]) -> Callable[..., int]:
     def study(**given: Any) -> int:
-        result: StudyResult = show_study(_confirmed(known), known.config, given)
-        return result.exit_code
+        return show_study(_confirmed(known), known.config, given).exit_code
 
     return study
 

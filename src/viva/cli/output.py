@@ -18,13 +18,13 @@ from viva.render.result import Report
 from viva.runs.config import OutputOptions
 
 if TYPE_CHECKING:
-    from viva.render.printing import StudyResult
+    from viva.render.findings import Findings
 
 C = TypeVar("C", bound=Struct)
-R = TypeVar("R", bound="StudyResult")
+F = TypeVar("F")
 
 
-def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any]) -> R:
+def show_study(study: Callable[[C], Findings[F]], config: type[C], given: Mapping[str, Any]) -> Findings[F]:
     """Call a study with a command's options; draw and print what it found as --chart, --format and --out say."""
     out, picture = given["out"], given.get("chart")
     if "chart" in given and out is not None and out.suffix.lower() == ".svg":
@@ -49,7 +49,7 @@ def show_study(study: Callable[[C], R], config: type[C], given: Mapping[str, Any
     return result
 
 
-def _print_study(result: StudyResult, form: str, out: Path | None, *, everything: bool) -> None:
+def _print_study(result: Findings[Any], form: str, out: Path | None, *, everything: bool) -> None:
     """Print or write what a study found: one screen, or everything where it is asked for, and in files."""
     width, colour = screen(out)
     if form == "terminal" and out is None and not everything:

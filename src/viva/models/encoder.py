@@ -35,6 +35,7 @@ from viva.models.weightfiles import (
     offline,
 )
 from viva.shipped import shipped_table
+from viva.visible import some
 
 VERSION = "1"
 """Goes up whenever the same texts could get another similarity."""
@@ -181,8 +182,7 @@ def _read(transformers: Any, name: str, source: str, wanted: int | None, **how: 
     )
     made_up = [key for key in loaded["missing_keys"] if "pooler" not in key]  # the pooler is not used
     if made_up:
-        more = f" and {len(made_up) - 1} more" if len(made_up) > 1 else ""
-        raise VivaError(f"the weights of {name} lack {made_up[0]}{more}: are they an encoder's?")
+        raise VivaError(f"the weights of {name} lack {some(made_up, 1)}: are they an encoder's?")
     return tokenizer, model.get_encoder() if config.is_encoder_decoder else model, revision, layer
 
 

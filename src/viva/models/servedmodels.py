@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, option
 from viva.models.openaiwire import Wire, decode_json
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 SHOWN = 20
 """Names in an error."""
@@ -93,7 +93,6 @@ def _missing(model: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(wanted, folded, n=3, cutoff=0.5)
     near = list(dict.fromkeys([*near, *(one for one in folded if wanted and wanted in one)]))[:3]
     ordered = list(dict.fromkeys([*(folded[one] for one in near), *names]))
-    shown = ", ".join(one_line(name, 80) for name in ordered[:SHOWN])
-    more = f" and {len(ordered) - SHOWN:,} more" if len(ordered) > SHOWN else ""
+    shown = some([one_line(name, 80) for name in ordered], SHOWN)
     meant = f" (did you mean {one_line(ordered[0], 80)!r}?)" if near else ""
-    return f"the server lists no model {one_line(model, 80)!r}{meant}; it has: {shown}{more}"
+    return f"the server lists no model {one_line(model, 80)!r}{meant}; it has: {shown}"

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 QUIET = {"HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1", "DISABLE_SAFETENSORS_CONVERSION": "1"}
@@ -165,8 +165,7 @@ def damage(folder: Path) -> str:
         return str(problem)
     absent = [path.name for path in weights if not path.is_file()]
     if absent:
-        more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-        return f"{one_line(absent[0], 80)}{more} of {len(weights)} files of weights is not there"
+        return f"{some([one_line(name, 80) for name in absent], 1)} of {len(weights)} files of weights is not there"
     return next((f"{path.name} is {said}" for path in weights if (said := broken(path))), "")
 
 

@@ -6,30 +6,31 @@ from collections.abc import Sequence
 
 from viva.analysis.canaries import NEAR, CanaryMarks
 from viva.analysis.wording import percent
-from viva.render.table import Grid
+from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table
 
 POOR = 0.9
 """Below this share of verdicts that agree, a note says so."""
 
 
-def canaries_grid(found: Sequence[CanaryMarks]) -> Grid:
+def _mean(*, right: bool) -> Column:
+    def value(marks: CanaryMarks) -> str:
+        mean, count = marks.mean(right=right)
+        return f"{percent(mean)} ({count:,})"
+
+    return Column(f"known {'right' if right else 'wrong'}: mean mark", value, FIGURE)
+
+
+_COLUMNS = (
+    Column("exam", "exam", NAME), Column("judge", "judge", NAME),
+    Column("verdicts", lambda marks: len(marks.known), COUNT), _mean(right=True), _mean(right=False),
+    Column(f"within {NEAR:g} of the known mark", "agreement", Kind(lambda share: f"{percent(share, 1)} %")),
+    Column("no mark", lambda marks: marks.given.count(None), COUNT),
+)  # fmt: skip
+
+
+def canaries_table(marks: Sequence[CanaryMarks]) -> Table:
     """A row an exam and judge, marks in per cent of the full mark."""
-    header = (
-        *("exam", "judge", "verdicts", "known right: mean mark", "known wrong: mean mark"),
-        *(f"within {NEAR:g} of the known mark", "no mark"),
-    )
-    rows = tuple(
-        (
-            one.exam,
-            one.judge,
-            f"{len(one.known):,}",
-            *(f"{percent(mean)} ({count:,})" for mean, count in (one.mean(right=True), one.mean(right=False))),
-            "–" if one.agreement is None else f"{percent(one.agreement, 1)} %",
-            f"{one.given.count(None):,}",
-        )
-        for one in found
-    )
-    return Grid("Canaries: answers with known marks, in no mean", header, rows)
+    return Table("Canaries: answers with known marks, in no mean", _COLUMNS, marks)
 
 
 def canary_notes(found: Sequence[CanaryMarks]) -> list[str]:

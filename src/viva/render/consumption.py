@@ -4,62 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from viva.engine.consumption import SHARES, Consumed, who_answered
 from viva.errors import flag
 from viva.render.result import Result, mixed_notes
-from viva.render.table import Grid
+from viva.render.table import FIGURE, NAME, Column, Kind, Table, item
 from viva.render.textchart import short_number
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.visible import dollars, one_line, plural
 
 UNKNOWN = "unknown"
 """What stands where a server counted nothing: never a zero."""
-_HEADER = (
-    "model", "exam", "tokens an answer", "of them to think", "US$ a right one",
-    "first in s", *(f"{share} % in s" for share in SHARES),
-)  # fmt: skip
-"""Of short words: all of it stands in a terminal of 80 columns."""
-_SERVED = ("model", "exam", "served model", "provider", "fingerprint", "answers")
 
 
-def consumption_grid(results: Sequence[Result]) -> Grid:
+def consumption_table(results: Sequence[Result]) -> Table:
     """Means over the answers that came, and percentiles of their latency. Columns in which nothing stands are left out.
 
     What recorded replies took is not known, and they have no row.
     """
-    rows = [(result.model, result.exam, *_cells(result.consumed)) for result in results if result.consumed]
-    return _grid("What answers took, without judging", _HEADER, rows)
+    rows = [(result.model, result.exam, result.consumed) for result in results if result.consumed]
+    return _table("What answers took, without judging", _CONSUMED, rows)
 
 
-def served_grid(results: Sequence[Result]) -> Grid:
+def served_table(results: Sequence[Result]) -> Table:
     """Who answered, by the replies' own word: a line each, the most frequent first."""
     rows = [
-        (result.model, result.exam, *(one_line(str(value), 60) for value in msgspec.structs.astuple(one)))
+        (result.model, result.exam, each)
         for result in results
-        for one in (result.consumed.served if result.consumed else ())
+        for each in (result.consumed.served if result.consumed else ())
     ]
-    return _grid("Who answered", _SERVED, rows)
+    return _table("Who answered", _SERVED, rows)
 
 
-def _grid(title: str, header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Grid:
+def _table(title: str, columns: Sequence[Column], rows: Sequence[tuple[str, str, object]]) -> Table:
     """Rows without the columns in which nothing stands; where all have one model or exam, the title says which."""
+    whole = Table(title, (Column("model", "0", NAME), Column("exam", "1", NAME), *columns), rows)
     alone = next((at for at in (0, 1) if len({row[at] for row in rows}) == 1), None)
-    kept = [at for at in range(len(header)) if at != alone and any(row[at] for row in rows)]
-    title += "" if alone is None else f" · {rows[0][alone]}"
-    return Grid(title, tuple(header[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows))
-
-
-def _cells(took: Consumed) -> tuple[str, ...]:
-    thought = "" if not took.thoughts else _mean(took.mean_reasoning, took)
-    return (
-        _mean(took.mean_output, took) if took.replies else "",
-        thought,
-        _money(took),
-        "" if took.first is None else seconds_text(took.first),
-        *(seconds_text(took.latency[share]) if took.latency else "" for share in SHARES),
-    )
+    kept = tuple(column for at, column in enumerate(whole.filled().columns) if at != alone)
+    return Table(title if alone is None else f"{title} · {rows[0][alone]}", kept, rows)
 
 
 def _mean(mean: float | None, took: Consumed) -> str:
@@ -107,3 +88,18 @@ def cut_off_notes(results: Sequence[Result]) -> list[str]:
                 "lists them."
             )
     return notes
+
+
+_SECONDS = Kind(seconds_text, none="")
+_CONSUMED = (
+    Column("tokens an answer", "2", Kind(lambda took: _mean(took.mean_output, took) if took.replies else "")),
+    Column("of them to think", "2", Kind(lambda took: _mean(took.mean_reasoning, took) if took.thoughts else "")),
+    Column("US$ a right one", "2", Kind(_money)), Column("first in s", "2.first", _SECONDS),
+    *(Column(f"{share} % in s", item("2.latency", share), _SECONDS) for share in SHARES),
+)  # fmt: skip
+"""Of short words: all of it stands in a terminal of 80 columns."""
+_WORD = Kind(lambda value: one_line(value, 60))
+_SERVED = (
+    Column("served model", "2.model", _WORD), Column("provider", "2.provider", _WORD),
+    Column("fingerprint", "2.system_fingerprint", _WORD), Column("answers", "2.answers", FIGURE),
+)  # fmt: skip

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import get_args
 
+from msgspec import Struct
+
 from viva.analysis.wording import percent
-from viva.render.table import Grid
+from viva.render.table import COUNT, NAME, Column, Kind, Table, figure, item
 from viva.scorers.resolution import spread
 from viva.types import ANSWER, SCORED, Decider, Score, ScoreRow
 
@@ -23,6 +25,23 @@ _UNDECIDED = frozenset({"error", "not asked", "unsound"})
 _CHUNK = 4096
 _BY_RULE: Mapping[str, Decider] = {ANSWER: "rule"}
 """Of a score that names nobody: exams without rationales say only who else decided."""
+
+
+class Several(Struct, frozen=True):
+    """Answers with several verdicts: how many, the share on which all judges agree, and the mean of their spreads."""
+
+    answers: int
+    unanimous: float
+    spread: float
+
+
+class Decided(Struct, frozen=True):
+    """Who decided how many answers, aspect by aspect, and how far judges agreed."""
+
+    answers: int = 0
+    counts: dict[str, dict[str, int]] = {}
+    """Aspect → who decided it → how many answers."""
+    several: dict[str, Several] = {}
 
 
 class DeciderCounts:
@@ -77,32 +96,34 @@ class DeciderCounts:
         """Whether experts decided anything."""
         return any(found["expert"] for found in self._by.values())
 
-    def shares(self) -> tuple[Grid, ...]:
-        """As tables, shares of all answers; none where rules decided everything."""
-        tables: list[Grid] = []
-        columns = (*DECIDERS, OPEN, UNREAD)
-        if any(set(found) - {"rule"} for found in self._by.values()):
-            rows = tuple(
-                (
-                    aspect,
-                    *(
-                        f"{count:,} ({percent(count / self._answers, 1)} %)"
-                        for count in (*(found[name] for name in columns[:-1]), self._answers - found.total())
-                    ),
-                )
-                for aspect, found in self._by.items()
-            )
-            tables.append(Grid("Who decided", ("", *columns), rows))
-        if self._spreads:
-            rows = tuple(
-                (
-                    aspect,
-                    f"{len(found):,}",
-                    f"{percent(found.count(0.0) / len(found), 1)} %",
-                    f"{sum(found) / len(found):.3f}",
-                )
-                for aspect, found in self._spreads.items()
-            )
-            header = ("", "answers with several verdicts", "unanimous", "mean spread")
-            tables.append(Grid("How far the judges agreed (`viva agreement` says more)", header, rows))
-        return tuple(tables)
+    def decided(self) -> Decided:
+        """Return the counts; none where rules decided everything."""
+        counts: dict[str, dict[str, int]] = {}
+        if any(set(counted) - {"rule"} for counted in self._by.values()):
+            for aspect, counted in self._by.items():
+                counts[aspect] = {name: counted[name] for name in (*DECIDERS, OPEN)}
+                counts[aspect][UNREAD] = self._answers - counted.total()
+        several = {
+            aspect: Several(len(spreads), spreads.count(0.0) / len(spreads), sum(spreads) / len(spreads))
+            for aspect, spreads in self._spreads.items()
+        }
+        return Decided(self._answers, counts, several)
+
+
+def deciding_tables(found: Decided, about: str) -> list[Table]:
+    """Return who decided each aspect, in shares of all answers, and how far judges agreed."""
+    share = Kind(lambda count: f"{count:,} ({percent(count / found.answers, 1)} %)")
+    deciders = (Column(name, item("1", name), share) for name in (*DECIDERS, OPEN, UNREAD))
+    titled = (
+        ("Who decided", (_ASPECT, *deciders), found.counts),
+        ("How far the judges agreed (`viva agreement` says more)", _AGREED, found.several),
+    )
+    return [Table(f"{title}{about}", columns, list(rows.items())) for title, columns, rows in titled if rows]
+
+
+_ASPECT = Column("", "0", NAME)
+_AGREED = (
+    _ASPECT, Column("answers with several verdicts", "1.answers", COUNT),
+    Column("unanimous", "1.unanimous", Kind(lambda share: f"{percent(share, 1)} %")),
+    Column("mean spread", "1.spread", figure(".3f")),
+)  # fmt: skip

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from viva.errors import EXIT_OK, VivaError
-from viva.render.grids import WORDS, grids_terminal
-from viva.render.printing import Drawing, Records, StudyResult, csv_text
+from viva.errors import EXIT_OK, VivaError, missing_extras
+from viva.render.grids import TABLE_FORMATS, tables_terminal
+from viva.render.notebook import tables_html
 from viva.render.screen import LINES, screen_terminal
-from viva.render.table import Grid, Table
+from viva.render.table import Records, Table
+from viva.render.text import csv_text, json_text
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from viva.render.charts import Chart
+
 F = TypeVar("F")
+Drawing: TypeAlias = "Callable[[], Chart] | None"
+"""A chart that is drawn when it is asked for; None where a study has none."""
 _CHART = 72
 """Columns that a chart in characters needs."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Findings(StudyResult, Generic[F]):
+class Findings(Generic[F]):
     """The findings of one study. Shares are shares of 1 in `rows`, CSV, JSON and the frame, and per cent in print."""
 
     found: F
@@ -41,46 +46,66 @@ class Findings(StudyResult, Generic[F]):
     undivided: str = ""
     """Why no CSV or frame holds all rows; what to do."""
     drawing: Drawing = None
+    """Raises VivaError for what a chart cannot show."""
     exit_code: int = EXIT_OK
+    """What the command ends with."""
     verdict: str = ""
-    words = WORDS
+    """A sentence on stderr after the tables, such as why the exit code is not 0."""
+    announced: bool = False
+    """Whether it is printed also where --out takes the rows as CSV: what they are worth is in the tables alone."""
+    empty: bool = False
+    """Whether there is nothing to print."""
 
-    def tables(self) -> list[Grid]:
-        """The tables as texts."""
-        return [table.grid() for table in self.shown if table.printed]
+    def tables(self) -> list[Table]:
+        """The tables that people see."""
+        return _printed(self.shown)
 
-    def closing(self) -> list[str]:
-        """The lines below the tables."""
-        return list(self.notes)
-
-    def overview(self) -> tuple[Sequence[Grid], Sequence[str]]:
-        """The tables and lines of one screen."""
-        shown, notes = self.first or (self.shown, self.notes)
-        return [table.grid() for table in shown if table.printed], notes
+    @missing_extras()
+    def chart(self) -> Chart | None:
+        """An Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
+        return self.drawing() if self.drawing else None
 
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
         """Tables as a terminal shows them, in so many columns."""
         shown, notes = self.terminal or (self.shown, self.notes)
-        grids = [table.grid() for table in shown if table.printed]
-        return grids_terminal(grids, notes, width=width or self.wide, colour=colour)
+        return tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
 
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
-        """Tables in one screen, the chart of an only one above them."""
+        """What a command prints unless everything is asked for: tables in one screen, the chart of an only one above
+        them."""
         charts = [table.drawn for table in self.shown if table.drawn is not None]
         chart = charts[0] if len(charts) == 1 and (width or _CHART) >= _CHART else ""
         lines = LINES - len(chart.splitlines()) - bool(chart)
-        return (chart and f"{chart}\n") + screen_terminal(*self.overview(), width=width, colour=colour, lines=lines)
+        shown, notes = self.first or (self.shown, self.notes)
+        text = screen_terminal(_printed(shown), notes, width=width, colour=colour, lines=lines)
+        return f"{chart}\n{text}" if chart else text
+
+    def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
+        """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""
+        if form == "terminal":
+            return self.to_terminal(width, colour=colour)
+        if form == "json":
+            return self.to_json()
+        return self.to_csv() if form == "csv" else TABLE_FORMATS[form](self.tables(), self.notes)
 
     def to_csv(self) -> str:
         """The rows as CSV, numbers in the form of their columns, with nothing that a spreadsheet would run."""
         return csv_text(*self.records(written=True))
 
+    def to_json(self) -> str:
+        """Everything, as `--format json` prints it."""
+        return json_text(self.data())
+
+    @missing_extras()
     def to_frame(self) -> pl.DataFrame:
-        """The rows as a Polars frame; columns with a form are numbers, also where they have none."""
+        """The rows as a Polars frame, nothing in its texts escaped; columns with a form are numbers, also where they
+        have none."""
         import polars as pl
 
+        header, rows = self.records()
+        frame = pl.DataFrame(list(rows), schema=header, orient="row", infer_schema_length=None, strict=False)
         numbers = [name for column in self.rows.columns if column.form and (name := column.name)]
-        return super().to_frame().with_columns(pl.col(numbers).cast(pl.Float64))
+        return frame.with_columns(pl.col(numbers).cast(pl.Float64))
 
     def records(self, *, written: bool = False) -> Records:
         """Column names and rows, unrounded. Raises VivaError where they are of several kinds."""
@@ -91,3 +116,13 @@ class Findings(StudyResult, Generic[F]):
     def data(self) -> Mapping[str, Any]:
         """Return what JSON holds: `rows` as in the CSV, `tables` as they are printed but unrounded, and `notes`."""
         return {"rows": self.rows.data()["rows"], "tables": [table.data() for table in self.shown], "notes": self.notes}
+
+    def __repr__(self) -> str:
+        return self.to_text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return tables_html(self.tables(), self.notes)
+
+
+def _printed(tables: Sequence[Table]) -> list[Table]:
+    return [table for table in tables if table.printed]

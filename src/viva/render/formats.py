@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from viva.analysis.wording import UNSURE
 from viva.io.tables import CsvText
-from viva.render.canaries import canaries_grid
-from viva.render.consumption import consumption_grid, cut_off_notes, served_grid
-from viva.render.grids import grids_latex, grids_markdown, grids_terminal
-from viva.render.notebook import grids_html
+from viva.render.canaries import canaries_table
+from viva.render.consumption import consumption_table, cut_off_notes, served_table
+from viva.render.deciders import deciding_tables
+from viva.render.grids import tables_latex, tables_markdown, tables_terminal
+from viva.render.notebook import tables_html
 from viva.render.result import (
     LEFT_OUT,
     MIXED,
@@ -19,13 +21,13 @@ from viva.render.result import (
     Result,
     across_models,
     footnotes,
-    grid,
     mixed,
     published_notes,
+    score_table,
     side_by_side,
     summary,
 )
-from viva.render.table import Grid
+from viva.render.table import Table
 from viva.render.text import json_text
 from viva.types import OUTCOMES
 from viva.visible import csv_safe
@@ -44,25 +46,24 @@ def legend(results: Sequence[Result]) -> str:
     return f"{LEGEND}.{f' {UNSURE} {LEFT_OUT}.' if marked else ''}"
 
 
-def _grids(report: Report, *, details: bool) -> list[Grid]:
-    grids: list[Grid] = []
+def _tables(report: Report, *, details: bool) -> list[Table]:
+    tables: list[Table] = []
     results = [result for result in report.results if result.answered]
     marked = mixed(report.results)
     for result in results:
-        tables = [table for table in result.tables if not table.across and (details or not table.detail)]
-        for shown in (grid(table, result.beside) for table in tables):
-            mark = f" {MIXED}" if result.model in marked else ""
-            grids.append(msgspec.structs.replace(shown, title=shown.title + mark))
-        grids.extend(
-            Grid(f"{found.title} · {result.exam} · {result.model}", found.header, found.rows)
-            for found in result.decided
+        mark = f" {MIXED}" if result.model in marked else ""
+        tables += (
+            replace(table := score_table(found, result.beside), title=table.title + mark)
+            for found in result.tables
+            if not found.across and (details or not found.detail)
         )
-    grids.extend(across_models(results, details=details))
-    grids.extend(side_by_side(results))
+        tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
+    tables += across_models(results, details=details)
+    tables += side_by_side(results)
     if results and len(report.results) > 1:
-        grids.append(summary(report.results))
-    grids += [consumption_grid(results), served_grid(results), canaries_grid(report.canaries)]
-    return [found for found in grids if found.rows]
+        tables.append(summary(report.results))
+    tables += [consumption_table(results), served_table(results), canaries_table(report.canaries)]
+    return [table for table in tables if table.rows]
 
 
 def _closing(report: Report) -> list[str]:
@@ -81,22 +82,22 @@ def _closing(report: Report) -> list[str]:
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
     """Tables for a terminal."""
-    return grids_terminal(_grids(report, details=details), _closing(report), width=width, colour=colour)
+    return tables_terminal(_tables(report, details=details), _closing(report), width=width, colour=colour)
 
 
 def as_html(report: Report, *, details: bool = False) -> str:
     """Tables for a notebook's cell."""
-    return grids_html(_grids(report, details=details), _closing(report))
+    return tables_html(_tables(report, details=details), _closing(report))
 
 
 def as_markdown(report: Report) -> str:
     """Markdown tables."""
-    return grids_markdown(_grids(report, details=True), _closing(report))
+    return tables_markdown(_tables(report, details=True), _closing(report))
 
 
 def as_latex(report: Report) -> str:
     """LaTeX tables (booktabs)."""
-    return grids_latex(_grids(report, details=True), _closing(report))
+    return tables_latex(_tables(report, details=True), _closing(report))
 
 
 def as_csv(report: Report) -> str:

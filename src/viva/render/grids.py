@@ -1,35 +1,28 @@
-"""Grids of strings as terminal tables, Markdown or LaTeX: what every printed report is made of."""
+"""Tables in a terminal's frames, in Markdown or LaTeX."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import gt
 from typing import TYPE_CHECKING
 
-from viva.render.table import Grid
+from viva.render.table import Table
 from viva.render.text import latex, markdown
 from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
 
-WORDS = frozenset({"outcomes", "model", "exam", "judge", "published as"})
-"""Columns of words, which a terminal table sets flush left, as it does the first one."""
 _NAME = 16
 """Characters that a column of words keeps on a narrow terminal: names may break, figures not."""
 _PAIR = 2
 """Columns of a table that cannot be told in fewer."""
 
 
-def grids_terminal(
-    grids: Sequence[Grid],
-    closing: Sequence[str],
-    *,
-    width: int | None = None,
-    colour: bool = False,
-    words: Collection[str] = WORDS,
+def tables_terminal(
+    tables: Sequence[Table], closing: Sequence[str], *, width: int | None = None, colour: bool = False
 ) -> str:
     """Tables for a terminal, `closing` line by line below. Model text reaches it through `visible`, never as markup."""
     from rich.cells import cell_len
@@ -52,30 +45,30 @@ def grids_terminal(
     def right(cell: str, wide: int) -> str:
         return "\n".join(" " * (wide - cell_len(line)) + line for line in folded(cell, wide).splitlines())
 
-    for found in grids:
-        plain = [[one_lined(cell) for cell in row] for row in (found.header, *found.rows)]
-        left = found.flush(words)
+    for found in tables:
+        plain = [[one_lined(cell) for cell in row] for row in (found.header, *found.texts())]
+        left = found.flush
         shown = aligned(plain, left)
         widths = _widths(shown, left, console.width)
         if widths is None and shown != plain:
             shown, widths = plain, _widths(plain, left, console.width)
-        table = RichTable()
+        grid = RichTable()
         if widths is None:  # a row is told as lines
-            table.show_header = False
+            grid.show_header = False
             for row in shown[1:]:
                 for name, value in zip(shown[0], row, strict=True):
-                    table.add_row(Text(name), Text(value))
-                table.add_section()
+                    grid.add_row(Text(name), Text(value))
+                grid.add_section()
         else:
             for name, flush, wide in zip(shown[0], left, widths, strict=True):
                 side: JustifyMethod = "left" if flush else "right"
-                table.add_column(Text(name, justify=side), justify="left", overflow="fold", width=wide)
+                grid.add_column(Text(name, justify=side), justify="left", overflow="fold", width=wide)
             for row in shown[1:]:
                 fitted = zip(row, left, widths, strict=True)
                 texts = (folded(cell, wide) if flush else right(cell, wide) for cell, flush, wide in fitted)
-                table.add_row(*map(Text, texts))
+                grid.add_row(*map(Text, texts))
         console.print(Text(whole(found.title), style="bold"), soft_wrap=True)
-        console.print(table)
+        console.print(grid)
         if found.drawn is not None:
             console.print(Text(f"\n{found.drawn}" if found.drawn else ""), soft_wrap=True)
     for line in closing:
@@ -178,34 +171,33 @@ def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int)
     return widths
 
 
-def grids_markdown(grids: Sequence[Grid], closing: Sequence[str]) -> str:
+def tables_markdown(tables: Sequence[Table], closing: Sequence[str]) -> str:
     """Markdown tables, `closing` as a list."""
     lines: list[str] = []
-    for found in grids:
+    for found in tables:
         lines += [f"### {markdown(found.title)}", ""]
         lines.append("| " + " | ".join(map(markdown, found.header)) + " |")
         lines.append("|" + "|".join("---" if index == 0 else "---:" for index in range(len(found.header))) + "|")
-        lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in found.rows]
+        lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in found.texts()]
         lines.append("")
     lines += [f"- {markdown(line)}" for line in closing]
     return "\n".join(lines) + "\n"
 
 
-def grids_latex(grids: Sequence[Grid], closing: Sequence[str]) -> str:
+def tables_latex(tables: Sequence[Table], closing: Sequence[str]) -> str:
     """LaTeX tables (booktabs), `closing` as comments."""
     lines: list[str] = ["% needs \\usepackage{booktabs}"]
-    for found in grids:
+    for found in tables:
         lines += [r"\begin{table}", rf"\caption{{{latex(found.title)}}}"]
         lines += [rf"\begin{{tabular}}{{l{'r' * (len(found.header) - 1)}}}", r"\toprule"]
         lines += [" & ".join(map(latex, found.header)) + r" \\", r"\midrule"]
-        lines += [" & ".join(map(latex, row)) + r" \\" for row in found.rows]
+        lines += [" & ".join(map(latex, row)) + r" \\" for row in found.texts()]
         lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
     lines += [f"% {' '.join(escape_invisible(line).split())}" for line in closing]
     return "\n".join(lines) + "\n"
 
 
-GRID_FORMATS: dict[str, Callable[[Sequence[Grid], Sequence[str]], str]] = {
-    "terminal": grids_terminal,
-    "markdown": grids_markdown,
-    "latex": grids_latex,
+TABLE_FORMATS: dict[str, Callable[[Sequence[Table], Sequence[str]], str]] = {
+    "markdown": tables_markdown,
+    "latex": tables_latex,
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.breakdown import Table
+from viva.analysis.breakdown import Table as ScoreTable
 from viva.analysis.canaries import CanaryMarks
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
@@ -16,9 +18,10 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.render.table import Grid, outcomes_text
+from viva.render.deciders import Decided
+from viva.render.table import ESTIMATE, FIGURE, NAME, OUTCOMES, Column, Kind, Table, counted, outcomes_text
 from viva.types import NOT_ASKED, UNANSWERED, Constant, Served, StopReason, outcome_name
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 MIXED = "§"
 """Marks a score of answers of several models or providers."""
@@ -48,12 +51,12 @@ class Result(Struct, frozen=True, kw_only=True):
     language: str
     model: str
     overall: Estimate
-    tables: tuple[Table, ...]
+    tables: tuple[ScoreTable, ...]
     signature: str
     judged: bool = False
     """Whether there was a judge."""
-    decided: tuple[Grid, ...] = ()
-    """Who decided which share, and how far judges agreed; only where there was more than a rule."""
+    decided: Decided = Decided()
+    """Only where there was more than a rule."""
     reviewed: bool = False
     """Whether experts decided any of it."""
     trained: float | None = None
@@ -124,55 +127,37 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
     return tuple(one for one in kept if one.score is not None or one.figures)
 
 
-def counted(cells: Sequence[Estimate]) -> tuple[str, list[str]]:
-    """Return a column of what cells rest on: its name is what they count, or each says it where that differs."""
-    units = {cell.unit for cell in cells if cell.n}
-    if len(units) > 1:
-        return "n", [f"{cell.n:,} {cell.unit}" for cell in cells]
-    return (units.pop() if units else "answers"), [f"{cell.n:,}" for cell in cells]
-
-
-def counted_results(results: Sequence[Result]) -> tuple[str, list[str]]:
-    """The same of overall scores: an estimate says how many questions it is for."""
-    unit, counts = counted([result.overall for result in results])
-    of = [f" of {result.estimated:,}" if result.estimated else "" for result in results]
-    return unit, [count + more for count, more in zip(counts, of, strict=True)]
-
-
 def left_out(models: Sequence[str]) -> str:
     """The models whose score is a range, and that a command of points leaves out, with the reason."""
-    named = _some([one_line(model, 40) for model in models])
+    named = some([one_line(model, 40) for model in models], _NAMED)
     return (
         f"left out, since a score is a range there, with answers that wait for a verdict: {named}; grade these with "
         f"{flag('judge', 'MODEL')}."
     )
 
 
-def grid(table: Table, beside: Sequence[Neighbour] = ()) -> Grid:
-    """A table's cells with, for every row, its number of answers and their outcomes (of its last column).
+PUBLISHED = Kind(percent, none="")
+"""Of published scores, which most rows of a table lack."""
+_EITHER = Kind(lambda cell: cell_text(cell) if isinstance(cell, Estimate) else percent(cell))
+
+
+def score_table(found: ScoreTable, beside: Sequence[Neighbour] = ()) -> Table:
+    """The cells with, for every row, its number of answers and their outcomes (of its last column).
 
     A published row is a column, right of the one that its figures stand for.
     """
-    at, published = _published_columns(table, beside)
-    totals = [cells[-1] for cells in table.cells]
-    columns = (*table.columns[:at], *published, *table.columns[at:])
-    unit, counts = counted(totals)
-    rows = tuple(
-        (
-            label,
-            *map(cell_text, cells[:at]),
-            *(figures.get(label, "") for figures in published.values()),
-            *map(cell_text, cells[at:]),
-            count,
-            outcomes_text(total),
-        )
-        for label, cells, total, count in zip(table.rows, table.cells, totals, counts, strict=True)
-        if total.n
+    at, published = _published_columns(found, beside)
+    rows = [(label, *cells) for label, cells in zip(found.rows, found.cells, strict=True) if cells[-1].n]
+    last = str(len(found.columns))
+    columns = [Column(name, str(place), ESTIMATE) for place, name in enumerate(found.columns, 1)]
+    columns[at:at] = (
+        Column(name, lambda row, figures=figures: figures.get(row[0]), PUBLISHED) for name, figures in published.items()
     )
-    return Grid(f"{table.title} · {table.exam} · {table.model}", ("", *columns, unit, "outcomes"), rows)
+    rest = (counted((cells[-1] for cells in found.cells), last), Column("outcomes", last, OUTCOMES))
+    return Table(f"{found.title} · {found.exam} · {found.model}", (Column("", "0", NAME), *columns, *rest), rows)
 
 
-def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, dict[str, dict[str, str]]]:
+def _published_columns(table: ScoreTable, beside: Sequence[Neighbour]) -> tuple[int, dict[str, dict[str, float]]]:
     """Where published columns stand, and header → row → figure, for every published row that has figures here.
 
     They are of the column that most figures are known for, of several the last, which is the average.
@@ -183,36 +168,72 @@ def _published_columns(table: Table, beside: Sequence[Neighbour]) -> tuple[int, 
     ]
     most = max(counts, default=0)
     at = max((index for index, count in enumerate(counts) if count == most), default=0) + 1
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, float]] = {}
     for one in beside if most else ():
-        figures = {row: one.figures.get((table.name, row, table.columns[at - 1])) for row in table.rows}
-        texts = {row: percent(figure) for row, figure in figures.items() if figure is not None}
-        if texts:
-            found[f"{one.model} (published)"] = texts
+        of_one = {row: one.figures.get((table.name, row, table.columns[at - 1])) for row in table.rows}
+        figures = {row: figure for row, figure in of_one.items() if figure is not None}
+        if figures:
+            found[f"{one.model} (published)"] = figures
     return at, found
 
 
-def summary(results: Sequence[Result]) -> Grid:
-    """A row a model and exam: the overall score."""
-    unit, counts = counted_results(results)
+class Line(NamedTuple):
+    """A model on an exam: its result, or its published score."""
+
+    model: str
+    exam: str
+    result: Result | None
+    published: float | None = None
+
+
+def score_lines(results: Sequence[Result], published: Iterable[tuple[str, str, float | None]] = ()) -> list[Line]:
+    """Results, then published scores, each with its model and exam."""
+    return [
+        *(Line(result.model, result.exam, result) for result in results),
+        *(Line(f"{model} (published)", exam, None, score) for model, exam, score in published),
+    ]
+
+
+WHO = (Column("model", "model", NAME), Column("exam", "exam", NAME, keep=True))
+
+
+def score_column(results: Sequence[Result], text: Callable[[Estimate], str]) -> Column:
+    """Return the column of scores of `score_lines`, marked where several models answered."""
     marked = mixed(results)
-    header = ("model", "exam", "score", unit, "outcomes")
-    rows = tuple(
-        (
-            result.model,
-            result.exam,
-            cell_text(result.overall) + (MIXED if result.model in marked else ""),
-            count,
-            outcomes_text(result.overall),
-        )
-        for result, count in zip(results, counts, strict=True)
+
+    def score(line: Line) -> str:
+        if line.result is None:
+            return percent(line.published)
+        return text(line.result.overall) + (MIXED if line.model in marked else "")
+
+    return Column("score", score, FIGURE, keep=True)
+
+
+def count_column(results: Sequence[Result]) -> Column:
+    """Return the column of what the scores of `score_lines` rest on: an estimate says how many questions it is for."""
+    rests = counted((result.overall for result in results), "result.overall")
+
+    def count(result: Result) -> str:
+        of = f" of {result.estimated:,}" if result.estimated else ""
+        return f"{result.overall.n:,}{f' {result.overall.unit}' if rests.title == 'n' else ''}{of}"
+
+    return Column(rests.title, "result", Kind(count, none=""))
+
+
+def summary(results: Sequence[Result], published: Iterable[tuple[str, str, float | None]] = ()) -> Table:
+    """A row a model and exam: the overall score; then published ones."""
+    columns = (
+        *WHO,
+        score_column(results, cell_text),
+        count_column(results),
+        Column("outcomes", "result.overall", Kind(outcomes_text, "", words=True, yields=True)),
     )
-    return Grid("Summary (per cent, 95 % interval)", header, rows)
+    return Table("Summary (per cent, 95 % interval)", columns, score_lines(results, published))
 
 
-def side_by_side(results: Sequence[Result]) -> list[Grid]:
+def side_by_side(results: Sequence[Result]) -> list[Table]:
     """Languages beside each other: for every model that sat one benchmark in several, its tables' last columns."""
-    grids: list[Grid] = []
+    tables: list[Table] = []
     groups: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         groups.setdefault((result.benchmark, result.model), []).append(result)
@@ -222,23 +243,21 @@ def side_by_side(results: Sequence[Result]) -> list[Grid]:
         for index, table in enumerate(of_exam[0].tables):
             if table.detail or table.across or any(len(result.tables) <= index for result in of_exam):
                 continue
-            columns = [dict(zip(r.tables[index].rows, r.tables[index].cells, strict=True)) for r in of_exam]
-            labels = dict.fromkeys(label for result in of_exam for label in result.tables[index].rows)
-            rows = tuple(
-                (label, *(cell_text(column[label][-1]) if label in column else "–" for column in columns))
-                for label in labels
-            )
+            own = [result.tables[index] for result in of_exam]
+            known = [{label: cells[-1] for label, cells in zip(one.rows, one.cells, strict=True)} for one in own]
+            rows = [(label, *(cells.get(label) for cells in known)) for label in dict.fromkeys(itertools.chain(*known))]
+            columns = (Column(one.language, str(place), ESTIMATE) for place, one in enumerate(of_exam, 1))
             title = f"{table.title}, languages side by side · {benchmark} · {model}"
-            grids.append(Grid(title, ("", *(result.language for result in of_exam)), rows))
-    return grids
+            tables.append(Table(title, (Column("", "0", NAME), *columns), rows))
+    return tables
 
 
-def across_models(results: Sequence[Result], *, details: bool = True) -> list[Grid]:
+def across_models(results: Sequence[Result], *, details: bool = True) -> list[Table]:
     """The tables that have a row a model, of every exam that several models sat: the paper's main tables.
 
     Published rows come last, and are marked; with one of them a single model has such a table, too.
     """
-    grids: list[Grid] = []
+    tables: list[Table] = []
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam]
         beside = comparable(
@@ -247,20 +266,15 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Gr
         for index, table in enumerate(of_exam[0].tables):
             if not table.across or (table.detail and not details):
                 continue
-            rows = [(result.model, *map(cell_text, result.tables[index].cells[0])) for result in of_exam]
-            rows += _published_rows(table, beside)
+            rows: list[tuple[object, ...]] = [(result.model, *result.tables[index].cells[0]) for result in of_exam]
+            for one in beside:
+                figures = [one.figures.get((table.name, table.rows[0], column)) for column in table.columns]
+                if any(figure is not None for figure in figures):
+                    rows.append((f"{one.model} (published)", *figures))
             if len(rows) > 1:
-                grids.append(Grid(f"{table.title} · {exam}", ("model", *table.columns), tuple(rows)))
-    return grids
-
-
-def _published_rows(table: Table, beside: Sequence[Neighbour]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for one in beside:
-        figures = [one.figures.get((table.name, table.rows[0], column)) for column in table.columns]
-        if any(figure is not None for figure in figures):
-            rows.append((f"{one.model} (published)", *map(percent, figures)))
-    return rows
+                columns = (Column(name, str(place), _EITHER) for place, name in enumerate(table.columns, 1))
+                tables.append(Table(f"{table.title} · {exam}", (Column("model", "0", NAME), *columns), rows))
+    return tables
 
 
 def published_notes(results: Sequence[Result]) -> list[str]:
@@ -271,7 +285,7 @@ def published_notes(results: Sequence[Result]) -> list[str]:
             lines[result.exam, one.source.cited, one.condition] = None
     benchmarks = {result.exam: result.benchmark for result in results}
     apart = [
-        f"{result.model} on {result.exam}: too little of {_some(result.overall.lacks) or 'it'} is scored for a "
+        f"{result.model} on {result.exam}: too little of {some(result.overall.lacks, _NAMED) or 'it'} is scored for a "
         "published score beside this one; published figures stand only beside means over the same parts."
         for result in results
         if result.withheld and not result.overall.same_parts
@@ -300,12 +314,7 @@ def constant_notes(results: Sequence[Result]) -> list[str]:
     return [f"The best constant answer scores {', '.join(scores)}{passed}."] if scores else []
 
 
-def _some(names: Sequence[str]) -> str:
-    """The first few, and how many more there are."""
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if names[_NAMED:] else "")
-
-
-def headline_column(shown: Sequence[tuple[Table, Estimate]]) -> int:
+def headline_column(shown: Sequence[tuple[ScoreTable, Estimate]]) -> int:
     """Which column averages as the headline does: it holds every model's overall score; the last one where none does.
 
     CMMLU's published average is over subjects, InfiBench's is the best of ten: neither is its tables' last column.

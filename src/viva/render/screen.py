@@ -1,9 +1,9 @@
 """One screen: what a command prints unless everything is asked for.
 
-Every table gives way by the same rules. Columns that do not fit are left out and named, first those that the table
-says (`Grid.drop`), then counts of outcomes and bounds, then from the right; no cell with a figure is ever broken. Where
+Every table gives way by the same rules. Columns that do not fit are left out and named, first those that say so
+(`Column.drop`), then counts of outcomes and bounds, then from the right; no cell with a figure is ever broken. Where
 rows would be left out only because cells are folded, columns are left out in their place.
-Tables share the lines of the screen; those that an option asked for give way last (`Grid.asked`). Of a table that is
+Tables share the lines of the screen; those that an option asked for give way last (`Table.asked`). Of a table that is
 cut the first rows are shown and the last where it sums up.
 """
 
@@ -18,8 +18,8 @@ from operator import gt
 from msgspec import Struct
 
 from viva.analysis.wording import UNSURE
-from viva.render.grids import WORDS, aligned, folded, one_lined, units
-from viva.render.table import Grid
+from viva.render.grids import aligned, folded, one_lined, units
+from viva.render.table import Table
 from viva.visible import plural
 
 LINES = 40
@@ -56,15 +56,16 @@ class _Fitted(Struct, frozen=True):
     """From where to where on a line a column lies, with its colour."""
     dropped: list[str]
     """Lines that name the columns left out."""
+    sums_up: bool
+    """Whether the last row does."""
 
 
 def screen_terminal(
-    grids: Sequence[Grid],
+    tables: Sequence[Table],
     closing: Sequence[str],
     *,
     width: int | None = None,
     colour: bool = False,
-    words: Collection[str] = WORDS,
     lines: int = LINES,
     more: str = "--all",
 ) -> str:
@@ -78,47 +79,46 @@ def screen_terminal(
         file=out, width=wide, force_terminal=colour, color_system="standard" if colour else None, highlight=False
     )
     notes = _notes(closing, wide, more)
-    fitted = [_fit(grid, wide, words) for grid in grids]
-    heads = [folded(one_lined(grid.title), wide).splitlines() for grid in grids]
-    shares = _shares(grids, fitted, heads, lines - len(notes))
-    narrower = [
-        _all_rows(grid, table, share, wide, words) for grid, table, share in zip(grids, fitted, shares, strict=True)
-    ]
-    fitted, shares = narrower, _shares(grids, narrower, heads, lines - len(notes))
-    shown = {grid.legend for grid, share in zip(grids, shares, strict=True) if share}
-    useless = {grid.legend for grid in grids} - shown
+    texts = [[[one_lined(cell) for cell in row] for row in (table.header, *table.texts())] for table in tables]
+    fitted = [_fit(table, cells, wide) for table, cells in zip(tables, texts, strict=True)]
+    heads = [folded(one_lined(table.title), wide).splitlines() for table in tables]
+    shares = _shares(tables, fitted, heads, lines - len(notes))
+    fitted = [_all_rows(*each, wide) for each in zip(tables, texts, fitted, shares, strict=True)]
+    shares = _shares(tables, fitted, heads, lines - len(notes))
+    shown = {table.legend for table, share in zip(tables, shares, strict=True) if share}
+    useless = {table.legend for table in tables} - shown
     useful = [line for line in closing if line not in useless]
     notes = _notes(useful, wide, more, len(notes)) if len(useful) < len(closing) else notes
 
     def show(line: str, style: str = "") -> None:
         console.print(Text(line.rstrip(), style=style), soft_wrap=True)
 
-    for grid, table, head, share in zip(grids, fitted, heads, shares, strict=True):
+    for table, fit, head, share in zip(tables, fitted, heads, shares, strict=True):
         if not share:
             continue
         for line in head:
             show(line, "bold")
-        for line in table.header:
-            show(line, "dim underline" if line is table.header[-1] else "dim")
-        for at in _shown(grid, table, share):
+        for line in fit.header:
+            show(line, "dim underline" if line is fit.header[-1] else "dim")
+        for at in _shown(fit, share):
             if at is None:
-                left = len(table.rows) - len(_shown(grid, table, share)) + 1
+                left = len(fit.rows) - len(_shown(fit, share)) + 1
                 show(f"… {plural(left, 'more row')} ({more})", "dim")
                 continue
-            published = at >= len(grid.rows) - grid.dim
-            for line in table.rows[at]:
+            published = at >= len(fit.rows) - table.dim
+            for line in fit.rows[at]:
                 text = Text(line, style="dim" if published else "")
-                for start, end, style in () if published else table.spans:
+                for start, end, style in () if published else fit.spans:
                     text.stylize(style, start, end)
                 if not published:
                     text.highlight_regex(rf"\S*{UNSURE}", "yellow")
                     text.highlight_regex(r"\+\S+\*", "green")
                     text.highlight_regex(r"−\S+\*", "red")
                 console.print(text, soft_wrap=True)
-        for line in table.dropped:
+        for line in fit.dropped:
             show(line, "dim")
         show("")
-    hidden = [grid.title for grid, share in zip(grids, shares, strict=True) if not share]
+    hidden = [table.title for table, share in zip(tables, shares, strict=True) if not share]
     if hidden:
         named = "; ".join(map(one_lined, hidden))
         show(_line(f"{plural(len(hidden), 'more table')} ({more}): {named}", wide), "dim")
@@ -166,23 +166,23 @@ def _one_of_each(notes: Sequence[str], more: str) -> list[str]:
 
 
 def _shares(
-    grids: Sequence[Grid], fitted: Sequence[_Fitted], heads: Sequence[Sequence[str]], capacity: int
+    tables: Sequence[Table], fitted: Sequence[_Fitted], heads: Sequence[Sequence[str]], capacity: int
 ) -> list[int]:
     """How many lines of rows each table has: as many as it wants, or evenly; 0 for tables that are only named."""
-    frames = [len(head) + len(table.header) + len(table.dropped) + 1 for head, table in zip(heads, fitted, strict=True)]
-    wants = [sum(map(len, table.rows)) for table in fitted]
+    frames = [len(head) + len(fit.header) + len(fit.dropped) + 1 for head, fit in zip(heads, fitted, strict=True)]
+    wants = [sum(map(len, fit.rows)) for fit in fitted]
     least = [min(want, LEAST + 1) for want in wants]
-    kept = list(range(len(grids)))
+    kept = list(range(len(tables)))
 
     def spare() -> int:  # of those left out a line says it
-        return capacity - 2 * (len(kept) < len(grids)) - sum(frames[at] for at in kept)
+        return capacity - 2 * (len(kept) < len(tables)) - sum(frames[at] for at in kept)
 
     while len(kept) > 1 and sum(least[at] for at in kept) > spare():
-        if all(grids[at].asked for at in kept) and max(least) > _ASKED:
+        if all(tables[at].asked for at in kept) and max(least) > _ASKED:
             least = [min(one, _ASKED) for one in least]
         else:
-            kept.remove(max(kept, key=lambda at: (not grids[at].asked, at)))
-    shares = [least[at] if at in kept else 0 for at in range(len(grids))]
+            kept.remove(max(kept, key=lambda at: (not tables[at].asked, at)))
+    shares = [least[at] if at in kept else 0 for at in range(len(tables))]
     for cap in range(LEAST + 1, max(wants, default=0) + 1):
         tried = [min(want, cap) if at in kept else 0 for at, want in enumerate(wants)]
         if sum(tried) > spare():
@@ -195,13 +195,13 @@ def _shares(
     return shares
 
 
-def _shown(grid: Grid, table: _Fitted, share: int) -> list[int | None]:
+def _shown(fit: _Fitted, share: int) -> list[int | None]:
     """Which rows are shown, None where some are left out: in so many lines, and one row at least."""
-    heights = [len(row) for row in table.rows]
+    heights = [len(row) for row in fit.rows]
     if sum(heights) <= share:
         return [*range(len(heights))]
     last = len(heights) - 1
-    keeps = last > 0 and grid.rows[last][0].casefold().startswith(SUMS_UP)
+    keeps = last > 0 and fit.sums_up
     spare = share - 1 - (heights[last] if keeps else 0)
     shown: list[int | None] = []
     for at, height in enumerate(heights[:-1] if keeps else heights):
@@ -212,25 +212,26 @@ def _shown(grid: Grid, table: _Fitted, share: int) -> list[int | None]:
     return [*shown, None, *([last] if keeps else [])]
 
 
-def _all_rows(grid: Grid, table: _Fitted, share: int, wide: int, words: Collection[str]) -> _Fitted:
+def _all_rows(table: Table, cells: Sequence[Sequence[str]], fit: _Fitted, share: int, wide: int) -> _Fitted:
     """The table with as few columns less as make all its rows fit `share` lines; as it is where none do."""
-    if not len(table.rows) <= share < sum(map(len, table.rows)):
-        return table
-    for fewer in range(1, len(grid.header)):
-        tried = _fit(grid, wide, words, fewer)
-        frame = len(tried.header) + len(tried.dropped) - len(table.header) - len(table.dropped)
+    if not len(fit.rows) <= share < sum(map(len, fit.rows)):
+        return fit
+    for fewer in range(1, len(cells[0])):
+        tried = _fit(table, cells, wide, fewer)
+        frame = len(tried.header) + len(tried.dropped) - len(fit.header) - len(fit.dropped)
         if sum(map(len, tried.rows)) + frame <= share:
             return tried
-    return table
+    return fit
 
 
-def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitted:
-    """A table in so many columns of a terminal; `fewer`: so many of its own are left out in any case."""
+def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, fewer: int = 0) -> _Fitted:
+    """A table, its header and rows as texts, in so many columns of a terminal; `fewer`: so many of its own are left out
+    in any case."""
     from rich.cells import cell_len
 
-    flush, kinds = grid.flush(words), grid.column_kinds
-    cells = [[one_lined(cell) for cell in row] for row in (grid.header, *grid.rows)]
-    kept = list(range(len(grid.header)))
+    flush, kinds = table.flush, [column.kind for column in table.printed]
+    cells = [list(row) for row in texts]
+    kept = list(range(len(kinds)))
 
     def longest(parts: list[str]) -> int:
         return max(map(cell_len, parts), default=0)
@@ -242,11 +243,11 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
     pairs = [at for at in sorted(names) if kinds[at].pair]  # two columns of the same names
     short = {at: _shortened([row[at] for row in cells[1:]]) for at in names.difference(pairs)}
     both = _shortened([row[at] for at in pairs for row in cells[1:]])
-    short |= {at: both[place * len(grid.rows) : (place + 1) * len(grid.rows)] for place, at in enumerate(pairs)}
+    short |= {at: both[place * len(table.rows) : (place + 1) * len(table.rows)] for place, at in enumerate(pairs)}
     least = [max(head, parts[at] if flush[at] else whole[at]) for at, head in enumerate(heads)]
     for at in names:
         least[at] = max(heads[at], min(whole[at], _NAME, max(_SHORT, longest(short[at]))))
-    order = _order(grid)
+    order = _order(table)
     dropped: list[int] = []
     while order and (_total(least, kept) > wide or len(dropped) < fewer):
         dropped.append(order.pop(0))
@@ -286,9 +287,10 @@ def _fit(grid: Grid, wide: int, words: Collection[str], fewer: int = 0) -> _Fitt
             found.append((" " * _GAP).join(texts))
         return found
 
+    sums_up = texts[-1][0].casefold().startswith(SUMS_UP)
     missing = ", ".join(cells[0][at] for at in sorted(dropped))
     left_out = folded(f"not shown in {wide} columns: {missing}", wide).splitlines() if dropped else []
-    return _Fitted(lines(cells[0], header=True), [lines(row) for row in cells[1:]], spans, left_out)
+    return _Fitted(lines(cells[0], header=True), [lines(row) for row in cells[1:]], spans, left_out, sums_up)
 
 
 def _total(widths: Sequence[int], kept: Sequence[int]) -> int:
@@ -336,13 +338,13 @@ def _shortened(names: Sequence[str]) -> list[str]:
     return [short[name] for name in names]
 
 
-def _order(grid: Grid) -> list[int]:
+def _order(table: Table) -> list[int]:
     """In which order columns give way; the first never does."""
-    named = [grid.header.index(name) for name in grid.drop if name in grid.header]
-    words = [at for at, kind in enumerate(grid.column_kinds) if kind.yields]
-    right = range(len(grid.header) - 1, 0, -1)
-    keep = {at for at, name in enumerate(grid.header) if name in grid.keep}
-    return [at for at in dict.fromkeys((*named, *words, *right)) if at not in keep and at]
+    columns = table.printed
+    named = sorted((at for at, column in enumerate(columns) if column.drop), key=lambda at: columns[at].drop)
+    words = (at for at, column in enumerate(columns) if column.kind.yields)
+    right = range(len(columns) - 1, 0, -1)
+    return [at for at in dict.fromkeys((*named, *words, *right)) if at and not columns[at].keep]
 
 
 def _broken(text: str, wide: int, *, name: bool) -> list[str]:

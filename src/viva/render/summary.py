@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from viva.analysis.estimate import Estimate
-from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, percent, score_text
+from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, score_text
 from viva.engine.consumption import Consumed
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.render.consumption import UNKNOWN, cut_off_notes, seconds_text, served_grid
+from viva.render.consumption import UNKNOWN, cut_off_notes, seconds_text, served_table
 from viva.render.result import (
     FILLED,
     LEFT_OUT,
-    MIXED,
+    WHO,
     Report,
     Result,
     comparable,
     constant_notes,
-    counted_results,
+    count_column,
     groups_text,
     headline_column,
     mixed,
     mixed_notes,
+    score_column,
+    score_lines,
 )
 from viva.render.screen import SUMS_UP, screen_terminal
-from viva.render.table import Grid
+from viva.render.table import Column, Kind, Table
 from viva.render.textchart import short_number
 from viva.types import UNANSWERED, outcome_name
 from viva.visible import dollars, one_line
 
-_HEADER = (
-    "model", "exam", "score", "bounds", "95 % interval", "", "other outcomes", "not scored", "US$", "tokens in+out",
-    "s each",
-)  # fmt: skip
-"""The sixth is called by what it counts; seconds are the median of an answer."""
-_DROP = ("tokens in+out", "s each", "US$")
-"""Given up first on a narrow screen; then the number of answers and the outcomes, never the interval."""
 _WAITS = (
     f"{UNSURE} after a range: answers wait for a verdict, and whatever they get the score is in the range. "
     "`viva resume` with --judge MODEL gives a mean."
@@ -44,41 +41,17 @@ _WAITS = (
 _PLAIN = frozenset({"right", "wrong"})
 
 
-def summary_grid(results: Sequence[Result]) -> Grid:
+def summary_table(results: Sequence[Result]) -> Table:
     """A line a model and exam, published rows last. One model alone stands in the title; columns in which nothing
     stands are left out."""
-    published = _published(results)
-    models = list(dict.fromkeys([result.model for result in results] + [one.model for _, one in published]))
-    title = "Scores in per cent" + (f" · {models[0]}" if len(models) == 1 else "")
-    unit, counts = counted_results(results)
-    marked = mixed(results)
-    header = tuple(name or unit for name in _HEADER)
-    rows = [
-        (
-            result.model,
-            result.exam,
-            *_cells(result.overall, count, MIXED if result.model in marked else ""),
-            *_took(result.consumed),
-        )
-        for result, count in zip(results, counts, strict=True)
-    ]
-    rows += [
-        (f"{one.model} (published)", exam, percent(one.score), *[""] * (len(_HEADER) - 3)) for exam, one in published
-    ]
-    always = ("exam", "score", "95 % interval", unit)
-    filled = [
-        name in always or (len(models) > 1 if name == "model" else any(row[at] for row in rows))
-        for at, name in enumerate(header)
-    ]
-
-    def kept(row: Sequence[str]) -> tuple[str, ...]:
-        return tuple(text for text, some in zip(row, filled, strict=True) if some)
-
-    return Grid(
-        title, kept(header), tuple(map(kept, rows)),
-        drop=(*_DROP, unit, "other outcomes", "not scored"), keep=("exam", "score", "bounds", "95 % interval"),
-        dim=len(published),
-    )  # fmt: skip
+    published = [(one.model, exam, one.score) for exam, one in _published(results)]
+    rows = score_lines(results, published)
+    models = {line.model for line in score_lines(results)} | {model for model, *_ in published}
+    count = replace(count_column(results), drop=4)
+    columns = (*(WHO if len(models) > 1 else WHO[1:]), score_column(results, mean_text), *_BOUNDS, count, *_TOOK)
+    title = "Scores in per cent" + (f" · {rows[0].model}" if len(models) == 1 else "")
+    always = ("exam", "score", "95 % interval", count.title or "")
+    return Table(title, columns, rows, dim=len(published)).filled(always)
 
 
 def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
@@ -91,30 +64,43 @@ def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     return found
 
 
-def _cells(cell: Estimate, count: str, mark: str) -> tuple[str, ...]:
-    others = [(name, number) for name, number in cell.outcomes.items() if number and name not in _PLAIN]
-    return (
-        mean_text(cell) + mark,
-        bounds_text(cell),
-        interval_text(cell),
-        count,
-        _counted([one for one in others if one[0] not in UNANSWERED]),
-        _counted([one for one in others if one[0] in UNANSWERED]),
-    )
+def _outcomes(style: str, *, scored: bool) -> Kind:
+    def text(cell: Estimate) -> str:
+        return ", ".join(
+            f"{outcome_name(name)} {count:,}"
+            for name, count in cell.outcomes.items()
+            if count and name not in _PLAIN and (name in UNANSWERED) != scored
+        )
+
+    return Kind(text, "", words=True, style=style)
 
 
-def _counted(outcomes: Sequence[tuple[str, int]]) -> str:
-    return ", ".join(f"{outcome_name(name)} {count:,}" for name, count in outcomes)
+def _money(took: Consumed) -> str:
+    return "" if not took.priced else UNKNOWN if took.cost is None else dollars(took.cost)
 
 
-def _took(took: Consumed | None) -> tuple[str, str, str]:
-    """US dollars of all answers, their tokens, and the median of the seconds that one took; empty where unknown to
-    all, `unknown` where a server did not count what has a price."""
-    if took is None or not took.replies:
-        return "", "", ""
-    money = "" if not took.priced else UNKNOWN if took.cost is None else dollars(took.cost)
-    tokens = f"{short_number(took.input)}+{short_number(took.output)}" if took.counted else UNKNOWN
-    return money, tokens, seconds_text(took.latency[50]) if took.latency else ""
+def _tokens(took: Consumed) -> str:
+    return f"{short_number(took.input)}+{short_number(took.output)}" if took.counted else UNKNOWN
+
+
+def _took(title: str, text: Callable[[Consumed], str], drop: int) -> Column:
+    """A column of what answers took: `unknown` where a server did not count what has a price."""
+    shown = Kind(lambda took: text(took) if took.replies else "", none="")
+    return Column(title, "result.consumed", shown, drop=drop)
+
+
+_BOUNDS = (
+    Column("bounds", "result.overall", Kind(bounds_text, none=""), keep=True),
+    Column("95 % interval", "result.overall", Kind(interval_text, none=""), keep=True),
+)  # fmt: skip
+_TOOK = (
+    Column("other outcomes", "result.overall", _outcomes("yellow", scored=True), drop=5),
+    Column("not scored", "result.overall", _outcomes("red", scored=False), drop=6),
+    _took("US$", _money, 3), _took("tokens in+out", _tokens, 1),
+    _took("s each", lambda took: seconds_text(took.latency[50]) if took.latency else "", 2),
+)  # fmt: skip
+"""Given up first on a narrow screen are tokens, seconds and money; then the number of answers and the outcomes, never
+the interval."""
 
 
 def summary_lines(report: Report) -> list[str]:
@@ -167,7 +153,7 @@ def _average(result: Result, *, alone: bool) -> str:
 
 def summary_terminal(report: Report, *, width: int | None = None, colour: bool = False) -> str:
     """The table and its lines, in one screen."""
-    grid, lines = summary_grid(report.results), summary_lines(report)
+    table, notes = summary_table(report.results), summary_lines(report)
     more = f"viva score {one_line(report.run, 200)} {flag('all')}"
-    grids = [grid, served_grid(report.results)] if mixed(report.results) else [grid]
-    return screen_terminal(grids, lines, width=width, colour=colour, more=more)
+    tables = [table, served_table(report.results)] if mixed(report.results) else [table]
+    return screen_terminal(tables, notes, width=width, colour=colour, more=more)

@@ -13,6 +13,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import cell_text, percent
@@ -82,18 +83,8 @@ P = Kind(p_text)
 ESTIMATE = Kind(cell_text)
 OUTCOMES = Kind(outcomes_text, words=True, yields=True)
 """Of estimates: the counts of their outcomes."""
-HEADINGS: Mapping[str, Kind] = {
-    **dict.fromkeys(("model", "exam", "judge"), NAME),
-    **dict.fromkeys(("question", "pair"), Kind(name=True)),
-    **dict.fromkeys(("first", "second"), Kind(name=True, pair=True)),
-    **dict.fromkeys(("run", "published as"), TEXT),
-    "outcomes": Kind(words=True, yields=True),
-    "other outcomes": Kind(words=True, style="yellow"),
-    "not scored": Kind(words=True, style="red"),
-    "failed": Kind(style="red"),
-}
-"""Kinds of columns of texts, by their headings. Red: something has no score; yellow: it is neither right nor wrong."""
-
+Records: TypeAlias = tuple[list[str], Iterable[tuple[Any, ...]]]
+"""Column names and rows."""
 Getter: TypeAlias = "str | Callable[[Any], Any]"
 """What a row has in a column: a path of attributes and places (`pair.first`, `2.low`), or a function of the row."""
 
@@ -164,38 +155,6 @@ def counted(cells: Iterable[Estimate], path: str) -> Column:
     return Column(next(iter(units), "answers"), f"{path}.n", COUNT, key=None)
 
 
-class Grid(Struct, frozen=True, omit_defaults=True):
-    """A table as strings: a header, rows, and what it is about."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    drop: tuple[str, ...] = ()
-    """Columns that a narrow screen leaves out first, in this order."""
-    keep: tuple[str, ...] = ()
-    """Columns that it never leaves out."""
-    dim: int = 0
-    """How many of the last rows are only there to compare with: published ones."""
-    asked: bool = False
-    """Whether an option asked for it: of several tables it gives way last."""
-    legend: str = ""
-    """The line below the tables that only this one needs: a screen has it where it has the table."""
-    drawn: str | None = None
-    kinds: tuple[Kind, ...] = ()
-    """Of its columns; empty where their headings say it."""
-
-    @property
-    def column_kinds(self) -> list[Kind]:
-        """How each column is set: by its kind, else by its heading; the first column holds names."""
-        known = self.kinds or [HEADINGS.get(name, FIGURE if at else NAME) for at, name in enumerate(self.header)]
-        return list(known)
-
-    def flush(self, words: Collection[str]) -> list[bool]:
-        """Return which columns are set flush left; `words`: headings that say so where no kinds do."""
-        set_by = zip(self.header, self.column_kinds, strict=True)
-        return [not at or kind.words or (not self.kinds and name in words) for at, (name, kind) in enumerate(set_by)]
-
-
 class Table(Struct, frozen=True):
     """A table: what it is about, its columns, and its rows, which may be anything that the columns can read."""
 
@@ -216,22 +175,21 @@ class Table(Struct, frozen=True):
         """The columns that people see."""
         return tuple(column for column in self.columns if column.title is not None)
 
-    def grid(self) -> Grid:
-        """Return the table as texts, which every printed form sets."""
-        printed = self.printed
-        ranked = sorted((column for column in printed if column.drop), key=lambda column: column.drop)
-        return Grid(
-            self.title,
-            tuple(column.title or "" for column in printed),
-            tuple(self.texts()),
-            drop=tuple(column.title or "" for column in ranked),
-            keep=tuple(column.title or "" for column in printed if column.keep),
-            dim=self.dim,
-            asked=self.asked,
-            legend=self.legend,
-            drawn=self.drawn,
-            kinds=tuple(column.kind for column in printed),
-        )
+    @property
+    def header(self) -> tuple[str, ...]:
+        """What people call these columns."""
+        return tuple(column.title or "" for column in self.printed)
+
+    def filled(self, always: Collection[str] = ()) -> Table:
+        """Return the table without the printed columns in which nothing stands; `always`: titles of columns that
+        stay."""
+        columns = zip(self.printed, zip(*self.texts(), strict=True), strict=bool(self.rows))
+        return replace(self, columns=tuple(column for column, cells in columns if column.title in always or any(cells)))
+
+    @property
+    def flush(self) -> list[bool]:
+        """Which of these columns are set flush left: words, and the first one."""
+        return [not at or column.kind.words for at, column in enumerate(self.printed)]
 
     def texts(self) -> list[tuple[str, ...]]:
         """Return the printed cells, row by row."""
@@ -241,7 +199,7 @@ class Table(Struct, frozen=True):
             for row in self.rows
         ]
 
-    def records(self, *, written: bool = False) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
+    def records(self, *, written: bool = False) -> Records:
         """Return the names of the columns that data have, and their values, row by row; `written`: as CSV has them."""
         named = [(name, column.getter(written=written)) for column in self.columns if (name := column.name) is not None]
         return [name for name, _ in named], (tuple(get(row) for _, get in named) for row in self.rows)

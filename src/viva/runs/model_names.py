@@ -27,7 +27,7 @@ from viva.models.weightfiles import HUB_NAME, read_json
 from viva.providers import PROVIDERS
 from viva.runs.config import ModelPlan
 from viva.runs.progress import say
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 _DIGITS = re.compile(r"([0-9]+)")
 _MOST = 1e30
@@ -129,7 +129,7 @@ def _expanded(name: str) -> list[str]:
     found = in_natural_order(path for path in glob.glob(pattern, recursive=True) if Path(path).is_dir())  # noqa: PTH207
     models = [path for path in found if is_model(path)]
     strange = [one_line(path, 200) for path in found if path not in models]
-    listed = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
+    listed = some(strange, 5)
     if not models:
         why = f"none of these has a config.json: {listed}" if strange else "there is no such folder"
         raise VivaError(f"{one_line(name, 200)} names no folder of a model: {why}", field="model")

@@ -162,7 +162,7 @@ def _result(
         tables=tuple(breakdown.table(layout, label, model) for layout in layouts),
         signature=signature(record, exam, model, opened),
         judged=bool(record.judges),
-        decided=deciding.shares(),
+        decided=deciding.decided(),
         reviewed=deciding.reviewed,
         trained=opened.trained if opened else None,
         programs=isolations["separate"] + isolations["shared"],

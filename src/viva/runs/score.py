@@ -61,7 +61,7 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
             result = result_of(evaluation, _written(rows, write), said, judged=bool(record.judges), shortened=shortened)
             result = msgspec.structs.replace(
                 result,
-                decided=deciding.shares(),
+                decided=deciding.decided(),
                 reviewed=deciding.reviewed,
                 trained=model.trained,
                 programs=isolations["separate"] + isolations["shared"],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from viva.errors import DataError, flag
 from viva.fields import note
 from viva.runs.score_table import rows_of
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 NONE = "none"
 Families = Annotated[
@@ -44,18 +44,14 @@ def read_families(path: Path, models: Sequence[str], notes: list[str]) -> list[s
         found[str(row["model"])] = str(row["family"])
     missing = sorted({model for model in models if model not in found})
     if len(missing) == len(set(models)):
-        raise DataError(
-            f"{path} names no model that is here; it has {_some(list(found))}, and here are {_some(missing)}"
-        )
+        raise DataError(f"{path} names no model that is here; it has {_some(found)}, and here are {_some(missing)}")
     if missing:
         notes.append(f"{path.name} has no family of {_some(missing)}: each counts as its own.")
     return [found.get(model, model) for model in models]
 
 
-def _some(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - _MODELS:,} more" if len(names) > _MODELS else ""
-    return ", ".join(one_line(name, 40) for name in names[:_MODELS]) + more
+def _some(names: Iterable[str]) -> str:
+    return some([one_line(name, 40) for name in names], _MODELS)
 
 
 def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> list[str]:

@@ -93,4 +93,4 @@ def test_the_page_shows_the_commands_figures_and_notes(run: Path, found: Finding
             [html.unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)] for row in rows
         ]
     assert shown == {grid.title: [list(grid.header), *map(list, grid.rows)] for grid in found.tables()}
-    assert [html.unescape(note) for note in re.findall(r"<li>(.*?)</li>", page)] == found.closing()
+    assert [html.unescape(note) for note in re.findall(r"<li>(.*?)</li>", page)] == found.notes

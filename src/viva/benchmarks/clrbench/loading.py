@@ -17,7 +17,7 @@ from msgspec import Struct
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.types import Defect, Kind, Question
-from viva.visible import brief
+from viva.visible import brief, some
 
 Type = Literal["MC", "MS", "TF", "FB", "OE"]
 KINDS: dict[Type, Kind] = {"MC": "choice", "MS": "choices", "TF": "truth", "FB": "term", "OE": "open"}
@@ -103,8 +103,7 @@ def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
         yield f"{name}: it lacks {', '.join(missing)}"
     unknown = [brief(key) for key in given if key not in Record.__struct_fields__]
     if unknown:
-        more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
-        yield f"{name}: unknown fields: {', '.join(unknown[:5])}{more}"
+        yield f"{name}: unknown fields: {some(unknown, 5)}"
     if "type" in given and not _is_type(given["type"]):
         types = ", ".join(f"{short} ({title.lower()})" for short, title in TITLES.items())
         yield f"{name}: type {brief(given['type'])} is none of {types}"

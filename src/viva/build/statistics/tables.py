@@ -9,8 +9,7 @@ from msgspec import Struct
 from viva.analysis.wording import percent
 from viva.build.options import cut
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, Column, Kind, Table, fields, figure, places
 
 

@@ -128,10 +128,10 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
 
 
 def _print_plan(path: Path, half_width: float) -> int:
-    from viva.render.grids import grids_terminal
+    from viva.render.grids import tables_terminal
     from viva.studies.agreement.labels import plan
 
-    grids, notes = plan(path, half_width)
+    tables, notes = plan(path, half_width)
     width, colour = screen(None)
-    emit(grids_terminal(grids, notes, width=width, colour=colour), None)
+    emit(tables_terminal(tables, notes, width=width, colour=colour), None)
     return 0

@@ -12,7 +12,7 @@ from viva.cli.options import derive
 from viva.fields import pick
 from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.runs.progress import say
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 
 @click.command(name="leaderboard", help=inspect.cleandoc(LeaderboardConfig.__doc__ or ""))
@@ -36,7 +36,6 @@ def leaderboard_command(out: Path, **given: Any) -> int:
     for why in result.left_out:
         say(f"viva: left out: {why}")
     if result.unused:
-        names = ", ".join(repr(one_line(name, 60)) for name in result.unused[:5])
-        more = f" and {len(result.unused) - 5} more" if len(result.unused) > 5 else ""
-        say(f"viva: {given['models']}: no run has a model called {names}{more}")
+        names = some([repr(one_line(name, 60)) for name in result.unused], 5)
+        say(f"viva: {given['models']}: no run has a model called {names}")
     return 0

@@ -187,19 +187,21 @@ def _json(data: object) -> str:
 
 def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int, *, as_json: bool) -> int:
     """Print the questions with most such answers. Returns how many answers these are."""
-    from viva.render.grids import grids_terminal
-    from viva.render.table import Grid
+    from viva.render.grids import tables_terminal
+    from viva.render.table import COUNT, NAME, Column, Table
 
     rows = sorted(((key, count) for key, count in counts.items() if count[0]), key=lambda row: (-row[1][0], row[0]))
     if as_json:
         for (question, model), (such, of) in rows[:limit]:
             click.echo(_json({"question": question, "model": model, "such": such, "of": of}))
         return sum(count[0] for _, count in rows[:limit])
-    header = ("question", "model", "such answers", "of")
-    cells = tuple((*key, f"{such:,}", f"{of:,}") for key, (such, of) in rows[:limit])
+    columns = (
+        Column("question", "0.0", NAME), Column("model", "0.1", NAME), Column("such answers", "1.0", COUNT),
+        Column("of", "1.1", COUNT),
+    )  # fmt: skip
     questions = len({question for (question, _), _ in rows})
     closing = [f"{questions:,} of {len({question for question, _ in counts}):,} questions have such answers."]
-    click.echo(grids_terminal([Grid("Such answers by question", header, cells)], closing), nl=False)
+    click.echo(tables_terminal([Table("Such answers by question", columns, rows[:limit])], closing), nl=False)
     return sum(count[0] for _, count in rows[:limit])
 
 

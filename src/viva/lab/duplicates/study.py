@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from viva.analysis.leakage import Leaks, OverlapConfig
     from viva.lab.duplicates.corpora import Piece
     from viva.lab.duplicates.sets import Opened
-    from viva.lab.duplicates.tables import Overlaps, OverlapTables
+    from viva.lab.duplicates.tables import Overlaps
+    from viva.render.findings import Findings
 
 
 class OverlapSettings(Struct, kw_only=True):
@@ -94,13 +95,13 @@ class OverlapSettings(Struct, kw_only=True):
 
 
 @command(OverlapSettings)
-def study(config: OverlapSettings) -> OverlapTables:
+def study(config: OverlapSettings) -> Findings[Overlaps]:
     """Which questions of a set stand elsewhere, nearly the same or in passages: in other sets, in a corpus, or in the
     set itself. Raises DataError for what is no set, VivaError for settings that make no sense.
     """
     from viva.analysis.leakage import Leaks, Search
     from viva.lab.duplicates.sets import open_other, open_set
-    from viva.lab.duplicates.tables import OverlapTables
+    from viva.lab.duplicates.tables import findings
 
     overlap_config = _overlap_config(config)
     choice = TaskOptions(data=config.data, language=config.language, limit=config.limit)
@@ -115,12 +116,12 @@ def study(config: OverlapSettings) -> OverlapTables:
     found = _overlaps_of(opened, others, leaks, overlap_config, config)
     leaked = found.leaked() / found.questions
     if config.fail_above is None or leaked <= config.fail_above:
-        return OverlapTables(found, config.all)
+        return findings(found, everything=config.all)
     verdict = (
         f"{found.leaked():,} of {found.questions:,} questions ({100 * leaked:.2f} %) have leaked: more than "
         f"{flag('fail_above')} {config.fail_above:g}"
     )
-    return OverlapTables(found, config.all, exit_code=EXIT_INCOMPLETE, verdict=verdict)
+    return findings(found, everything=config.all, exit_code=EXIT_INCOMPLETE, verdict=verdict)
 
 
 def _overlap_config(config: OverlapSettings) -> OverlapConfig:

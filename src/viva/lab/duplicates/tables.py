@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.leakage import Leak
+from viva.analysis.leakage import Leak, Near, Passage
 from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
-from viva.render.grids import WORDS, grids_terminal
-from viva.render.printing import Records, StudyResult
-from viva.render.table import Grid
+from viva.render.findings import Findings
+from viva.render.table import COUNT, NAME, Column, Kind, Table, fields, figure
 from viva.visible import one_line
 
 SHOWN = 20
@@ -63,136 +62,131 @@ class Overlaps(Struct, frozen=True, kw_only=True):
         return len({row.question for row in self.rows if row.leaked and (not name or row.beside == name)})
 
 
-def _counts(found: Overlaps) -> Grid:
-    header = (
-        *("beside", "texts", "characters", "leaked", "share", f"near-duplicates (≥ {found.threshold:g})"),
-        *(f"{found.n}-token runs: any", f"≥ {percent(found.share, 0)} %", "all"),
-    )
-    rows: list[tuple[str, ...]] = []
+class Finding(NamedTuple):
+    """A near-duplicate of a question, or the longest passage that it shares."""
+
+    row: Row
+    near: Near | None = None
+    longest: Passage | None = None
+
+    @property
+    def there(self) -> Near | Passage | None:
+        """The one or the other."""
+        return self.near or self.longest
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+        return "near-duplicate" if self.near else "passage"
+
+    @property
+    def share(self) -> float | None:
+        """Of a passage: the share of the question's runs."""
+        return self.row.leak.share if self.longest else None
+
+
+def _counts(found: Overlaps) -> Table:
+    def shared(row: Row) -> float:
+        return row.leak.share or 0.0
+
+    rows = []
     for one in found.beside:
         own = [row for row in found.rows if row.beside == one.name]
-        shares = [row.leak.share or 0.0 for row in own]
+        near, some = sum(bool(row.leak.near) for row in own), sum(shared(row) > 0 for row in own)
+        much, whole = (sum(shared(row) >= least for row in own) for least in (found.share, 1))
         leaked = found.leaked(one.name)
-        rows.append(
-            (
-                *(one.name, f"{one.texts:,}", f"{one.characters:,}", f"{leaked:,}"),
-                f"{percent(leaked / found.questions)} %",
-                f"{sum(bool(row.leak.near) for row in own):,}",
-                f"{sum(share > 0 for share in shares):,}",
-                f"{sum(share >= found.share for share in shares):,}",
-                f"{sum(share >= 1 for share in shares):,}",
-            )
-        )
-    return Grid(f"Questions of {found.set} ({found.questions:,}) that stand elsewhere", header, tuple(rows))
+        rows.append((one, leaked, leaked / found.questions, near, some, much, whole))
+    columns = (
+        Column("beside", "0.name", NAME), Column("texts", "0.texts", COUNT),
+        Column("characters", "0.characters", COUNT), Column("leaked", "1", COUNT),
+        Column("share", "2", Kind(lambda share: f"{percent(share)} %")),
+        Column(f"near-duplicates (≥ {found.threshold:g})", "3", COUNT, "near_duplicates"),
+        Column(f"{found.n}-token runs: any", "4", COUNT, "any_runs"),
+        Column(f"≥ {percent(found.share, 0)} %", "5", COUNT, "runs"), Column("all", "6", COUNT, "all_runs"),
+        *fields("0", "unread", "unread_first"),
+    )  # fmt: skip
+    return Table(f"Questions of {found.set} ({found.questions:,}) that stand elsewhere", columns, rows)
 
 
-def _near(found: Overlaps, most: int | None) -> Grid:
-    header = ("question", "beside", "place", "Jaccard", "estimated", "numbers", "text of the set", "text there")
+_TEXTS = Kind(lambda text: one_line(text, _TEXT), words=True)
+_INDEX = figure(".3f")
+_QUESTION = (Column("question", "row.question", NAME), Column("beside", "row.beside"))
+_NEAR = (
+    *_QUESTION, Column("place", "near.place"), Column("Jaccard", "near.jaccard", _INDEX, "jaccard"),
+    Column("estimated", "near.estimate", _INDEX),
+    Column("numbers", "near.numbers_differ", Kind(lambda differ: "differ" if differ else "same"), "numbers_differ"),
+    Column("text of the set", "row.text", _TEXTS, "text"), Column("text there", "near.text", _TEXTS, "text_there"),
+)  # fmt: skip
+_PASSAGE = (
+    *_QUESTION, Column("share of its runs", "share", Kind(lambda share: f"{percent(share, 1)} %"), "share"),
+    Column("longest", "longest.tokens", Kind(lambda tokens: f"{tokens:,} tokens"), "longest_tokens"),
+    Column("place", "longest.place"), Column("character", "longest.offset", Kind(lambda offset: f"{offset + 1:,}")),
+    Column("text of the set", "row.text", _TEXTS, "text"), Column("passage", "longest.text", _TEXTS, "text_there"),
+)  # fmt: skip
+_LEAK = (
+    *fields("", "question", "beside", "leaked"),
+    *fields("leak", "runs", "share", "near_total", question="number"),
+)
+_SET = fields("", "set", "questions", "looked_for", "field", "threshold", "share", "n", "recall", "signature")
+
+
+def _findings(rows: list[Finding], most: int | None) -> Iterator[Table]:
+    """Yield near-duplicates, then passages, `most` of each, the most alike first."""
+    near = sorted((one for one in rows if one.near), key=lambda one: -round(one.near.jaccard if one.near else 0, 3))
+    longest = sorted(
+        (one for one in rows if one.longest),
+        key=lambda one: (-(one.share or 0.0), -(one.longest.tokens if one.longest else 0)),
+    )
+    for what, columns, each in (("Near-duplicates", _NEAR, near), ("Passages in common", _PASSAGE, longest)):
+        count = f"{len(each):,}" if most is None or len(each) <= most else f"the first {most:,} of {len(each):,}"
+        if each:
+            yield Table(f"{what}: {count}", columns, each[:most])
+
+
+def findings(
+    found: Overlaps, *, everything: bool = False, exit_code: int = EXIT_OK, verdict: str = ""
+) -> Findings[Overlaps]:
+    """Return the counts, then what was found, the most alike first; `rows` has one a question and kind of finding.
+    `everything`: whether a terminal shows all of it, not the first `SHOWN`."""
     rows = [
-        (
-            row.question,
-            row.beside,
-            near.place,
-            f"{near.jaccard:.3f}",
-            f"{near.estimate:.3f}",
-            "differ" if near.numbers_differ else "same",
-            one_line(row.text, _TEXT),
-            one_line(near.text, _TEXT),
-        )
+        each
         for row in found.rows
-        for near in row.leak.near
+        for each in (
+            *(Finding(row, near) for near in row.leak.near),
+            *([Finding(row, None, row.leak.longest)] if row.leak.longest else []),
+        )
     ]
-    rows.sort(key=lambda row: -float(row[3]))
-    return Grid(_titled("Near-duplicates", len(rows), most), header, tuple(rows[:most]))
+    columns = (
+        Column("set", lambda _: found.set), *fields("row", "question", "beside"), *fields("", "kind"),
+        *fields("there", "place"), *fields("longest", offset="character"),
+        *fields("near", "jaccard", estimate="estimated"), *fields("near", "numbers_differ"), *fields("", "share"),
+        *fields("longest", tokens="longest_tokens"), *fields("row", "leaked", "text"),
+        *fields("there", text="text_there"),
+    )  # fmt: skip
+    counts, notes = _counts(found), _notes(found)
+    shown = [counts, *_findings(rows, None), Table("Questions", _LEAK, found.rows), Table("Set", _SET, [found])]
+    terminal = None if everything else ([counts, *_findings(rows, SHOWN)], notes)
+    return Findings(
+        found=found, shown=shown, rows=Table("Overlap", columns, rows), notes=notes, terminal=terminal,
+        exit_code=exit_code, verdict=verdict,
+    )  # fmt: skip
 
 
-def _passages(found: Overlaps, most: int | None) -> Grid:
-    header = ("question", "beside", "share of its runs", "longest", "place", "character", "text of the set", "passage")
-    ordered = sorted((row for row in found.rows if row.leak.longest), key=_most_first)
-    rows = []
-    for row in ordered[:most]:
-        longest = row.leak.longest
-        if longest is None:
-            continue
-        rows.append(
-            (
-                *(row.question, row.beside, f"{percent(row.leak.share, 1)} %", f"{longest.tokens:,} tokens"),
-                *(longest.place, f"{longest.offset + 1:,}"),
-                *(one_line(row.text, _TEXT), one_line(longest.text, _TEXT)),
-            )
-        )
-    return Grid(_titled("Passages in common", len(ordered), most), header, tuple(rows))
-
-
-def _most_first(row: Row) -> tuple[float, int]:
-    longest = row.leak.longest
-    return -(row.leak.share or 0.0), -(longest.tokens if longest else 0)
-
-
-def _titled(what: str, count: int, most: int | None) -> str:
-    return f"{what}: {count:,}" if most is None or count <= most else f"{what}: the first {most:,} of {count:,}"
-
-
-@dataclass(frozen=True, repr=False)
-class OverlapTables(StudyResult):
-    """What a set has in common with others, to be shown."""
-
-    found: Overlaps
-    everything: bool = False
-    """Whether a terminal shows all that was found, not the first `SHOWN`."""
-    exit_code: int = EXIT_OK
-    verdict: str = ""
-    words = WORDS | {"beside", "question", "place", "text of the set", "text there", "passage"}
-
-    def tables(self, most: int | None = None) -> list[Grid]:
-        """The counts, then what was found, the most alike first."""
-        tables = [_counts(self.found)]
-        tables += [one for one in (_near(self.found, most), _passages(self.found, most)) if one.rows]
-        return tables
-
-    def closing(self) -> list[str]:
-        """How to read it."""
-        found = self.found
-        lines = [
-            "A question counts as leaked if a text is nearly the same (Jaccard index of their shingles at least "
-            f"{found.threshold:g}), or if at least {percent(found.share, 0)} % of its runs of {found.n} tokens stand "
-            "there. A token is a word or number, or one Chinese, Japanese or Korean character; case, width and "
-            "punctuation do not count.",
-            f"A pair at the threshold is found with a probability of {found.recall:.4f}, one above it with a higher "
-            "one; every pair that is told was compared exactly. The longest passage is where it was found first.",
-            f"{found.looked_for:,} of {found.questions:,} questions are long enough for runs; the others can only be "
-            "near-duplicates.",
-        ]
-        for one in found.beside:
-            if one.unread:
-                lines.append(
-                    f"{one.name}: {one.unread:,} lines are no JSON objects and were left out ({one.unread_first})."
-                )
-        return [*lines, *found.notes, found.signature]
-
-    def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
-        """The first of what was found."""
-        tables = self.tables(None if self.everything else SHOWN)
-        return grids_terminal(tables, self.closing(), width=width, colour=colour, words=self.words)
-
-    def records(self) -> Records:
-        """A row a question and kind of finding, figures unrounded, texts whole."""
-        header = (
-            *("set", "question", "beside", "kind", "place", "character", "jaccard", "estimated", "numbers_differ"),
-            *("share", "longest_tokens", "leaked", "text", "text_there"),
-        )
-        return header, [(self.found.set, row.question, row.beside, *cells) for row in self.found.rows
-                        for cells in _cells(row)]  # fmt: skip
-
-    def data(self) -> object:
-        """Everything."""
-        return self.found
-
-
-def _cells(row: Row) -> Iterator[Sequence[object]]:
-    for near in row.leak.near:
-        same = (None, near.jaccard, near.estimate, near.numbers_differ, None, None)
-        yield "near-duplicate", near.place, *same, row.leaked, row.text, near.text
-    if longest := row.leak.longest:
-        run = (longest.offset, None, None, None, row.leak.share, longest.tokens)
-        yield "passage", longest.place, *run, row.leaked, row.text, longest.text
+def _notes(found: Overlaps) -> list[str]:
+    """Return how to read it."""
+    lines = [
+        "A question counts as leaked if a text is nearly the same (Jaccard index of their shingles at least "
+        f"{found.threshold:g}), or if at least {percent(found.share, 0)} % of its runs of {found.n} tokens stand "
+        "there. A token is a word or number, or one Chinese, Japanese or Korean character; case, width and "
+        "punctuation do not count.",
+        f"A pair at the threshold is found with a probability of {found.recall:.4f}, one above it with a higher "
+        "one; every pair that is told was compared exactly. The longest passage is where it was found first.",
+        f"{found.looked_for:,} of {found.questions:,} questions are long enough for runs; the others can only be "
+        "near-duplicates.",
+    ]
+    lines += [
+        f"{one.name}: {one.unread:,} lines are no JSON objects and were left out ({one.unread_first})."
+        for one in found.beside
+        if one.unread
+    ]
+    return [*lines, *found.notes, found.signature]

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from msgspec import Struct
 
 from viva.analysis.wording import percent
 from viva.errors import flag
 from viva.lab.items.anchor_error import Validation, Way
-from viva.lab.items.tables import ITEM_WORDS
-from viva.render.printing import Records, StudyResult
-from viva.render.table import Grid
+from viva.render.findings import Findings
+from viva.render.table import DASH, FIGURE, NAME, PERCENT, Column, Kind, Table, fields, figure
 
-COLUMNS = (
-    *("question", "share", "facility", "discrimination", "curve", "exam", "of_questions", "models", "families"),
-    *("lowest", "highest", "error", "inflation", "scatter", "rest"),
-)
+_OWN = ("question", "share", "facility", "discrimination")
+_SHARED = ("exam", "of_questions", "models", "families", "lowest", "highest", "error", "inflation", "scatter")
+COLUMNS = (*_OWN, "curve", *_SHARED, "rest")
 """Of the file: a row an anchor; from `exam` on the same in every row, all that a prediction takes. Curves (`curve`, and
 `rest`, what all other questions add) are values at the abilities of `curves.GRID`."""
 LEGEND = (
@@ -77,15 +74,6 @@ class Prediction(Struct, frozen=True, kw_only=True):
     """Its true full score, where the run has all questions."""
 
 
-def _named(way: Way, found: AnchorSet) -> str:
-    return f"{len(found.anchors):,} {way.name}" if not way.name.startswith("nothing") else way.name
-
-
-def _way(way: Way) -> tuple[str, str, str, str]:
-    spread = f"{100 * way.spread:.2f}" if way.spread else "–"
-    return f"{100 * way.error:.2f}", spread, f"{100 * way.bias:+.2f}".replace("-", "−"), f"{100 * way.worst:.2f}"
-
-
 def _compared(v: Validation, other: Way, words: str) -> str:
     better = sum(error > v.halves.error for error in other.errors)
     how = "better than" if 2 * better > len(other.errors) else "NO better than most of"
@@ -107,159 +95,119 @@ def _written(curve: Sequence[float]) -> str:
     return " ".join(f"{value:.5f}" for value in curve)
 
 
-@dataclass(frozen=True, repr=False)
-class Anchors(StudyResult):
-    """Chosen anchors, and how well they predict."""
+_CENT = Kind(lambda share: f"{100 * share:.2f}")
+_ANCHOR = (
+    Column("question", "question", NAME), Column("facility", "facility", PERCENT),
+    Column("discrimination", "discrimination", figure(".3f")),
+)  # fmt: skip
+_EVERY = fields("", *_OWN, "curve")
 
-    found: AnchorSet
-    validation: Validation
-    more: tuple[str, ...]
-    """Notes of where the scores come from."""
-    listed: int
-    """Anchors that the table lists at most."""
-    announced = True
-    words = ITEM_WORDS
 
-    def tables(self) -> list[Grid]:
-        """Return the errors side by side, then the anchors."""
-        found, validation, listed = self.found, self.validation, self.listed
-        ways = (validation.anchors, validation.halves, validation.plain, validation.calibrated, validation.nothing)
-        errors = tuple((_named(way, found), *_way(way)) for way in ways)
-        title = (
-            f"Predicting the full score from {len(found.anchors):,} of {found.of_questions:,} questions · {found.exam}"
+def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], listed: int) -> Findings[AnchorSet]:
+    """Return the errors side by side, then at most `listed` anchors; `rows` is the file that `viva run --questions` and
+    `viva item-analysis --predict` take. `notes`: where the scores come from."""
+    count = len(found.anchors)
+    errors = (
+        Column(
+            "asked and read",
+            lambda way: way.name if way.name.startswith("nothing") else f"{count:,} {way.name}",
+            NAME,
+            None,
+        ),
+        *fields("", "name"),
+        Column("error", "error", _CENT),
+        Column("±", "spread", Kind(lambda spread: _CENT.text(spread) if spread else DASH), "spread"),
+        Column("bias", "bias", Kind(lambda bias: f"{100 * bias:+.2f}".replace("-", "−"))),
+        Column("worst", "worst", _CENT),
+        *fields("", "errors"),
+    )
+    rows = (
+        *fields("0", *_OWN),
+        Column("curve", lambda row: _written(row[0].curve)),
+        *fields("1", *_SHARED),
+        Column("rest", lambda row: _written(row[1].rest)),
+    )
+    more = f" ({listed:,} of {count:,}; {flag('out', 'FILE')}.csv has all)" if count > listed else ""
+    shown = [
+        Table(
+            f"Predicting the full score from {count:,} of {found.of_questions:,} questions · {found.exam}",
+            errors,
+            (v.anchors, v.halves, v.plain, v.calibrated, v.nothing),
+        ),
+        *([Table(f"Anchors · {found.exam}{more}", _ANCHOR, found.anchors[:listed])] if listed else []),
+        Table("Curves", _EVERY, found.anchors),
+        Table("All questions", (*fields("0", *_SHARED, "rest"), *fields("1", "folds", "rounds")), [(found, v)]),
+    ]
+    return Findings(
+        found=found, shown=shown, rows=Table("Anchors", rows, [(one, found) for one in found.anchors]),
+        notes=[LEGEND, *notes, *_notes_on(v)], announced=True,
+    )  # fmt: skip
+
+
+def _notes_on(v: Validation) -> list[str]:
+    best, worst = (f"{100 * one:.2f}" for one in (min(v.halves.errors), max(v.halves.errors)))
+    notes = [
+        f"{v.models} models of {v.families} families in {v.folds} parts: curves, choice and reading are made "
+        "without the part that is predicted.",
+        f"Luck of the choice: among random halves of the questions, {len(v.halves.errors)} times, the anchors err "
+        f"by {best} to {worst} points; expect their {100 * v.halves.error:.2f}, whatever the first row says.",
+        _compared(v, v.plain, "random questions and their plain mean"),
+        _compared(v, v.calibrated, "random questions read by the same curves"),
+    ]
+    if v.anchors.error >= v.nothing.error:
+        notes.append(
+            "Asking nothing and calling the model average predicts as well: these models are too alike, or too "
+            "few, for so few anchors. Take more."
         )
-        grids = [Grid(title, ("asked and read", "error", "±", "bias", "worst"), errors)]
-        if listed:
-            rows = tuple(
-                (
-                    one.question,
-                    percent(one.facility),
-                    "–" if one.discrimination is None else f"{one.discrimination:.3f}",
-                )
-                for one in found.anchors[:listed]
-            )
-            more = (
-                ""
-                if len(found.anchors) <= listed
-                else f" ({listed:,} of {len(found.anchors):,}; {flag('out', 'FILE')}.csv has all)"
-            )
-            header = ("question", "facility", "discrimination")
-            grids.append(Grid(f"Anchors · {found.exam}{more}", header, rows))
-        return grids
+    if v.families < 10:
+        notes.append(
+            f"An error found with {v.families} families is itself known to a factor of {_factor(v.families):.1f}."
+        )
+    return notes
 
-    def closing(self) -> list[str]:
-        """Legend and notes."""
-        return [LEGEND, *self._notes()]
 
-    def _notes(self) -> list[str]:
-        v = self.validation
-        best, worst = (f"{100 * one:.2f}" for one in (min(v.halves.errors), max(v.halves.errors)))
-        notes = [
-            *self.more,
-            f"{v.models} models of {v.families} families in {v.folds} parts: curves, choice and reading are made "
-            "without the part that is predicted.",
-            f"Luck of the choice: among random halves of the questions, {len(v.halves.errors)} times, the anchors err "
-            f"by {best} to {worst} points; expect their {100 * v.halves.error:.2f}, whatever the first row says.",
-            _compared(v, v.plain, "random questions and their plain mean"),
-            _compared(v, v.calibrated, "random questions read by the same curves"),
-        ]
-        if v.anchors.error >= v.nothing.error:
+def predictions(found: tuple[Prediction, ...], anchors: AnchorSet) -> Findings[tuple[Prediction, ...]]:
+    """Return full scores predicted from anchors, a row a model."""
+    known = any(one.full is not None for one in found)
+    columns = (
+        Column("model", "model", NAME), *fields("", "source"),
+        Column("predicted full score", lambda one: one, Kind(
+            lambda one: f"{percent(one.value)} [{percent(one.low)}, {percent(one.high)}]"
+        ), None),
+        *fields("", "low", "high", value="predicted"), Column("anchor mean", "anchor_mean", PERCENT, "anchor_mean"),
+        Column("anchors scored", lambda one: f"{one.answered:,} of {one.of:,}", FIGURE, None),
+        *fields("", "answered", of="anchors"), Column("true full score" if known else None, "full", PERCENT, "full"),
+    )  # fmt: skip
+    rows = (
+        Column("exam", lambda _: anchors.exam), *fields("", "model", "source", value="predicted"),
+        *fields("", "low", "high", "anchor_mean", "answered", of="anchors"), *fields("", "full"),
+    )  # fmt: skip
+    title = f"Full scores predicted from {len(anchors.anchors):,} anchors · {anchors.exam}"
+    return Findings(
+        found=found, shown=[Table(title, columns, found)], rows=Table("Predictions", rows, found),
+        notes=_notes_on_predictions(found, anchors),
+    )  # fmt: skip
+
+
+def _notes_on_predictions(found: Sequence[Prediction], anchors: AnchorSet) -> list[str]:
+    """Return what the interval is, and where it does not hold."""
+    notes = [
+        f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
+        f"predictions of {anchors.families} families ({anchors.models} models) that had no part in the choice "
+        f"erred more (Student's t). It holds for models like these, asked in the same way, about all "
+        f"{anchors.of_questions:,} questions."
+    ]
+    if any(one.full is not None for one in found):
+        notes.append(
+            "A model that the anchors were chosen by is predicted too far from the middle: which questions are "
+            "anchors, its own answers decided. Predictions are for models that had no part in that."
+        )
+    for one in found:
+        if not anchors.lowest - _ROUNDING <= one.value <= anchors.highest + _ROUNDING:
             notes.append(
-                "Asking nothing and calling the model average predicts as well: these models are too alike, or too "
-                "few, for so few anchors. Take more."
+                f"{one.model}: {percent(one.value)} lies outside what the known models have "
+                f"({percent(anchors.lowest)} to {percent(anchors.highest)}): nobody has seen such a model answer."
             )
-        if v.families < 10:
-            notes.append(
-                f"An error found with {v.families} families is itself known to a factor of {_factor(v.families):.1f}."
-            )
-        return notes
-
-    def records(self) -> Records:
-        """Return the file that `viva run --questions` and `viva item-analysis --predict` take."""
-        one = self.found
-        same = (
-            *(one.exam, one.of_questions, one.models, one.families, one.lowest, one.highest, one.error),
-            *(one.inflation, one.scatter, _written(one.rest)),
-        )
-        return COLUMNS, [
-            (each.question, each.share, each.facility, each.discrimination, _written(each.curve), *same)
-            for each in one.anchors
-        ]
-
-    def data(self) -> object:
-        """Anchors, their validation, notes."""
-        return {"anchors": self.found, "validation": self.validation, "notes": self._notes()}
-
-
-@dataclass(frozen=True, repr=False)
-class Predictions(StudyResult):
-    """Full scores predicted from anchors."""
-
-    found: tuple[Prediction, ...]
-    anchors: AnchorSet
-    words = ITEM_WORDS
-
-    def tables(self) -> list[Grid]:
-        """Return a row a model."""
-        found, anchors = self.found, self.anchors
-        known = any(one.full is not None for one in found)
-        header = (
-            "model",
-            "predicted full score",
-            "anchor mean",
-            "anchors scored",
-            *(("true full score",) if known else ()),
-        )
-        rows = tuple(
-            (
-                one.model,
-                f"{percent(one.value)} [{percent(one.low)}, {percent(one.high)}]",
-                percent(one.anchor_mean),
-                f"{one.answered:,} of {one.of:,}",
-                *((percent(one.full),) if known else ()),
-            )
-            for one in found
-        )
-        title = f"Full scores predicted from {len(anchors.anchors):,} anchors · {anchors.exam}"
-        return [Grid(title, header, rows)]
-
-    def closing(self) -> list[str]:
-        """Return what the interval is, and where it does not hold."""
-        found, anchors = self.found, self.anchors
-        notes = [
-            f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
-            f"predictions of {anchors.families} families ({anchors.models} models) that had no part in the choice "
-            f"erred more (Student's t). It holds for models like these, asked in the same way, about all "
-            f"{anchors.of_questions:,} questions."
-        ]
-        if any(one.full is not None for one in found):
-            notes.append(
-                "A model that the anchors were chosen by is predicted too far from the middle: which questions are "
-                "anchors, its own answers decided. Predictions are for models that had no part in that."
-            )
-        for one in found:
-            if not anchors.lowest - _ROUNDING <= one.value <= anchors.highest + _ROUNDING:
-                notes.append(
-                    f"{one.model}: {percent(one.value)} lies outside what the known models have "
-                    f"({percent(anchors.lowest)} to {percent(anchors.highest)}): nobody has seen such a model answer."
-                )
-            if one.answered < one.of:
-                notes.append(
-                    f"{one.model}: {one.of - one.answered:,} anchors have no score, and count as other questions."
-                )
-        return notes
-
-    def records(self) -> Records:
-        """Return a row a model, unrounded."""
-        header = ("exam", "model", "source", "predicted", "low", "high", "anchor_mean", "answered", "anchors", "full")
-        return header, [
-            (
-                *(self.anchors.exam, one.model, one.source, one.value, one.low, one.high),
-                *(one.anchor_mean, one.answered, one.of, one.full),
-            )
-            for one in self.found
-        ]
-
-    def data(self) -> object:
-        """Predictions and notes."""
-        return {"exam": self.anchors.exam, "predictions": list(self.found), "notes": self.closing()}
+        if one.answered < one.of:
+            notes.append(f"{one.model}: {one.of - one.answered:,} anchors have no score, and count as other questions.")
+    return notes

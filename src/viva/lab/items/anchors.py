@@ -16,7 +16,8 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.analysis.itemscores import ItemScores
-    from viva.lab.items.anchor_tables import Anchors, AnchorSet, Prediction, Predictions
+    from viva.lab.items.anchor_tables import AnchorSet, Prediction
+    from viva.render.findings import Findings
 
 LACKING = 0.2
 """A model that lacks a larger share of the questions is no example of a full score."""
@@ -24,7 +25,7 @@ MOST_MISSING = 0.2
 """With a larger share of the anchors unscored nothing is predicted."""
 
 
-def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> Anchors:
+def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> Findings[AnchorSet]:
     """Anchors by all models that took the whole exam, with their cross-validated error; `listed`: shown at most.
 
     Raises DataError for too few such models or questions.
@@ -33,7 +34,7 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
     from viva.analysis.itemstatistics import item_statistics
     from viva.lab.items.anchor_choice import choose
     from viva.lab.items.anchor_error import FEWEST, validate
-    from viva.lab.items.anchor_tables import Anchor, Anchors, AnchorSet
+    from viva.lab.items.anchor_tables import Anchor, AnchorSet, anchor_findings
 
     scores, notes = _whole(in_order(item_scores(one.exam, one.frames, one.headline)))
     names = [one.found[model].model for model in scores.models]
@@ -76,7 +77,7 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
         models=validation.models,
         of_questions=len(scores.questions),
     )
-    return Anchors(found, validation, (*one.notes, *notes), listed)
+    return anchor_findings(found, validation, (*one.notes, *notes), listed)
 
 
 def in_order(scores: ItemScores) -> ItemScores:
@@ -134,9 +135,9 @@ def _whole(scores: ItemScores) -> tuple[ItemScores, list[str]]:
     return whole, notes
 
 
-def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> Predictions:
+def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> Findings[tuple[Prediction, ...]]:
     """Return the full scores of the sources' models."""
-    from viva.lab.items.anchor_tables import Predictions
+    from viva.lab.items.anchor_tables import predictions
 
     assert file is not None
     anchors = read_anchors(file)
@@ -150,7 +151,7 @@ def predicted(sources: Sequence[Path], file: Path | None, exam: str | None) -> P
             f"none of {', '.join(map(str, sources))} holds {anchors.exam}, which {file} is about; if another name is "
             f"the same exam, say {option('exam', 'NAME')}"
         )
-    return Predictions(tuple(found), anchors)
+    return predictions(tuple(found), anchors)
 
 
 def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: bool) -> list[Prediction]:

@@ -157,7 +157,7 @@ def _statistics(found: Examined) -> Any:
 
 def _rows(found: Examined) -> list[dict[str, Any]]:
     stats = found.statistics
-    why = {flag.place: flag.why.partition(", ")[0] for flag in flags(found)}
+    why = {place: of.partition(", ")[0] for place, of in flags(found).items()}
     places = list(range(len(stats.facility)))
     if len(places) > POINTS:
         order = np.argsort(stats.facility, kind="stable")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from viva.lab.items.response import Fitted
     from viva.lab.items.sources import ItemSources
     from viva.lab.items.tables import Examined
-    from viva.render.printing import StudyResult
+    from viva.render.findings import Findings
 
 
 class ItemsConfig(Struct, kw_only=True):
@@ -82,7 +82,7 @@ class ItemsConfig(Struct, kw_only=True):
 
 
 @command(ItemsConfig, chart="Draw it")
-def study(config: ItemsConfig) -> StudyResult:
+def study(config: ItemsConfig) -> Findings[Any]:
     """Look at an exam's questions by the scores of several models: facility, discrimination, item response; or choose
     anchors (few questions that predict the full score), predict from them, or tell levels of difficulty.
     """
@@ -90,7 +90,7 @@ def study(config: ItemsConfig) -> StudyResult:
     from viva.lab.items.chart import chart
     from viva.lab.items.levels import levelled
     from viva.lab.items.sources import item_sources
-    from viva.lab.items.tables import ItemAnalysis
+    from viva.lab.items.tables import findings
 
     _refuse_contradictions(config)
     if config.predict:
@@ -101,7 +101,7 @@ def study(config: ItemsConfig) -> StudyResult:
     if config.anchors is not None:
         return chosen(_only_exam(found, flag("anchors")), config.anchors, config.families, config.items)
     every = tuple(_examined(one, config) for one in found)
-    return ItemAnalysis(every, config.items, drawing=partial(chart, every))
+    return findings(every, config.items, partial(chart, every))
 
 
 def _examined(one: ItemSources, config: ItemsConfig) -> Examined:

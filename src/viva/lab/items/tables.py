@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.itemscores import Floats, ItemScores
-from viva.analysis.itemstatistics import FEWEST, ItemStatistics, Reliability
+from viva.analysis.itemstatistics import FEWEST, ItemStatistics
 from viva.analysis.wording import UNSURE, percent, range_text
 from viva.errors import flag
 from viva.lab.items.response import Fitted
-from viva.render.grids import WORDS
-from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.table import Grid
+from viva.render.findings import Drawing, Findings
+from viva.render.table import COUNT, FIGURE, NAME, PERCENT, Column, Kind, Table, fields, figure
 from viva.visible import one_line
 
 LEGEND = (
@@ -32,7 +31,6 @@ RESPONSE = (
 )
 ERRATIC = 1.3
 SURPRISING = 3.0
-ITEM_WORDS = WORDS | {"question", "why"}
 
 
 class Examined(Struct, frozen=True, kw_only=True, eq=False):
@@ -44,16 +42,31 @@ class Examined(Struct, frozen=True, kw_only=True, eq=False):
     notes: tuple[str, ...] = ()
 
 
-class Flag(Struct, frozen=True, kw_only=True):
-    """A question that someone should look at."""
+class Item(Struct, frozen=True):
+    """A question's figures; None where there is none."""
 
+    exam: str
     question: str
-    why: str
-    place: int
+    models: int
+    """With a score."""
+    facility: float | None
+    discrimination: float | None
+    p: float | None
+    flags: str
+    """Why someone should look at it."""
+    irt: str = ""
+    """The item-response model of what follows."""
+    difficulty: float | None = None
+    difficulty_error: float | None = None
+    a: float | None = None
+    a_error: float | None = None
+    infit: float | None = None
+    outfit: float | None = None
 
 
-def flags(found: Examined) -> list[Flag]:
-    """What is wrong or useless, the gravest first: surely negative, erratic, nobody passes, negative, everybody."""
+def flags(found: Examined) -> dict[int, str]:
+    """Return what is wrong or useless by the place of its question, the gravest first: surely negative, erratic, nobody
+    passes, negative, everybody."""
     stats = found.statistics
     kinds: list[tuple[str, Sequence[int]]] = [
         ("negative discrimination, more than chance", _worst(stats.surely_negative, stats.discrimination))
@@ -73,9 +86,7 @@ def flags(found: Examined) -> list[Flag]:
     for why, places in kinds:
         for place in places:
             whys.setdefault(place, []).append(why)
-    return [
-        Flag(question=found.scores.questions[place], why=", ".join(why), place=place) for place, why in whys.items()
-    ]
+    return {place: ", ".join(of) for place, of in whys.items()}
 
 
 def _all_scored(found: Examined) -> NDArray[np.bool_]:
@@ -93,46 +104,51 @@ def _worst(which: np.ndarray, by: Floats) -> list[int]:
     return [int(place) for place in places[np.argsort(by[places], kind="stable")]]
 
 
-def item_grids(found: Examined, listed: int) -> list[Grid]:
-    """Models, the set as a whole, the fits, and at most `listed` flagged questions."""
-    grids = [_models(found), _whole(found)]
+def _tables(found: Examined, items: Sequence[Item], listed: int) -> Iterator[Table]:
+    """Yield models, the set as a whole, the fits, and at most `listed` flagged questions."""
+    exam = found.scores.exam
+    yield _models(found)
+    yield Table(f"The questions as a set · {exam}", _WHOLE, list(_whole(found)))
     if found.fits:
-        grids.append(_fits(found))
-        grids.append(_hardest(found, min(listed, 5)))
+        yield Table(f"Item-response models · {exam}", _FITS, found.fits)
+        order, most = np.argsort(-found.fits[0].items.difficulty, kind="stable"), min(listed, 5)
+        places = [*order[:most], *order[max(most, len(order) - most) :]]
+        named = [("hardest" if rank < most else "easiest", items[place]) for rank, place in enumerate(places)]
+        yield _questions(found, f"Hardest and easiest questions, {found.fits[0].logistic.upper()}", named)
     flagged = flags(found)
     if flagged and listed:
-        title = f"Questions to look at · {found.scores.exam}"
+        title = f"Questions to look at · {exam}"
         if len(flagged) > listed:
             title += f" ({listed:,} of {len(flagged):,}; {flag('items', 'N')}, {flag('format')} csv lists all)"
-        grids.append(_questions(found, title, [(flag.place, flag.why) for flag in flagged[:listed]]))
-    return grids
+        yield _questions(found, title, [(why, items[place]) for place, why in list(flagged.items())[:listed]])
 
 
-def _models(found: Examined) -> Grid:
-    scores = found.scores.scores
-    there = np.isfinite(scores)
-    fit = found.fits[0] if found.fits else None
-    header = ("model", "mean score", "questions", "unscored", *(("ability",) if fit else ()))
-    means = _means(found.scores)
-    order = np.argsort(-means, kind="stable")
-    rows = tuple(
+def _models(found: Examined) -> Table:
+    scores, fit = found.scores, found.fits[0] if found.fits else None
+    there, means = np.isfinite(scores.scores).sum(axis=1), _means(scores)
+    rows = [
         (
-            found.scores.models[place],
-            _mean_text(found.scores, place, float(means[place])),
-            f"{int(there[place].sum()):,}",
-            f"{int((~there[place]).sum()):,}",
-            *((f"{fit.ability[place]:.3f} ± {fit.ability_error[place]:.3f}",) if fit else ()),
+            *(name, None if name in scores.ranges else _null(means[place]), scores.ranges.get(name)),
+            *(int(there[place]), len(scores.questions) - int(there[place])),
+            *((float(fit.ability[place]), float(fit.ability_error[place])) if fit else (None, None)),
         )
-        for place in order
-    )
-    return Grid(f"Models · {found.scores.exam}", header, rows)
+        for place in np.argsort(-means, kind="stable")
+        for name in (scores.models[place],)
+    ]
+    columns = (
+        Column("model", "0", NAME), Column("mean score", lambda row: row, Kind(_mean_text), None),
+        Column(None, "1", key="score"), Column(None, "2", key="range"), Column("questions", "3", COUNT),
+        Column("unscored", "4", COUNT),
+        Column("ability" if fit else None, lambda row: "{:.3f} ± {:.3f}".format(*row[5:]), FIGURE, None),
+        Column(None, "5", key="ability"), Column(None, "6", key="ability_error"),
+    )  # fmt: skip
+    return Table(f"Models · {scores.exam}", columns, rows)
 
 
-def _mean_text(scores: ItemScores, place: int, mean: float) -> str:
+def _mean_text(row: tuple[Any, ...]) -> str:
     """Return the mean, or where it lies, marked where questions have no score."""
-    between = scores.ranges.get(scores.models[place])
-    text = range_text(*between) if between else percent(mean)
-    return text if np.isfinite(scores.scores[place]).all() else f"{text}{UNSURE}"
+    _, mean, between, _, unscored, *_ = row
+    return (range_text(*between) if between else percent(mean)) + (UNSURE if unscored else "")
 
 
 def _means(found: ItemScores) -> Floats:
@@ -142,92 +158,95 @@ def _means(found: ItemScores) -> Floats:
     return means
 
 
-def alpha_text(found: Reliability | None) -> str:
-    """`0.953 [0.912, 0.981]`, and a dash for none."""
-    return "–" if found is None else f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+_CORRELATION = figure(".3f")
+_ALPHA = Kind(lambda alpha: f"{alpha.value:.3f} [{alpha.low:.3f}, {alpha.high:.3f}]")
+_LIKELIHOOD = figure(",.1f")
+_WHOLE = (
+    Column("", "0", NAME, "figure"),
+    Column("value", lambda row: row[2].none if row[1] is None else row[2].text(row[1]), FIGURE, None),
+    Column(None, "1", key="value"),
+)
+_FITS = (
+    Column("", "logistic", Kind(str.upper, words=True, name=True), "model"),
+    Column("log-likelihood", "log_likelihood", _LIKELIHOOD, "log_likelihood"),
+    Column("parameters", "parameters", COUNT),
+    Column("AIC", "aic", _LIKELIHOOD, "aic"), Column("BIC", "bic", _LIKELIHOOD, "bic"),
+    Column("guessed %", "guessing", PERCENT, "guessing"), Column("steps", "iterations", COUNT),
+    Column("converged", lambda fit: "yes" if fit.converged else f"NO (last move {fit.change:.4f})", FIGURE, None),
+    *fields("", "converged"),
+)  # fmt: skip
 
 
-def _whole(found: Examined) -> Grid:
-    stats = found.statistics
-    name = "KR-20" if stats.reliability and stats.reliability.binary else "Cronbach's alpha"
-    defined = np.isfinite(stats.discrimination)
-    everyone = _all_scored(found)
-    rows = [
-        ("questions", f"{len(stats.facility):,}"),
-        ("models", f"{len(found.scores.models):,}"),
-        (name, alpha_text(stats.reliability)),
-        ("mean facility", percent(float(stats.facility.mean()))),
-        (
-            "median discrimination",
-            f"{float(np.median(stats.discrimination[defined])):.3f}" if defined.any() else "–",
-        ),
-        ("nobody passes", f"{int((stats.nobody & everyone).sum()):,}"),
-        ("everybody passes", f"{int((stats.everybody & everyone).sum()):,}"),
-        *([("without a score of some model", f"{int((~everyone).sum()):,}")] if not everyone.all() else []),
-        ("negative discrimination", f"{int(stats.negative.sum()):,}"),
-        ("… more than chance", f"{int(stats.surely_negative.sum()):,}"),
-    ]
-    return Grid(f"The questions as a set · {found.scores.exam}", ("", "value"), tuple(rows))
+def _whole(found: Examined) -> Iterator[tuple[str, object, Kind]]:
+    """Yield what a figure of the set is called, its value, and how that is printed."""
+    stats, everyone = found.statistics, _all_scored(found)
+    defined = stats.discrimination[np.isfinite(stats.discrimination)]
+    binary = stats.reliability and stats.reliability.binary
+    yield "questions", len(stats.facility), COUNT
+    yield "models", len(found.scores.models), COUNT
+    yield "KR-20" if binary else "Cronbach's alpha", stats.reliability, _ALPHA
+    yield "mean facility", float(stats.facility.mean()), PERCENT
+    yield "median discrimination", float(np.median(defined)) if len(defined) else None, _CORRELATION
+    yield "nobody passes", int((stats.nobody & everyone).sum()), COUNT
+    yield "everybody passes", int((stats.everybody & everyone).sum()), COUNT
+    if not everyone.all():
+        yield "without a score of some model", int((~everyone).sum()), COUNT
+    yield "negative discrimination", int(stats.negative.sum()), COUNT
+    yield "… more than chance", int(stats.surely_negative.sum()), COUNT
 
 
-def _fits(found: Examined) -> Grid:
-    def text(value: float | None) -> str:
-        return "–" if value is None else f"{value:,.1f}"
+def _questions(found: Examined, title: str, rows: Sequence[tuple[str, Item]]) -> Table:
+    fitted, gaps, count = bool(found.fits), not _all_scored(found).all(), len(found.scores.models)
 
-    rows = tuple(
-        (
-            fit.logistic.upper(),
-            text(fit.log_likelihood),
-            f"{fit.parameters:,}",
-            text(fit.aic),
-            text(fit.bic),
-            percent(fit.guessing),
-            f"{fit.iterations:,}",
-            "yes" if fit.converged else f"NO (last move {fit.change:.4f})",
+    def erring(name: str) -> Column:
+        text = Kind(lambda one: f"{getattr(one, name):.2f} ± {getattr(one, f'{name}_error'):.2f}")
+        return Column(
+            name if fitted else None, lambda row: None if getattr(row[1], name) is None else row[1], text, None
         )
-        for fit in found.fits
-    )
-    header = ("", "log-likelihood", "parameters", "AIC", "BIC", "guessed %", "steps", "converged")
-    return Grid(f"Item-response models · {found.scores.exam}", header, rows)
+
+    columns = (
+        Column("question", "1.question", NAME), Column("why", "0"),
+        Column("models" if gaps else None, "1.models", Kind(lambda models: f"{models:,} of {count:,}"), "models"),
+        Column("facility", "1.facility", PERCENT), Column("discrimination", "1.discrimination", _CORRELATION),
+        Column("p", "1.p", _CORRELATION), erring("difficulty"), erring("a"),
+        *fields("1", "difficulty", "difficulty_error", "a", "a_error"),
+        Column("infit" if fitted else None, "1.infit", figure(".2f"), "infit"),
+    )  # fmt: skip
+    return Table(title, columns, rows)
 
 
-def _hardest(found: Examined, listed: int) -> Grid:
-    order = np.argsort(-found.fits[0].items.difficulty, kind="stable")
-    places = [*order[:listed], *order[max(listed, len(order) - listed) :]]
-    named = [(int(place), "hardest" if rank < listed else "easiest") for rank, place in enumerate(places)]
-    return _questions(found, f"Hardest and easiest questions, {found.fits[0].logistic.upper()}", named)
-
-
-def _questions(found: Examined, title: str, places: Sequence[tuple[int, str]]) -> Grid:
-    stats = found.statistics
-    fit = found.fits[0] if found.fits else None
-    gaps = not _all_scored(found).all()
-    header: tuple[str, ...] = ("question", "why", *(("models",) if gaps else ()), "facility", "discrimination", "p")
-    if fit:
-        header += ("difficulty", "a", "infit")
-    rows: list[tuple[str, ...]] = []
-    for place, why in places:
-        row: tuple[str, ...] = (
-            found.scores.questions[place],
-            why,
-            *((f"{int(stats.models[place]):,} of {len(found.scores.models):,}",) if gaps else ()),
-            percent(float(stats.facility[place])),
-            _number(stats.discrimination[place]),
-            _number(stats.p[place]),
+def _items(found: Examined) -> Iterator[Item]:
+    stats, why = found.statistics, flags(found)
+    columns = {"facility": stats.facility, "discrimination": stats.discrimination, "p": stats.p}
+    if found.fits:
+        i = found.fits[0].items
+        columns |= {"difficulty": i.difficulty, "difficulty_error": i.difficulty_error, "a": i.discrimination}
+        columns |= {"a_error": i.discrimination_error, "infit": i.infit, "outfit": i.outfit}
+    for place, question in enumerate(found.scores.questions):
+        yield Item(
+            exam=found.scores.exam,
+            question=question,
+            models=int(stats.models[place]),
+            flags=why.get(place, ""),
+            irt=found.fits[0].logistic if found.fits else "",
+            **{name: _null(column[place]) for name, column in columns.items()},
         )
-        if fit:
-            items = fit.items
-            row += (
-                f"{items.difficulty[place]:.2f} ± {items.difficulty_error[place]:.2f}",
-                f"{items.discrimination[place]:.2f} ± {items.discrimination_error[place]:.2f}",
-                _number(items.infit[place], 2),
-            )
-        rows.append(row)
-    return Grid(title, header, tuple(rows))
 
 
-def _number(value: float, digits: int = 3) -> str:
-    return "–" if not math.isfinite(value) else f"{value:.{digits}f}"
+def _null(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def findings(every: tuple[Examined, ...], listed: int, drawing: Drawing = None) -> Findings[tuple[Examined, ...]]:
+    """Return models, questions to look at, and questions by difficulty, an exam after the other, at most `listed`
+    questions a table; `rows` has one a question."""
+    notes = [LEGEND, *([RESPONSE] if any(one.fits for one in every) else [])]
+    items = [(one, list(_items(one))) for one in every]
+    return Findings(
+        found=every, shown=[table for one, own in items for table in _tables(one, own, listed)],
+        rows=Table("Questions", fields("", *Item.__struct_fields__), [item for _, own in items for item in own]),
+        notes=[*notes, *dict.fromkeys(note for one in every for note in notes_on(one))], drawing=drawing,
+    )  # fmt: skip
 
 
 def notes_on(found: Examined) -> list[str]:
@@ -282,115 +301,3 @@ def notes_on(found: Examined) -> list[str]:
 
 def _are(count: int) -> str:
     return "is 1" if count == 1 else f"are {count}"
-
-
-@dataclass(frozen=True, repr=False)
-class ItemAnalysis(StudyResult):
-    """Every exam's questions looked at."""
-
-    every: tuple[Examined, ...]
-    listed: int
-    """Questions that a table lists at most."""
-    drawing: Drawing = None
-    words = ITEM_WORDS
-
-    def tables(self) -> list[Grid]:
-        """Models, questions to look at, and questions by difficulty."""
-        return [grid for one in self.every for grid in item_grids(one, self.listed)]
-
-    def closing(self) -> list[str]:
-        """Legends and notes."""
-        return [LEGEND, *([RESPONSE] if any(one.fits for one in self.every) else []), *dict.fromkeys(self._notes())]
-
-    def _notes(self) -> list[str]:
-        return [note for one in self.every for note in notes_on(one)]
-
-    def records(self) -> Records:
-        """Return a row a question, unrounded; empty where there is no figure."""
-        header = (
-            *("exam", "question", "models", "facility", "discrimination", "p", "flags"),
-            *("irt", "difficulty", "difficulty_error", "a", "a_error", "infit", "outfit"),
-        )
-        return header, [cells for one in self.every for cells in _cells(one)]
-
-    def data(self) -> object:
-        """Everything; null where there is no figure."""
-        return {"exams": [_plain(one) for one in self.every], "notes": self._notes()}
-
-
-def _columns(found: Examined) -> dict[str, Floats]:
-    """Figures of questions by name."""
-    stats = found.statistics
-    columns = {"facility": stats.facility, "discrimination": stats.discrimination, "p": stats.p}
-    if found.fits:
-        i = found.fits[0].items
-        columns |= {
-            "difficulty": i.difficulty,
-            "difficulty_error": i.difficulty_error,
-            "a": i.discrimination,
-            "a_error": i.discrimination_error,
-            "infit": i.infit,
-            "outfit": i.outfit,
-        }
-    return columns
-
-
-def _cells(found: Examined) -> Iterator[Sequence[object]]:
-    columns, why = _columns(found).values(), {flag.place: flag.why for flag in flags(found)}
-    logistic = found.fits[0].logistic if found.fits else ""
-    for place, question in enumerate(found.scores.questions):
-        facility, discrimination, p, *fitted = (_null(float(column[place])) for column in columns)
-        named = (found.scores.exam, question, int(found.statistics.models[place]), facility, discrimination, p)
-        yield *named, why.get(place, ""), logistic, *(fitted or [None] * 6)
-
-
-def _plain(found: Examined) -> dict[str, object]:
-    stats, scores, means = found.statistics, found.scores, _means(found.scores)
-    columns, why = _columns(found), {flag.place: flag.why for flag in flags(found)}
-    return {
-        "exam": scores.exam,
-        "models": [
-            {
-                "model": name,
-                "score": None if name in scores.ranges else _null(float(means[place])),
-                **({"range": scores.ranges[name]} if name in scores.ranges else {}),
-                "unscored": int((~np.isfinite(scores.scores[place])).sum()),
-                **(
-                    {
-                        "ability": float(found.fits[0].ability[place]),
-                        "ability_error": float(found.fits[0].ability_error[place]),
-                    }
-                    if found.fits
-                    else {}
-                ),
-            }
-            for place, name in enumerate(scores.models)
-        ],
-        "reliability": stats.reliability,
-        "fits": [
-            {
-                "model": fit.logistic,
-                "log_likelihood": fit.log_likelihood,
-                "guessing": fit.guessing,
-                "parameters": fit.parameters,
-                "aic": fit.aic,
-                "bic": fit.bic,
-                "steps": fit.iterations,
-                "converged": fit.converged,
-            }
-            for fit in found.fits
-        ],
-        "questions": [
-            {
-                "question": question,
-                "models": int(stats.models[place]),
-                **{name: _null(float(column[place])) for name, column in columns.items()},
-                "flags": why.get(place, ""),
-            }
-            for place, question in enumerate(scores.questions)
-        ],
-    }
-
-
-def _null(value: float) -> float | None:
-    return value if math.isfinite(value) else None

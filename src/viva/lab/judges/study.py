@@ -44,7 +44,8 @@ from viva.types import CUT_OFF, Generate, Opinion, Question, Response
 
 if TYPE_CHECKING:
     from viva.lab.judges.effects import Effect, Pair
-    from viva.lab.judges.tables import JudgeBias, JudgeEffects
+    from viva.lab.judges.tables import JudgeEffects
+    from viva.render.findings import Findings
 
 STAGE = "judge-bias"
 BATCHES = f"{STAGE}.batches.jsonl"
@@ -90,7 +91,7 @@ class Probed(Struct, frozen=True):
 
 
 @command(JudgeBiasConfig)
-def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> JudgeBias:
+def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> Findings[tuple[JudgeEffects, ...]]:
     """Whether a judge's mark depends on what should not matter: length, Markdown, authority, the question repeated, an
     order to the judge, the order of answer and reference, its own model; and whether it gives one answer one mark, and
     none to what is no answer. The same answers are put to the same judge in another form; style, authority, echo and
@@ -106,9 +107,9 @@ def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> Judg
         return _examined(folder, config, confirm)
 
 
-def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> JudgeBias:
+def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> Findings[tuple[JudgeEffects, ...]]:
     """Ask what is missing, and read all that there is."""
-    from viva.lab.judges.tables import JudgeBias
+    from viva.lab.judges.tables import findings
 
     limits = pick(LimitOptions, asdict(config))
     opened = prepare(folder, LimitOptions(progress="quiet"))
@@ -141,7 +142,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
             ]
             merged = "Equal answers to a question are judged once, and what has a verdict is not asked again."
             lines = (*estimate_verdicts(judge_panel.judges, records, requests), merged)
-            return JudgeBias(str(folder.path), (), (), lines)
+            return findings((), lines)
         opened.limits, opened.judge_panel = limits, judge_panel
         refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
         journal = folder.journal(STAGE)
@@ -164,7 +165,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> J
         f"{config.seed}). Marks are shares "
         "of the full mark.",
     )
-    return JudgeBias(str(folder.path), tuple(found), said, (), code)
+    return findings(found, said, code)
 
 
 def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[int, list[Probed]]:

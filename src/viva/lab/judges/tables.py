@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
-from viva.lab.judges.effects import PASSING, Control, Effect, Share
-from viva.render.grids import WORDS
+from viva.lab.judges.effects import PASSING, Control, Effect
+from viva.render.findings import Findings
 from viva.render.measures import number
-from viva.render.printing import Records, StudyResult
-from viva.render.table import Grid, p_text
+from viva.render.table import COUNT, NAME, Column, Kind, P, Table, fields, figure
 from viva.visible import one_line
 
 LEGEND = (
@@ -49,52 +49,22 @@ class JudgeEffects(Struct, frozen=True, kw_only=True):
         return any(one.answers for one in self.effects) or any(one.answers for one in self.controls)
 
 
-@dataclass(frozen=True, repr=False)
-class JudgeBias(StudyResult):
-    """What judges' marks depend on besides the content of answers."""
+class Row(NamedTuple):
+    """What a probe did to a judge's marks, or what a control showed."""
 
-    run: str
-    judges: tuple[JudgeEffects, ...]
-    notes: tuple[str, ...] = ()
-    """Which answers."""
-    estimate: tuple[str, ...] = ()
-    """What asking would cost, where nobody was asked."""
-    exit_code: int = EXIT_OK
-    """Of the command: whether something is not answered yet."""
-    words = WORDS | {"where it fails"}
+    judged: JudgeEffects
+    effect: Effect | None = None
+    control: Control | None = None
 
-    def tables(self) -> list[Grid]:
-        """A table of probes and one of controls, a judge and aspect."""
-        return [grid for judged in self.judges if judged.known for grid in (_probes(judged), _controls(judged))]
+    @property
+    def each(self) -> Effect | Control | None:
+        """The one or the other."""
+        return self.effect or self.control
 
-    def closing(self) -> list[str]:
-        """What it comes to, and how to read it."""
-        if self.estimate:
-            return list(self.estimate)
-        legend = [LEGEND] if any(judged.known for judged in self.judges) else []
-        if any(one.p is None and one.change is not None for judged in self.judges for one in judged.effects):
-            legend.append(NO_TEST)
-        return [*(line for judged in self.judges for line in verdict_lines(judged)), *legend, *self.notes]
-
-    def records(self) -> Records:
-        """A row a probe or control, unrounded."""
-        header = ("judge", "aspect", "probe", "answers", "lost", "change", "low", "high")
-        rows: list[tuple[object, ...]] = []
-        for judged in self.judges:
-            whose = (judged.judge, judged.aspect)
-            for one in judged.effects:
-                sizes = (one.probe, one.answers, one.lost, one.change, one.low, one.high)
-                rows.append((*whose, *sizes, *_cells(one.up), *_cells(one.down), one.p, one.adjusted, None, None))
-            for control in judged.controls:
-                sizes = (control.control, control.answers, control.lost, None, None, None)
-                failed = control.failed.value if control.failed else None
-                rows.append((*whose, *sizes, *(None,) * 8, control.mean, failed))
-        shares = ("up", "up_low", "up_high", "down", "down_low", "down_high")
-        return (*header, *shares, "p", "adjusted", "mean", "failed"), rows
-
-    def data(self) -> object:
-        """Everything."""
-        return {"run": self.run, "judges": self.judges, "notes": self.closing()}
+    @property
+    def probe(self) -> str:
+        """What the probe or the control is called."""
+        return self.effect.probe if self.effect else self.control.control if self.control else ""
 
 
 def verdict_lines(judged: JudgeEffects) -> list[str]:
@@ -145,40 +115,59 @@ def _lost(judged: JudgeEffects) -> str:
     return f"of {judged.requests:,} requests {', '.join(parts)}. The same command asks these again."
 
 
-def _probes(judged: JudgeEffects) -> Grid:
-    rows = tuple(
-        (
-            one.probe,
-            f"{one.answers:,}",
-            "–" if one.change is None else f"{one.change:+.3f} [{one.low:+.3f}, {one.high:+.3f}]",
-            p_text(one.adjusted),
-            _share(one.up),
-            _share(one.down),
-        )
-        for one in judged.effects
-    )
-    title = f"{judged.judge}: the same answers in another form · {judged.aspect}"
-    return Grid(title, ("probe", "answers", "change of the mark", "p", "higher", "lower"), rows)
+_ROW = (
+    *fields("judged", "judge", "aspect"), *fields("", "probe"), *fields("each", "answers", "lost"),
+    *fields("effect", "change", "low", "high"), *fields("effect.up", value="up", low="up_low", high="up_high"),
+    *fields("effect.down", value="down", low="down_low", high="down_high"), *fields("effect", "p", "adjusted"),
+    *fields("control", "mean"), *fields("control.failed", value="failed"),
+)  # fmt: skip
+_JUDGE = fields("", "judge", "aspect", "requests", "unanswered", "unreadable")
+_PER_CENT = Kind(lambda share: percent(share, 1))
+_PROBE = (
+    Column("probe", "probe", NAME), Column("answers", "answers", COUNT),
+    Column("change of the mark", lambda one: None if one.change is None else one,
+           Kind(lambda one: f"{one.change:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"), None),
+    *fields("", "lost", "change", "low", "high", "p"), Column("p", "adjusted", P, "adjusted"),
+    Column("higher", "up.value", _PER_CENT, "up"), Column("lower", "down.value", _PER_CENT, "down"),
+    *fields("up", low="up_low", high="up_high"), *fields("down", low="down_low", high="down_high"),
+    *fields("", "reason"),
+)  # fmt: skip
+_CONTROL = (
+    Column("control", "control", NAME), Column("answers", "answers", COUNT),
+    Column("fails, per cent", "failed", Kind(
+        lambda share: f"{percent(share.value, 1)} [{percent(share.low, 1)}, {percent(share.high, 1)}]"
+    ), None),
+    *fields("failed", value="failed", low="failed_low", high="failed_high"), Column("mean", "mean", figure(".3f")),
+)  # fmt: skip
 
 
-def _controls(judged: JudgeEffects) -> Grid:
-    again, *none = judged.controls
-    rows = [(again.control, f"{again.answers:,}", _interval(again.failed), number(again.mean), "its mark changes")]
-    rows += [
-        (one.control, f"{one.answers:,}", _interval(one.failed), number(one.mean), f"it gets {PASSING:g} or more")
-        for one in none
+def findings(
+    judges: Sequence[JudgeEffects], notes: Sequence[str], exit_code: int = EXIT_OK
+) -> Findings[tuple[JudgeEffects, ...]]:
+    """Return a table of probes and one of controls, a judge and aspect; `rows` has one a probe or control. `notes`:
+    which answers; `exit_code`: whether something is not answered yet."""
+    rows = [
+        row
+        for one in judges
+        for row in (*(Row(one, effect) for effect in one.effects), *(Row(one, None, each) for each in one.controls))
     ]
-    title = f"{judged.judge}: controls · {judged.aspect}"
-    return Grid(title, ("control", "answers", "fails, per cent", "mean", "where it fails"), tuple(rows))
+    shown = [table for one in judges if one.known for table in _tables(one)]
+    legend = [LEGEND] if shown else []
+    if any(row.effect and row.effect.p is None and row.effect.change is not None for row in rows):
+        legend.append(NO_TEST)
+    return Findings(
+        found=tuple(judges), shown=[*shown, Table("Judges", _JUDGE, judges)], rows=Table("Probes", _ROW, rows),
+        notes=[*(line for one in judges for line in verdict_lines(one)), *legend, *notes], exit_code=exit_code,
+    )  # fmt: skip
 
 
-def _share(share: Share | None) -> str:
-    return "–" if share is None else percent(share.value, 1)
-
-
-def _interval(share: Share | None) -> str:
-    return "–" if share is None else f"{percent(share.value, 1)} [{percent(share.low, 1)}, {percent(share.high, 1)}]"
-
-
-def _cells(share: Share | None) -> tuple[float | None, ...]:
-    return (None, None, None) if share is None else (share.value, share.low, share.high)
+def _tables(judged: JudgeEffects) -> tuple[Table, Table]:
+    again = judged.controls[0]
+    fails = Column(
+        "where it fails",
+        lambda one: "its mark changes" if one is again else f"it gets {PASSING:g} or more",
+    )
+    return (
+        Table(f"{judged.judge}: the same answers in another form · {judged.aspect}", _PROBE, judged.effects),
+        Table(f"{judged.judge}: controls · {judged.aspect}", (*_CONTROL, fails, *fields("", "lost")), judged.controls),
+    )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from viva.lab.planning.answers import Answers, Took
     from viva.lab.planning.power import Basis, Scatter
     from viva.lab.planning.tables import Assumption, Plan
+    from viva.render.findings import Findings
 
 SCORE = 70.0
 CORRELATION = 0.35
@@ -121,10 +122,10 @@ class PlanConfig(Struct, kw_only=True):
 
 
 @command(PlanConfig)
-def study(config: PlanConfig) -> Plan:
+def study(config: PlanConfig) -> Findings[Plan]:
     """Plan a comparison or a score's interval. Raises VivaError where runs are of several exams, or share no question,
     and where assumptions contradict each other."""
-    from viva.lab.planning.tables import Plan
+    from viva.lab.planning.tables import Plan, findings
 
     if config.sources and config.score is not None:
         raise VivaError(
@@ -138,7 +139,7 @@ def study(config: PlanConfig) -> Plan:
     questions = config.questions or tuple(sorted({*QUESTIONS, basis.questions or QUESTIONS[-1]}))
     if config.max_cost is not None or config.max_time is not None:
         questions = tuple(dict.fromkeys(_affordable(basis, config, number) for number in samples))
-    return Plan(
+    plan = Plan(
         basis=basis,
         assumptions=tuple(assumptions),
         differences=config.difference or DIFFERENCES,
@@ -153,6 +154,7 @@ def study(config: PlanConfig) -> Plan:
         judges=consumed.judges if consumed else (),
         left_out=consumed.left_out if consumed else (),
     )
+    return findings(plan)
 
 
 def _affordable(basis: Basis, config: PlanConfig, samples: int) -> int:

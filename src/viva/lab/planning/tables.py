@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from viva.errors import flag
 from viva.lab.planning import power
 from viva.lab.planning.power import Basis
-from viva.render.grids import WORDS
-from viva.render.printing import Records, StudyResult
-from viva.render.table import Grid
+from viva.render.findings import Findings
+from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table, fields, figure, places
 from viva.visible import dollars, one_line
 
 _TOO_MANY = 1_000_000
@@ -43,8 +44,7 @@ class Need(NamedTuple):
     """Of wall time for these, at the pace of the runs."""
 
 
-@dataclass(frozen=True, repr=False)
-class Plan(StudyResult):
+class Plan(Struct, frozen=True, kw_only=True):
     """What is planned. Differences and widths in points of per cent."""
 
     basis: Basis
@@ -65,7 +65,6 @@ class Plan(StudyResult):
     judges: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Models and judges whose cost is not known."""
-    words = WORDS | {"from", "value"}
 
     def needs(self) -> list[Need]:
         """Questions for every difference that is asked about."""
@@ -105,58 +104,8 @@ class Plan(StudyResult):
             for samples in self.samples
         ]
 
-    def tables(self) -> list[Grid]:
-        """What a decision takes, what so many questions show, what both rest on."""
-        priced = ("cost in US$",) * (self.basis.dollars is not None)
-        timed = ("time",) * (self.basis.seconds is not None)
-        chance = f"{100 * self.power:g} %"
-        grids = []
-        if self.widths:
-            grids.append(
-                Grid(
-                    "Questions for a 95 % interval of one score",
-                    ("points wide", "answers each", "questions", *priced, *timed),
-                    tuple(
-                        (f"{need.points:g}", f"{need.samples}", _count(need.same), *self._took(need))
-                        for need in self.intervals()
-                    ),
-                )
-            )
-        grids.append(
-            Grid(
-                f"Questions to see a difference of two models with a chance of {chance}",
-                ("points", "answers each", "same questions", "other questions", *priced, *timed),
-                tuple(
-                    (f"{need.points:g}", f"{need.samples}", _count(need.same), _count(need.apart), *self._took(need))
-                    for need in self.needs()
-                ),
-            )
-        )
-        grids.append(
-            Grid(
-                f"What so many questions show, with a chance of {chance}"
-                + (f" · {self.budget:g} US$ pay for both models' answers" if self.budget is not None else "")
-                + (f" · both models answer in {self.hours:g} h" if self.hours is not None else ""),
-                ("questions", "answers each", "interval ±", "difference, same questions", "other questions"),
-                tuple(
-                    (f"{questions:,}", f"{samples}", "over 50" if half is None else _points(half), *map(_points, least))
-                    for questions, samples, half, *least in self.shown()
-                ),
-            )
-        )
-        grids.append(Grid("What this rests on", ("", "value", "from"), tuple(map(tuple, self.assumptions))))
-        return grids
-
-    def _took(self, need: Need) -> tuple[str, ...]:
-        """Dollars and time, where anything is known of them."""
-        return (
-            *(("" if need.dollars is None else dollars(need.dollars),) if self.basis.dollars is not None else ()),
-            *(("" if need.seconds is None else _time(need.seconds),) if self.basis.seconds is not None else ()),
-        )
-
-    def closing(self) -> list[str]:
-        """How to read it, and what it leaves out."""
-        needed = [need.same for need in (*self.needs(), *self.intervals())]
+    def notes(self, needed: Sequence[int | None]) -> list[str]:
+        """Return how to read it, and what it leaves out; `needed`: questions that its decisions take."""
         lines = [f"Cost leaves out what is not known: {', '.join(self.left_out)}."] if self.left_out else []
         lines += [
             *self._of_clusters(None in needed),
@@ -226,41 +175,69 @@ class Plan(StudyResult):
         )
         return lines
 
-    def records(self) -> Records:
-        """A row a decision."""
-        header = ("decision", "points", "samples", "questions", "questions_apart", "models", "dollars", "seconds")
-        return header, [
-            *(("interval", *need) for need in self.intervals()),
-            *(("difference", *need) for need in self.needs()),
-        ]
-
-    def data(self) -> object:
-        """Everything, as plain data."""
-        return {
-            "power": self.power,
-            "differences": [need._asdict() for need in self.needs()],
-            "intervals": [need._asdict() for need in self.intervals()],
-            "shown": [
-                dict(zip(("questions", "samples", "half_width", "same_questions", "other_questions"), row, strict=True))
-                for row in self.shown()
-            ],
-            "left_out": list(self.left_out),
-            "assumptions": [one._asdict() for one in self.assumptions],
-        }
-
-
-def _count(questions: int | None) -> str:
-    if questions is None:
-        return "none"
-    return f"{questions:,}" if questions <= _TOO_MANY else f"over {_TOO_MANY:,}"
-
-
-def _points(share: float | None) -> str:
-    return "none" if share is None else f"{100 * share:.2f}"
-
 
 def _time(seconds: float) -> str:
     """`40 s`, `12 min`, `3.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+_COUNT = Kind(lambda questions: COUNT.text(questions) if questions <= _TOO_MANY else f"over {_TOO_MANY:,}", none="none")
+_POINTS = Kind(lambda share: f"{100 * share:.2f}", none="none")
+_SHOWN = (
+    Column("questions", "0", COUNT),
+    Column("answers each", "1", FIGURE, "samples"),
+    Column("interval ±", "2", Kind(_POINTS.text, none="over 50"), "half_width"),
+    Column("difference, same questions", "3", _POINTS, "same_questions"),
+    Column("other questions", "4", _POINTS, "other_questions"),
+)
+_ASSUMPTION = (Column("", "name", NAME, "name"), Column("value", "value"), Column("from", "origin", key="origin"))
+_DECISION = places("decision", "points", "samples", "questions", "questions_apart", "models", "dollars", "seconds")
+
+
+def findings(plan: Plan) -> Findings[Plan]:
+    """Return what a decision takes, what so many questions show, and what both rest on; `rows` has one a decision."""
+    needs, intervals, basis = plan.needs(), plan.intervals(), plan.basis
+    chance = f"{100 * plan.power:g} %"
+
+    def needed(title: str, points: str, rows: Sequence[Need], *questions: Column) -> Table:
+        columns = (
+            Column(points, "points", figure("g"), "points"),
+            Column("answers each", "samples", FIGURE, "samples"),
+            *questions,
+            Column(None if basis.dollars is None else "cost in US$", "dollars", Kind(dollars, none=""), "dollars"),
+            Column(None if basis.seconds is None else "time", "seconds", Kind(_time, none=""), "seconds"),
+            *fields("", "models"),
+            Column(None, lambda _: plan.power, key="power"),
+        )
+        return Table(title, columns, rows)
+
+    widths = needed(
+        "Questions for a 95 % interval of one score",
+        "points wide",
+        intervals,
+        Column("questions", "same", _COUNT, "same"),
+    )
+    differences = needed(
+        f"Questions to see a difference of two models with a chance of {chance}",
+        "points",
+        needs,
+        Column("same questions", "same", _COUNT, "same"),
+        Column("other questions", "apart", _COUNT, "apart"),
+    )
+    title = f"What so many questions show, with a chance of {chance}"
+    title += f" · {plan.budget:g} US$ pay for both models' answers" if plan.budget is not None else ""
+    title += f" · both models answer in {plan.hours:g} h" if plan.hours is not None else ""
+    decisions = [(kind, *need) for kind, of in (("interval", intervals), ("difference", needs)) for need in of]
+    return Findings(
+        found=plan,
+        shown=[
+            *([widths] if plan.widths else []),
+            differences,
+            Table(title, _SHOWN, plan.shown()),
+            Table("What this rests on", _ASSUMPTION, plan.assumptions),
+        ],
+        rows=Table("Decisions", _DECISION, decisions),
+        notes=plan.notes([need.same for need in (*needs, *intervals)]),
+    )

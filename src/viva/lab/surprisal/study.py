@@ -22,9 +22,10 @@ from viva.version import __version__
 
 if TYPE_CHECKING:
     from viva.contracts import Model
-    from viva.lab.surprisal.tables import Perplexities, PerplexityTables, Reference, Row
+    from viva.lab.surprisal.tables import Perplexities, Row
     from viva.lab.surprisal.text_logprobs import Measured
     from viva.lab.text_sets import TextSet
+    from viva.render.findings import Findings
 
 
 class PerplexityConfig(WeightsOptions, frozen=True, kw_only=True):
@@ -75,7 +76,7 @@ class PerplexityConfig(WeightsOptions, frozen=True, kw_only=True):
 
 
 @command(PerplexityConfig)
-def study(config: PerplexityConfig) -> PerplexityTables:
+def study(config: PerplexityConfig) -> Findings[Perplexities]:
     """The perplexity of sets of texts under models, per token, byte and character, and Min-K% Prob; with several sets,
     the first beside each of the others.
 
@@ -83,7 +84,7 @@ def study(config: PerplexityConfig) -> PerplexityTables:
     KeyboardInterrupt, which says how much is measured.
     """
     from viva.lab.surprisal.item_file import Items
-    from viva.lab.surprisal.tables import PerplexityTables
+    from viva.lab.surprisal.tables import findings
     from viva.lab.surprisal.text_logprobs import MeasureConfig, StoppedError, measure, need_measurers
     from viva.lab.text_sets import open_sets
     from viva.runs.model_names import separate_benchmarks_and_models
@@ -121,7 +122,7 @@ def study(config: PerplexityConfig) -> PerplexityTables:
         ) from None
     finally:
         items.close()
-    return PerplexityTables(
+    return findings(
         _perplexities(sets, measured, config),
         exit_code=_ended(measured),
         empty=all(one.refused and not any(one.readings.values()) for one in measured),
@@ -190,15 +191,15 @@ def _rows(each: TextSet, one: Measured, config: PerplexityConfig) -> list[Row]:
     return rows
 
 
-def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Reference]:
+def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Row]:
     from viva.lab.surprisal.measures import compare
-    from viva.lab.surprisal.tables import Reference
+    from viva.lab.surprisal.tables import Row
 
     return [
-        Reference(
+        Row(
             model=one.model,
-            first=sets[0].name,
-            second=other.name,
+            set=sets[0].name,
+            against=other.name,
             comparison=compare(one.of(sets[0].name), one.of(other.name)),
         )
         for one in measured
@@ -232,7 +233,7 @@ def _notes(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence
         if one.failed:
             notes.append(f"{one.model}: {one.failed:,} texts could not be measured and are left out.")
     for row in rows:
-        if row.figures.unscored and not row.tag:
+        if row.figures and row.figures.unscored and not row.tag:
             notes.append(f"{row.set}, {row.model}: {row.figures.unscored:,} texts of one token have nothing to score.")
     return notes
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from viva.errors import EXIT_OK
 from viva.lab.surprisal.measures import Comparison, Figure, Figures
-from viva.render.grids import WORDS
-from viva.render.printing import Records, StudyResult
-from viva.render.table import Grid, p_text
+from viva.render.findings import Findings
+from viva.render.table import COUNT, NAME, TEXT, Column, Kind, P, Table, fields, figure, item
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
 """Fields of `Figures` that are figures."""
@@ -28,21 +26,15 @@ PROOF = (
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """One model's figures over one set, or over one value of a tag in it ("" for all)."""
+    """One model's figures over one set, or over one value of a tag in it ("" for all); or, `against` another set, the
+    comparison of the two, None where one of them has too few texts."""
 
     set: str
-    tag: str
+    tag: str = ""
     model: str
-    figures: Figures
-
-
-class Reference(Struct, frozen=True, kw_only=True):
-    """Two sets under one model; None where one of them has too few texts."""
-
-    model: str
-    first: str
-    second: str
-    comparison: Comparison | None
+    figures: Figures | None = None
+    against: str = ""
+    comparison: Comparison | None = None
 
 
 class Perplexities(Struct, frozen=True, kw_only=True):
@@ -52,7 +44,7 @@ class Perplexities(Struct, frozen=True, kw_only=True):
     k: float
     by: str
     rows: tuple[Row, ...]
-    beside: tuple[Reference, ...]
+    beside: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
 
@@ -67,74 +59,9 @@ class Perplexities(Struct, frozen=True, kw_only=True):
         return f"Min-{self.k:g}%"
 
 
-def _across(found: Perplexities, measure: str, title: str) -> Grid:
-    """The paper's table: a row a set, a column a model."""
-    cells = {(row.set, row.tag, row.model): row.figures for row in found.rows}
-    rows: list[tuple[str, ...]] = []
-    for name, tag in dict.fromkeys((row.set, row.tag) for row in found.rows):
-        figures = [cells.get((name, tag, model)) for model in found.models]
-        texts = max((one.texts for one in figures if one), default=0)
-        rows.append(
-            (
-                *_where(found, name, tag),
-                f"{texts:,}",
-                *("–" if one is None else figure_text(getattr(one, measure)) for one in figures),
-            )
-        )
-    return Grid(f"{title} · {found.field}", (*_places(found), "texts", *found.models), tuple(rows))
-
-
-def _own(found: Perplexities, model: str) -> Grid:
-    header = (*_places(found), "texts", "tokens", "per token", "mean of texts", "per byte", "per character")
-    rows = tuple(
-        (
-            *_where(found, row.set, row.tag),
-            f"{row.figures.texts:,}",
-            f"{row.figures.tokens:,}",
-            *(figure_text(getattr(row.figures, measure)) for measure in MEASURES),
-        )
-        for row in found.rows
-        if row.model == model
-    )
-    return Grid(f"Perplexity of {found.field} · {model}", (*header, "bits per byte", found.min_k), rows)
-
-
-def _compared(found: Perplexities) -> Grid:
-    header = ("model", "set", "against", "texts", "perplexity, ratio", f"{found.min_k}, difference", "AUC", "p")
-    rows: list[tuple[str, ...]] = []
-    for one in found.beside:
-        known = one.comparison
-        rows.append(
-            (one.model, one.first, one.second, *("–",) * 5)
-            if known is None
-            else (
-                one.model,
-                one.first,
-                one.second,
-                f"{known.first:,} / {known.second:,}",
-                figure_text(known.ratio),
-                figure_text(known.difference, sign=True),
-                f"{known.auc:.3f}",
-                p_text(known.p),
-            )
-        )
-    return Grid(f"Sets beside each other · {found.field}", header, tuple(rows))
-
-
-def _places(found: Perplexities) -> tuple[str, ...]:
-    return ("set", found.by) if found.by else ("set",)
-
-
-def _where(found: Perplexities, name: str, tag: str) -> tuple[str, ...]:
-    return (name, tag or "all") if found.by else (name,)
-
-
-def figure_text(figure: Figure | None, *, sign: bool = False) -> str:
-    """`12.34 [11.92, 12.81]`, and a dash for none."""
-    if figure is None:
-        return "–"
+def figure_text(figure: Figure) -> str:
+    """`12.34 [11.92, 12.81]`."""
     value = _number(figure.value, figure.value)
-    value = f"+{value}" if sign and figure.value > 0 else value
     if figure.low is None or figure.high is None:
         return value
     return f"{value} [{_number(figure.low, figure.value)}, {_number(figure.high, figure.value)}]"
@@ -152,73 +79,107 @@ def _number(value: float, main: float) -> str:
     return f"{value:.{3 if size < 10 else 2 if size < 100 else 1}f}"
 
 
-@dataclass(frozen=True, repr=False)
-class PerplexityTables(StudyResult):
-    """Perplexities of sets under models."""
-
-    found: Perplexities
-    exit_code: int = EXIT_OK
-    """Of the command: whether something could not be measured."""
-    empty: bool = False
-    """Whether no text was measured."""
-
-    @property
-    def words(self) -> Collection[str]:  # type: ignore[override]
-        """Columns of words, the tag's among them."""
-        return WORDS | {"set", "tag", "against", *([self.found.by] if self.found.by else [])}
-
-    def tables(self) -> list[Grid]:
-        """The table across sets, each model's own, and sets beside each other."""
-        found = self.found
-        tables = [_across(found, "per_token", "Perplexity per token")]
-        if len(found.models) > 1:
-            tables.append(_across(found, "bits_per_byte", "Bits per byte"))
-        tables += [_own(found, model) for model in found.models]
-        if found.beside:
-            tables.append(_compared(found))
-        return tables
-
-    def closing(self) -> list[str]:
-        """How to read it, and what it does not prove."""
-        found = self.found
-        lines = [
-            MEANING,
-            f"{found.min_k}: the mean log-probability of the {found.k:g} % least probable tokens of a text, a mean "
-            "over texts (Shi et al. 2023); nearer to 0 is less surprising.",
-        ]
-        if found.beside:
-            lines.append(
-                "Beside each other, over different texts that stand in one of the two only: the set's perplexity per "
-                f"token by the other's; its {found.min_k} less the other's; AUC: how often the text of the set has "
-                f"the higher {found.min_k}, of two texts drawn at random, one of each (0.5: no difference); p: Mann "
-                "and Whitney's rank test, two-sided, of each row alone."
-            )
-        return [*lines, PROOF, *found.notes, *found.signatures]
-
-    def records(self) -> Records:
-        """A row a set (and tag value) and model, unrounded; then a row a pair of sets, in the same columns."""
-        found = self.found
-        bounds = [f"{measure}{end}" for measure in MEASURES for end in ("", "_low", "_high")]
-        pairs = ("against", "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high")
-        rows: list[Sequence[object]] = []
-        for row in found.rows:
-            figures = [part for measure in MEASURES for part in _parts(getattr(row.figures, measure))]
-            counts = [getattr(row.figures, count) for count in _COUNTS]
-            rows.append((row.set, row.tag, row.model, found.field, found.k, *counts, *figures, "", *[None] * 8))
-        for one in found.beside:
-            if (known := one.comparison) is not None:
-                blank = [None] * (len(_COUNTS) + len(bounds))
-                last = (one.second, *_parts(known.ratio), *_parts(known.difference), known.auc, known.p)
-                rows.append((one.first, "", one.model, found.field, found.k, *blank, *last))
-        return ("set", "tag", "model", "field", "k", *_COUNTS, *bounds, *pairs, "auc", "p"), rows
-
-    def data(self) -> object:
-        """Everything."""
-        return self.found
-
-
+_FIGURE = Kind(figure_text)
+_SIGNED = Kind(lambda figure: ("+" if figure.value > 0 else "") + figure_text(figure))
 _COUNTS = ("texts", "different", "unscored", "tokens", "bytes", "characters")
 
 
-def _parts(figure: Figure | None) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if figure is None else (figure.value, figure.low, figure.high)
+def _bounds(path: str, name: str) -> tuple[Column, ...]:
+    """What data have of a figure."""
+    return fields(f"{path}.{name}", value=name, low=f"{name}_low", high=f"{name}_high")
+
+
+def _where(found: Perplexities, name: str, tag: str) -> tuple[Column, ...]:
+    """The columns of the set and, where one is asked for, of the tag's value, by their paths."""
+    words = Kind(lambda value: value or "all", words=True)
+    return Column("set", name, NAME), Column(found.by or None, tag, words, "tag")
+
+
+def _across(found: Perplexities, measure: str, title: str) -> Table:
+    """The paper's table: a row a set, a column a model."""
+    rows = [
+        (*where, max(each.texts for each in cells.values()), {name: getattr(cells[name], measure) for name in cells})
+        for where in dict.fromkeys((row.set, row.tag) for row in found.rows)
+        for cells in ({row.model: row.figures for row in found.rows if row.figures and (row.set, row.tag) == where},)
+    ]
+    models = (Column(model, item("3", model), _FIGURE) for model in found.models)
+    return Table(f"{title} · {found.field}", (*_where(found, "0", "1"), Column("texts", "2", COUNT), *models), rows)
+
+
+def _own(found: Perplexities, model: str) -> Table:
+    columns = (
+        *_where(found, "set", "tag"),
+        *(Column(name if name in ("texts", "tokens") else None, f"figures.{name}", COUNT, name) for name in _COUNTS),
+        *(
+            column
+            for name in MEASURES
+            for column in (
+                Column(found.min_k if name == "min_k" else name.replace("_", " "), f"figures.{name}", _FIGURE, None),
+                *_bounds("figures", name),
+            )
+        ),
+    )
+    rows = [row for row in found.rows if row.model == model]
+    return Table(f"Perplexity of {found.field} · {model}", columns, rows)
+
+
+def _compared(found: Perplexities) -> Table:
+    columns = (
+        Column("model", "model", NAME), Column("set", "set", TEXT), Column("against", "against", TEXT),
+        Column("texts", "comparison", Kind(lambda known: f"{known.first:,} / {known.second:,}"), None),
+        *fields("comparison", "first", "second", "common"),
+        Column("perplexity, ratio", "comparison.ratio", _FIGURE, None), *_bounds("comparison", "ratio"),
+        Column(f"{found.min_k}, difference", "comparison.difference", _SIGNED, None),
+        *_bounds("comparison", "difference"), Column("AUC", "comparison.auc", figure(".3f"), "auc"),
+        Column("p", "comparison.p", P),
+    )  # fmt: skip
+    return Table(f"Sets beside each other · {found.field}", columns, found.beside)
+
+
+def _tables(found: Perplexities) -> Iterator[Table]:
+    yield _across(found, "per_token", "Perplexity per token")
+    if len(found.models) > 1:
+        yield _across(found, "bits_per_byte", "Bits per byte")
+    for model in found.models:
+        yield _own(found, model)
+    if found.beside:
+        yield _compared(found)
+
+
+def findings(found: Perplexities, *, exit_code: int = EXIT_OK, empty: bool = False) -> Findings[Perplexities]:
+    """Return the table across sets, each model's own, and sets next to each other; `rows` has one a set (and tag
+    value) and model, then one a pair of sets. `exit_code`: whether something could not be measured; `empty`: whether
+    nothing was."""
+    rows = [*found.rows, *(one for one in found.beside if one.comparison)]
+    columns = (
+        *fields("", "set", "tag", "model"),
+        Column("field", lambda _: found.field),
+        Column("k", lambda _: found.k),
+        *fields("figures", *_COUNTS),
+        *(column for name in MEASURES for column in _bounds("figures", name)),
+        *fields("", "against"),
+        *_bounds("comparison", "ratio"),
+        *_bounds("comparison", "difference"),
+        *fields("comparison", "auc", "p"),
+    )
+    return Findings(
+        found=found, shown=list(_tables(found)), rows=Table("Perplexities", columns, rows), notes=_notes(found),
+        exit_code=exit_code, empty=empty,
+    )  # fmt: skip
+
+
+def _notes(found: Perplexities) -> list[str]:
+    """Return how to read it, and what it does not prove."""
+    lines = [
+        MEANING,
+        f"{found.min_k}: the mean log-probability of the {found.k:g} % least probable tokens of a text, a mean over "
+        "texts (Shi et al. 2023); nearer to 0 is less surprising.",
+    ]
+    if found.beside:
+        lines.append(
+            "Beside each other, over different texts that stand in one of the two only: the set's perplexity per "
+            f"token by the other's; its {found.min_k} less the other's; AUC: how often the text of the set has "
+            f"the higher {found.min_k}, of two texts drawn at random, one of each (0.5: no difference); p: Mann "
+            "and Whitney's rank test, two-sided, of each row alone."
+        )
+    return [*lines, PROOF, *found.notes, *found.signatures]

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from viva.lab.variation.components import Floats
     from viva.lab.variation.positions import Position
     from viva.lab.variation.tables import Contestant, Difference, Variance
+    from viva.render.findings import Findings
 
 _FEWEST = 10
 """Questions from which components are estimated."""
@@ -97,11 +98,11 @@ class _Varied(Struct):
 
 
 @command(VarianceConfig, chart="Draw the scores in all cells and the standard deviation of every source")
-def study(config: VarianceConfig) -> Variance:
+def study(config: VarianceConfig) -> Findings[Variance]:
     """Estimate what moves the scores of one exam. Raises VivaError where no run varies anything or has several judges,
     or several designs are in the runs, and DataError where too few questions are answered in all cells."""
     from viva.lab.variation.chart import variance_chart
-    from viva.lab.variation.tables import Variance
+    from viva.lab.variation.tables import Variance, findings
 
     found = _asked(config)
     contestants = sorted((_contestant(one, found) for one in found.asked), key=lambda one: -one.components.mean)
@@ -112,7 +113,7 @@ def study(config: VarianceConfig) -> Variance:
     ]
     varied = found.varied
     ordered = varied is not None and any(one.name == "order" for one in varied.factors)
-    return Variance(
+    variance = Variance(
         exam=found.record.spec.label,
         design=found.design,
         contestants=tuple(contestants),
@@ -122,8 +123,8 @@ def study(config: VarianceConfig) -> Variance:
         available=found.record.questions,
         budget_asked=config.budget is not None,
         clustered=any(one.clustered for one in found.asked),
-        drawing=partial(variance_chart, found.record.spec.label, found.design, contestants),
     )
+    return findings(variance, partial(variance_chart, variance.exam, variance.design, contestants))
 
 
 def _asked(config: VarianceConfig) -> _Varied:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from statistics import fmean
+from typing import NamedTuple
 
-import msgspec
 from msgspec import Struct
 
 from viva.analysis.wording import APART
 from viva.designs import JUDGE, Design
-from viva.lab.variation.components import ALPHA, QUESTION, Component, Components
+from viva.lab.variation.components import ALPHA, Component, Components
 from viva.lab.variation.positions import Position
-from viva.render.grids import WORDS
-from viva.render.printing import Drawing, Records, StudyResult
-from viva.render.table import Grid, p_text
+from viva.render.findings import Drawing, Findings
+from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, P, Table, fields, places
 from viva.visible import one_line
 
 VARIANTS = (1, 2, 4, 8, 16)
 _FEW = 10
 """Questions that a budget is split into at least."""
 _NAME = 40
-_MARGINS = ("questions alone ±", "anything else ±", "cells", "range by chance", "p")
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
@@ -68,8 +65,7 @@ class Difference(Struct, frozen=True, kw_only=True):
         return f"difference {self.name}"
 
 
-@dataclass(frozen=True, repr=False)
-class Variance(StudyResult):
+class Variance(Struct, frozen=True, kw_only=True):
     """What moves the scores of one exam. `budget`: answers of a model; `available`: questions of the exam as asked."""
 
     exam: str
@@ -83,8 +79,6 @@ class Variance(StudyResult):
     """Whether the budget was named, and is not that of one answer a question."""
     clustered: bool = False
     """Whether questions belong together, which no component tells."""
-    drawing: Drawing = None
-    words = WORDS | {"difference", "level", "ranks"}
 
     def ranks(self) -> dict[str, tuple[int, int]]:
         """Model → its best and its worst rank over the cells; equal scores share the better one."""
@@ -109,7 +103,7 @@ class Variance(StudyResult):
         """Variants of a question and questions that the budget pays for, and the standard error of each difference; of
         the score where there is one model."""
         # One answer to a question does not say what others would be.
-        about = self._split_of
+        about = self.split_of
         known = VARIANTS if self._asks_variants or about[0].components.samples > 1 else VARIANTS[:1]
         return [
             (variants, questions, [one.components.error_with(questions, variants) for one in about])
@@ -118,91 +112,30 @@ class Variance(StudyResult):
         ]
 
     @property
-    def _is_split(self) -> bool:
+    def is_split(self) -> bool:
         """Whether the split of a budget is printed: where it is asked for, or anything shown makes it matter."""
-        moved = any(one.components.moved for one in self._split_of)
+        moved = any(one.components.moved for one in self.split_of)
         return self.budget_asked or (moved and len(self.splits()) > 1)
 
     @property
-    def _all(self) -> list[Contestant | Difference]:
+    def every(self) -> list[Contestant | Difference]:
+        """Differences, then scores."""
         return [*self.differences, *self.contestants]
 
     @property
-    def _split_of(self) -> list[Contestant | Difference]:
-        return self._all[: len(self.differences) or None]
+    def split_of(self) -> list[Contestant | Difference]:
+        """What the split of a budget is told of."""
+        return self.every[: len(self.differences) or None]
 
     @property
     def _asks_variants(self) -> bool:
         """Whether more is varied than who marks an answer."""
         return self.design.factors[0].name != JUDGE
 
-    def tables(self) -> list[Grid]:
-        """Scores, differences, what moves the first of these; the split of a budget, positions, levels; the rest. The
-        split comes first where somebody asked for it."""
-        moved = [_components(one) for one in self._all]
-        split = [self._split()] if self._is_split else []
-        return [
-            *(split if self.budget_asked else []),
-            self._scores(),
-            *([self._differences()] if self.differences else []),
-            moved[0],
-            *([] if self.budget_asked else split),
-            *(_positions(model, found) for model, found in self.positions.items() if found),
-            self._levels(),
-            *moved[1:],
-        ]
-
-    def _scores(self) -> Grid:
-        ranks = self.ranks()
-        return Grid(
-            f"Scores in per cent · {self.exam} · {self.design.words}",
-            ("model", "score", *_MARGINS, "ranks", QUESTION + "s"),
-            tuple(
-                (one.name, *_margins(one, "–"), _range(ranks[one.model]), f"{one.components.questions:,}")
-                for one in self.contestants
-            ),
-        )
-
-    def _differences(self) -> Grid:
-        return Grid(
-            "Differences in points",
-            ("difference", "points", *_MARGINS, "cells won"),
-            tuple(
-                (one.name, *_margins(one, " to "), f"{sum(cell > 0 for cell in one.cells)} of {len(one.cells)}")
-                for one in self.differences
-            ),
-        )
-
-    def _split(self) -> Grid:
-        about, splits = self._split_of, self.splits()
-        least = [
-            min(errors[at] for _, _, errors in splits) if one.components.moved else None for at, one in enumerate(about)
-        ]
-        return Grid(
-            f"Standard error in points, where a model gives {self.budget:,} answers",
-            ("variants of each", QUESTION + "s", *(one.name for one in about)),
-            tuple(
-                (
-                    f"{variants}",
-                    f"{questions:,}",
-                    *(_points(one) + " (least)" * (one == low) for one, low in zip(errors, least, strict=True)),
-                )
-                for variants, questions, errors in splits
-            ),
-            asked=self.budget_asked,
-        )
-
-    def _levels(self) -> Grid:
-        return Grid(
-            "Scores by level",
-            ("factor", "level", *(one.name for one in self.contestants)),
-            tuple((factor, one_line(level, _NAME), *map(_points, scores)) for factor, level, scores in self.levels()),
-        )
-
-    def closing(self) -> list[str]:
-        """How to read it, and what it leaves out."""
+    def notes(self) -> list[str]:
+        """Return how to read it, and what it leaves out."""
         judged = self.design.factors[-1].name == JUDGE
-        chance = ", ".join(one.name for one in self._all if one.components.p > ALPHA)
+        chance = ", ".join(one.name for one in self.every if one.components.p > ALPHA)
         lines = [f"Not shown to be moved by anything that was varied (p above {ALPHA:g}): {chance}."] if chance else []
         lines += [
             "Scores are plain means over questions and cells. Questions alone: for these very "
@@ -236,7 +169,7 @@ class Variance(StudyResult):
                     f"{one.left_out:,} question{'s' * (one.left_out != 1)} of {one.name}" for one in self.contestants
                 )
             )
-        if self._is_split:
+        if self.is_split:
             several = "n levels of every factor (n prompts, n orders)" if self._asks_variants else "n answers"
             lines.append(
                 f"In the table of a budget, n variants of a question have {several}"
@@ -245,53 +178,21 @@ class Variance(StudyResult):
             )
         return lines
 
-    def records(self) -> Records:
-        """A row a source of each score and difference; variances of shares."""
-        about = [
-            *((one.model, "", one.components) for one in self.contestants),
-            *((one.first, one.second, one.components) for one in self.differences),
-        ]
-        header = ("exam", "model", "less", "source", "variance", "low", "high", "degrees", "p", "share_of_error")
-        return header, [
-            (
-                self.exam,
-                first,
-                second,
-                one.name,
-                one.variance,
-                one.low,
-                one.high,
-                one.degrees,
-                one.p,
-                found.shares()[one.name],
-            )
-            for first, second, found in about
-            for one in found.components
-        ]
 
-    def data(self) -> object:
-        """Everything, as plain data."""
-        plain = msgspec.to_builtins
-        return {
-            "exam": self.exam,
-            "design": plain(self.design),
-            "models": [{**plain(one), "ranks": self.ranks()[one.model]} for one in self.contestants],
-            "differences": plain(self.differences),
-            "levels": [{"factor": factor, "level": level, "scores": scores} for factor, level, scores in self.levels()],
-            "positions": {model: plain(found) for model, found in self.positions.items()},
-            "splits": [
-                {"variants": variants, "questions": questions, "errors": errors}
-                for variants, questions, errors in self.splits()
-            ],
-        }
+class Row(NamedTuple):
+    """A source of a model's score, or of its score less that of the `second`."""
+
+    first: str
+    second: str
+    source: Component
+    share: float | None
+    """Of the squared error."""
 
 
-def _margins(one: Contestant | Difference, to: str) -> tuple[str, ...]:
-    """The mean, and the columns of `_MARGINS`."""
-    found = one.components
-    halves = (_half(found, everything=False), _half(found, everything=True))
-    cells = f"{_points(min(one.cells))}{to}{_points(max(one.cells))}"
-    return _points(found.mean), *halves, cells, _points(one.by_chance), p_text(found.p)
+def _sources(one: Contestant | Difference) -> list[Row]:
+    first, second = (one.model, "") if isinstance(one, Contestant) else (one.first, one.second)
+    shares = one.components.shares()
+    return [Row(first, second, each, shares[each.name]) for each in one.components.components]
 
 
 def _interval(one: Component) -> str:
@@ -300,51 +201,112 @@ def _interval(one: Component) -> str:
     return "–" if low == high else f"{low}–{high}"
 
 
-def _components(moved: Contestant | Difference) -> Grid:
-    shares = moved.components.shares()
-    return Grid(
-        f"What moves the {moved.title}",
-        ("source", "sd", "95 % interval", "p", "share of the error"),
-        tuple(
-            (
-                one.name,
-                _points(one.sd),
-                _interval(one),
-                p_text(one.p),
-                "–" if share is None else f"{100 * share:.0f} %",
-            )
-            for one in moved.components.components
-            for share in (shares[one.name],)
-        ),
-    )
-
-
-def _positions(model: str, found: Sequence[Position]) -> Grid:
-    return Grid(
-        f"Where options stand, in per cent of answers · {one_line(model, _NAME)}",
-        ("letter", "gold there", "chosen", "chosen − gold", "95 % interval", "right if gold there"),
-        tuple(
-            (
-                one.letter,
-                _points(one.gold),
-                _points(one.chosen),
-                f"{100 * (one.chosen - one.gold):+.1f}",
-                f"{100 * one.low:+.1f} to {100 * one.high:+.1f}",
-                "–" if one.right is None else _points(one.right),
-            )
-            for one in found
-        ),
-    )
-
-
-def _half(found: Components, *, everything: bool) -> str:
+def _half(found: Components, *, everything: bool) -> float | None:
     low, high = found.interval(everything=everything)
-    return _points((high - low) / 2) if high - low < 2 else "over 100"
+    return (high - low) / 2 if high - low < 2 else None
 
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _range(ranks: tuple[int, int]) -> str:
+def _ranks_text(ranks: tuple[int, int]) -> str:
     return f"{ranks[0]}" if ranks[0] == ranks[1] else f"{ranks[0]} to {ranks[1]}"
+
+
+_POINTS = Kind(_points)
+_HALF = Kind(_points, none="over 100")
+_SOURCE = (
+    Column("source", "source.name", NAME), Column("sd", "source.sd", _POINTS),
+    Column("95 % interval", "source", Kind(_interval), None),
+    *fields("source", "variance", "low", "high", "degrees", "in_mean"), Column("p", "source.p", P),
+    Column("share of the error", "share", Kind(lambda share: f"{100 * share:.0f} %"), "share_of_error"),
+)  # fmt: skip
+_POSITION = (
+    Column("letter", "letter", NAME), Column("gold there", "gold", _POINTS, "gold"),
+    Column("chosen", "chosen", _POINTS),
+    Column("chosen − gold", lambda one: one.chosen - one.gold, Kind(lambda gain: f"{100 * gain:+.1f}"), "gain"),
+    Column("95 % interval", lambda one: f"{100 * one.low:+.1f} to {100 * one.high:+.1f}", FIGURE, None),
+    *fields("", "low", "high"), Column("right if gold there", "right", _POINTS, "right"),
+)  # fmt: skip
+
+
+def _margins(to: str) -> tuple[Column, ...]:
+    """The columns of a mean's error and of its cells, with what is between the least and the largest."""
+    return (
+        Column("questions alone ±", lambda one: _half(one.components, everything=False), _HALF, "questions_alone"),
+        Column("anything else ±", lambda one: _half(one.components, everything=True), _HALF, "anything_else"),
+        Column("cells", "cells", Kind(lambda cells: f"{_points(min(cells))}{to}{_points(max(cells))}")),
+        Column("range by chance", "by_chance", _POINTS, "by_chance"),
+        Column("p", "components.p", P),
+        *fields("components", "samples", "judges", "error", "degrees", "questions_error", "questions_degrees"),
+        *fields("components", "levels", cells="asked"),
+    )
+
+
+def _split(found: Variance) -> Table:
+    about, splits, shown = found.split_of, found.splits(), found.is_split
+
+    def errors(place: int, one: Contestant | Difference) -> Column:
+        least = min((errors[place] for _, _, errors in splits), default=None) if one.components.moved else None
+        kind = Kind(lambda error: _points(error) + " (least)" * (error == least))
+        name = one.model if isinstance(one, Contestant) else f"{one.first} − {one.second}"
+        return Column(one.name if shown else None, f"2.{place}", kind, name)
+
+    columns = (
+        Column("variants of each" if shown else None, "0", FIGURE, "variants"),
+        Column("questions" if shown else None, "1", COUNT, "questions"),
+        *(errors(place, one) for place, one in enumerate(about)),
+    )
+    title = f"Standard error in points, where a model gives {found.budget:,} answers"
+    return Table(title, columns, splits, asked=found.budget_asked)
+
+
+def findings(found: Variance, drawing: Drawing = None) -> Findings[Variance]:
+    """Return scores, differences, what moves the first of these; the split of a budget, positions, levels; the rest.
+    The split comes first where somebody asked for it. `rows` has one a source of each score and difference; variances
+    of shares."""
+    ranks = found.ranks()
+    scores = (
+        Column("model", "name", NAME, None), *fields("", "model"), Column("score", "components.mean", _POINTS),
+        *_margins("–"), Column("ranks", lambda one: ranks[one.model], Kind(_ranks_text, words=True)),
+        Column("questions", "components.questions", COUNT), *fields("", "left_out"),
+    )  # fmt: skip
+    differences = (
+        Column("difference", "name", NAME, None), *fields("", "first", "second"),
+        Column("points", "components.mean", _POINTS, "difference"), *_margins(" to "),
+        Column("cells won", "cells", Kind(lambda cells: f"{sum(cell > 0 for cell in cells)} of {len(cells)}"), None),
+        *fields("components", "questions"),
+    )  # fmt: skip
+    levels = (
+        Column("factor", "0", NAME), Column("level", "1", Kind(lambda level: one_line(level, _NAME), words=True)),
+        *(Column(one.name, f"2.{place}", _POINTS, one.model) for place, one in enumerate(found.contestants)),
+    )  # fmt: skip
+    first, *rest = (Table(f"What moves the {one.title}", _SOURCE, _sources(one)) for one in found.every)
+    split, cells = _split(found), places(*(factor.name for factor in found.design.factors))
+    shown = [
+        Table(f"Scores in per cent · {found.exam} · {found.design.words}", scores, found.contestants),
+        *([Table("Differences in points", differences, found.differences)] if found.differences else []),
+        first,
+        *(
+            Table(f"Where options stand, in per cent of answers · {one_line(model, _NAME)}", _POSITION, at)
+            for model, at in found.positions.items()
+            if at
+        ),
+        Table("Scores by level", levels, found.levels()),
+        *rest,
+        Table("Cells of the design", cells, found.design.cells),
+    ]
+    shown.insert(0 if found.budget_asked else 2 + bool(found.differences), split)
+    columns = (
+        Column("exam", lambda _: found.exam),
+        *fields("", first="model", second="less"),
+        *fields("source", name="source"),
+        *fields("source", "variance", "low", "high", "degrees", "p"),
+        *fields("", share="share_of_error"),
+    )
+    every: list[Contestant | Difference] = [*found.contestants, *found.differences]
+    rows = [row for one in every for row in _sources(one)]
+    return Findings(
+        found=found, shown=shown, rows=Table("Sources", columns, rows), notes=found.notes(), drawing=drawing
+    )

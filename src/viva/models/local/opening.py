@@ -34,7 +34,7 @@ from viva.models.local.checking import (
     stored_dtype,
 )
 from viva.models.weightfiles import LM_SMALL, PANIC, QUIET
-from viva.visible import one_line
+from viva.visible import one_line, some
 from viva.weights import DTYPES, Weights
 
 __all__ = ["Opened", "context_of", "identity", "known", "open_model", "open_tokenizer", "problem", "release"]
@@ -360,7 +360,7 @@ def _whole(source: str, loaded: Mapping[str, Any]) -> None:
 
 
 def _listed(names: list[str]) -> str:
-    return one_line(names[0], 80) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+    return some([one_line(name, 80) for name in names], 1)
 
 
 def _adapt(model: Any, adapter: str) -> None:

@@ -16,8 +16,8 @@ from viva.files import write_whole
 from viva.pages.leaderboard.content import BenchmarkPage, Board, Row, Site
 from viva.pages.leaderboard.pages import FILES, Way, csv_of, pages
 from viva.render.findings import Findings
-from viva.render.printing import csv_text
 from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table, fields, places
+from viva.render.text import csv_text
 from viva.visible import csv_safe
 
 MARKER = ".viva-site.json"

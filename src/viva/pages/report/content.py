@@ -7,22 +7,22 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
+from viva.analysis.wording import UNSURE, bounds_text
 from viva.engine.folder import RunRecord
 from viva.pages.report.methods import methods, references
 from viva.pages.report.tables import TableMaker
 from viva.pages.report.writing import Page, PageChart, PageExam
 from viva.pages.runs.live_tables import ResultRow
 from viva.render import charts
-from viva.render.canaries import canaries_grid
-from viva.render.consumption import consumption_grid, cut_off_notes
+from viva.render.canaries import canaries_table
+from viva.render.consumption import consumption_table, cut_off_notes
 from viva.render.formats import legend
 from viva.render.result import Report, Result, comparable, footnotes, published_notes
 from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
-from viva.render.table import Grid
+from viva.render.table import COUNT, ESTIMATE, FIGURE, NAME, PERCENT, Column, Kind, Table
 from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 _LONG = 120
 """Parts of a table that a chart can show."""
@@ -49,7 +49,7 @@ def page_of(
         )
         for exam in exams
     ]
-    lacking, took = unscored(report.results), consumption_grid(report.results)
+    lacking, took = unscored(report.results), consumption_table(report.results)
     return Page(
         title=title,
         source=report.run,
@@ -67,7 +67,7 @@ def page_of(
         charts=tuple(drawn.overall(report.results)),
         exams=tuple(sections),
         languages=made.languages(answered),
-        canaries=made.table(canaries_grid(report.canaries)) if report.canaries else None,
+        canaries=made.table(canaries_table(report.canaries)) if report.canaries else None,
         unscored=made.table(lacking) if lacking.rows else None,
         methods=methods(records, report.results),
         references=tuple(references([exam.spec.benchmark for record in records for exam in record.exams])),
@@ -125,10 +125,9 @@ def _facts(records: Sequence[RunRecord], called: Sequence[str]) -> Iterator[tupl
             for exam in record.exams
         )
         names = [model.shown or model.name for model in record.models]
-        models = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
         yield "Asked", f"{record.created}, with Viva {record.viva}"
         yield "Exams", exams
-        yield "Models", models
+        yield "Models", some(names, 12)
         if record.judges:
             yield "Judges", ", ".join(judge.shown or judge.name for judge in record.judges)
         if record.encoder:
@@ -161,22 +160,20 @@ WHY: dict[Outcome, tuple[str, str]] = {
 }
 
 
-def unscored(results: Sequence[Result]) -> Grid:
+def unscored(results: Sequence[Result]) -> Table:
     """A row for every model, exam and outcome without a score; no rows where everything has one."""
-    header = ("model", "exam", "outcome", "answers", "of all, %", "because", "in the mean", "score", "bounds")
     rows = [
-        (
-            result.model,
-            result.exam,
-            outcome_name(outcome),
-            f"{count:,}",
-            percent(count / result.overall.n),
-            *WHY[outcome],
-            cell_text(result.overall),
-            bounds_text(result.overall),
-        )
+        (result, outcome, count)
         for result in results
         for outcome, count in result.overall.outcomes.items()
         if outcome not in SCORED and outcome in WHY
     ]
-    return Grid("What was not scored, and why", header, tuple(rows))
+    return Table("What was not scored, and why", _UNSCORED, rows)
+
+
+_UNSCORED = (
+    Column("model", "0.model", NAME), Column("exam", "0.exam", NAME), Column("outcome", "1", Kind(outcome_name)),
+    Column("answers", "2", COUNT), Column("of all, %", lambda row: row[2] / row[0].overall.n, PERCENT),
+    Column("because", lambda row: WHY[row[1]][0], FIGURE), Column("in the mean", lambda row: WHY[row[1]][1], FIGURE),
+    Column("score", "0.overall", ESTIMATE), Column("bounds", "0.overall", Kind(bounds_text)),
+)  # fmt: skip

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.wording import percent
 from viva.io.tables import CsvText
+from viva.render.deciders import deciding_tables
 from viva.render.formats import as_csv
-from viva.render.grids import WORDS, grids_latex
-from viva.render.result import Report, Result, across_models, comparable, grid, side_by_side, summary
-from viva.render.table import Grid
+from viva.render.grids import tables_latex
+from viva.render.result import Report, Result, across_models, comparable, score_table, side_by_side, summary
+from viva.render.table import Table
 from viva.visible import csv_safe
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
@@ -62,26 +62,25 @@ class TableMaker:
     def __init__(self) -> None:
         self._made = 0
 
-    def table(self, found: Grid, content: str = "", *, title: str = "") -> PageTable:
-        """A grid as a table of the page; `content` is its CSV, the cells as they stand where that is not given."""
+    def table(self, found: Table, content: str = "", *, title: str = "") -> PageTable:
+        """A table of the page; `content` is its CSV, the cells as they stand where that is not given."""
         self._made += 1
-        words = found.flush(WORDS)
+        words, texts = found.flush, found.texts()
         return PageTable(
             id=f"table-{self._made}",
             title=title or found.title,
             header=tuple(zip(found.header, words, strict=True)),
-            rows=tuple(tuple(_cell(text, word) for text, word in zip(row, words, strict=True)) for row in found.rows),
+            rows=tuple(tuple(_cell(text, word) for text, word in zip(row, words, strict=True)) for row in texts),
             file=f"{self._made:02}-{_slug(found.title)}",
-            csv=content or grid_csv(found),
-            latex=grids_latex([found], []),
+            csv=content or printed_csv(found),
+            latex=tables_latex([found], []),
         )
 
     def summary(self, report: Report) -> PageTable:
         """A row a model and exam, then the published rows beside them, exam by exam."""
-        found = summary(report.results)
         exams = dict.fromkeys(result.exam for result in report.results)
-        beside = [row for exam in exams for row in _published(exam, report.results, len(found.header))]
-        return self.table(Grid(found.title, found.header, (*found.rows, *beside)))
+        beside = [row for exam in exams for row in _published(exam, report.results)]
+        return self.table(summary(report.results, beside))
 
     def exam(self, report: Report, exam: str) -> ExamTables:
         """All tables of one exam."""
@@ -99,25 +98,23 @@ class TableMaker:
 
     def _own(self, report: Report, result: Result) -> Iterator[PageTable]:
         for index, table in enumerate(result.tables):
-            found = grid(table, result.beside)
+            found = score_table(table, result.beside)
             if found.rows and not (table.across and len(report.results) > 1):
                 yield self.table(found, as_csv(_only(report, [result], index)), title=table.title)
-        for found in result.decided:
-            named = Grid(f"{found.title} · {result.exam} · {result.model}", found.header, found.rows)
-            yield self.table(named, title=found.title)
+        for found in deciding_tables(result.decided, f" · {result.exam} · {result.model}"):
+            yield self.table(found, title=found.title.partition(" · ")[0])
 
     def languages(self, report: Report) -> tuple[PageTable, ...]:
         """Languages beside each other, where a benchmark was asked in several."""
         return tuple(self.table(found) for found in side_by_side(report.results) if found.rows)
 
 
-def _published(exam: str, results: Sequence[Result], columns: int) -> list[tuple[str, ...]]:
+def _published(exam: str, results: Sequence[Result]) -> list[tuple[str, str, float]]:
     """The published rows beside the models that sat an exam, best first."""
     of_exam = [result for result in results if result.exam == exam]
     beside = comparable({one.model: one for result in of_exam for one in result.beside}.values(), of_exam)
     scored = sorted((-one.score, one.model, one.score) for one in beside if one.score is not None)
-    rest = ("",) * (columns - 3)
-    return [(f"{name} (published)", exam, percent(score), *rest) for _, name, score in scored]
+    return [(name, exam, score) for _, name, score in scored]
 
 
 def _only(report: Report, results: Sequence[Result], index: int) -> Report:
@@ -130,10 +127,10 @@ def _only(report: Report, results: Sequence[Result], index: int) -> Report:
     return msgspec.structs.replace(report, results=tuple(kept))
 
 
-def grid_csv(found: Grid) -> str:
-    """A grid's cells as they are printed."""
+def printed_csv(found: Table) -> str:
+    """The cells as they are printed."""
     table = CsvText([csv_safe(name) for name in found.header])
-    table.add_all([csv_safe(text) for text in row] for row in found.rows)
+    table.add_all([csv_safe(text) for text in row] for row in found.texts())
     return table.text()
 
 

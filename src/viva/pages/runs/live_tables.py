@@ -14,9 +14,9 @@ from viva.engine.consumption import Consumed, Consumption
 from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
-from viva.render.consumption import consumption_grid, judging_notes
-from viva.render.result import Result, across_models, footnotes, grid, side_by_side, signature, summary
-from viva.render.table import Grid
+from viva.render.consumption import consumption_table, judging_notes
+from viva.render.result import Result, across_models, footnotes, score_table, side_by_side, signature, summary
+from viva.render.table import Table
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.results import read_run
@@ -36,12 +36,12 @@ class Tables(Struct, frozen=True, kw_only=True):
     """A run's tables: over all models, of every sitting (model and exam), and what belongs below."""
 
     results: Sequence[ResultRow]
-    took: Grid | None = None
+    took: Table | None = None
     """What answers took; None where nobody counted."""
-    first: Sequence[Grid]
-    languages: Sequence[Grid] = ()
+    first: Sequence[Table]
+    languages: Sequence[Table] = ()
     """Models that were asked in several languages, language beside language."""
-    each: Sequence[tuple[str, str, Sequence[Grid]]] = ()
+    each: Sequence[tuple[str, str, Sequence[Table]]] = ()
     """Exam, model, tables."""
     notes: Sequence[str] = ()
 
@@ -112,10 +112,14 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
     ]
     results, estimated = with_estimates(opened.folder, opened.exams[0].headline(), results, rows)
     each = [
-        (result.exam, result.model, [grid(table) for table in result.tables if not table.across or len(results) == 1])
+        (
+            result.exam,
+            result.model,
+            [score_table(table) for table in result.tables if not table.across or len(results) == 1],
+        )
         for result in results
     ]
-    took = consumption_grid(results)
+    took = consumption_table(results)
     return Tables(
         results=[_result_row(one) for one in results],
         took=took if took.rows else None,

@@ -11,13 +11,13 @@ from msgspec import Struct
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
 from viva.errors import VivaError, flag
+from viva.render.table import FIGURE, Column, Kind, Table, figure
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
 
 if TYPE_CHECKING:
     from viva.analysis.ratings import Ratings
-    from viva.render.table import Grid
     from viva.studies.agreement.tables import ScoreFromLabels
 
 
@@ -60,27 +60,31 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
     return RunRatings(read, judge or None, scale, "people" if people else "judges", estimates, notes)
 
 
-def plan(path: Path, half_width: float) -> tuple[list[Grid], list[str]]:
+def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
     """How many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and notes."""
-    from viva.render.table import Grid
-
     opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
     found = list(rated(opened))
     if not found:
         raise VivaError(f"{path} has no answer that experts could mark")
-    grids: list[Grid] = []
+    tables: list[Table] = []
     notes: list[str] = []
     for exam, model in dict.fromkeys((one.exam, one.model) for one in found):
         mine = [one for one in found if (one.exam, one.model) == (exam, model)]
         rows, note = _plan_rows(mine, half_width)
         title = f"Labels for ± {half_width:g} · {exam} · {model} · {len(mine):,} answers"
-        header = ("judge and experts correlate", "for this run", "for such questions", "what that is")
-        grids.append(Grid(title, header, rows))
+        tables.append(Table(title, _PLANNED, rows))
         notes.append(note)
-    return grids, list(dict.fromkeys(notes))
+    return tables, list(dict.fromkeys(notes))
 
 
-def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[tuple[tuple[str, ...], ...], str]:
+_LABELS = Kind("{:,}".format, none="more questions")
+_PLANNED = (
+    Column("judge and experts correlate", "0", figure(".2f")), Column("for this run", "1", _LABELS),
+    Column("for such questions", "2", _LABELS), Column("what that is", "3", FIGURE),
+)  # fmt: skip
+
+
+def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[list[tuple[object, ...]], str]:
     from viva.analysis.prediction import labels_needed
 
     pairs = [
@@ -91,23 +95,20 @@ def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[tuple[tuple[st
     correlation, variance = _pilot(pairs)
     known = variance is not None
     spread = variance if variance is not None else _variance([one.before.value for one in mine])
-    assumed = [("0.00", 0.0, "labels alone"), *((f"{r:.2f}", r, "assumed") for r in (0.5, 0.7, 0.9))]
+    assumed = [(0.0, "labels alone"), *((r, "assumed") for r in (0.5, 0.7, 0.9))]
     if correlation is not None:
-        assumed.append((f"{correlation:.2f}", correlation, f"as in the {len(pairs):,} answers marked so far"))
-    rows = tuple(
+        assumed.append((correlation, f"as in the {len(pairs):,} answers marked so far"))
+    rows = [
         (
-            said,
+            r,
             *(
-                "more questions" if needed is None else f"{needed:,}"
-                for needed in (
-                    labels_needed(half_width, len(mine), variance=spread, correlation=r, reading=reading)
-                    for reading in ("run", "questions")
-                )
+                labels_needed(half_width, len(mine), variance=spread, correlation=r, reading=reading)
+                for reading in ("run", "questions")
             ),
             why,
         )
-        for said, r, why in assumed
-    )
+        for r, why in assumed
+    ]
     source = f"the {len(pairs):,} answers marked so far" if known else "the verdicts without experts"
     note = (
         f"Scores vary by {spread:.3f} (variance, from {source}). The labels must be a random sample: draw it on the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from viva.render.table import Grid
+from viva.render.table import Table
 from viva.studies.agreement.chart import svg_agreement
 from viva.studies.agreement.tables import Reports, score_tables, tables_of
 from viva.visible import escape_invisible
@@ -15,12 +15,12 @@ def html_agreement(reports: Reports, notes: Sequence[str]) -> str:
     """A section a report: its picture, its tables; then the scores from labels, and what must be known."""
     lines: list[str] = []
     for table in score_tables(reports.scores):
-        lines += _table(table.grid())
+        lines += _table(table)
     for number, one in enumerate(reports.found, 1):
         lines.append(f"<section><h2>{_safe(one.title)}</h2>")
         lines.append(svg_agreement(one, f"agreement-{number}"))
         for table in tables_of(one):
-            lines += _table(table.grid())
+            lines += _table(table)
         lines.append("</section>")
     if notes:
         lines.append("<details><summary>What to know about these figures</summary><ul>")
@@ -29,11 +29,11 @@ def html_agreement(reports: Reports, notes: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _table(grid: Grid) -> Iterator[str]:
-    yield f"<table><caption>{_safe(grid.title)}</caption><thead><tr>"
-    yield "".join(f'<th scope="col">{_safe(name)}</th>' for name in grid.header)
+def _table(table: Table) -> Iterator[str]:
+    yield f"<table><caption>{_safe(table.title)}</caption><thead><tr>"
+    yield "".join(f'<th scope="col">{_safe(name)}</th>' for name in table.header)
     yield "</tr></thead><tbody>"
-    for first, *rest in grid.rows:
+    for first, *rest in table.texts():
         cells = "".join(f"<td>{_safe(cell)}</td>" for cell in rest)
         yield f'<tr><th scope="row">{_safe(first)}</th>{cells}</tr>'
     yield "</tbody></table>"

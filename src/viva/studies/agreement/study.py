@@ -96,7 +96,7 @@ def agreement_page(path: Path) -> str:
         result = study(AgreementConfig(source=path))
     except VivaError as problem:
         return html_agreement(Reports(()), (str(problem),))
-    return html_agreement(result.found, result.closing())
+    return html_agreement(result.found, result.notes)
 
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:

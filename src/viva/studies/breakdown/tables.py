@@ -13,8 +13,7 @@ from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
 from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.errors import flag
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.result import LEFT_OUT, RANGE
 from viva.render.table import (
     ESTIMATE,

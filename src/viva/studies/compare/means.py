@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from viva.published import Table as PublishedTable
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.table import Column, Kind, Table, fields, item, places, signed
 from viva.studies.compare.tables import SIDES
 

@@ -15,8 +15,7 @@ from viva.analysis.multiplicity import NAMES, Correction
 from viva.analysis.posterior import Posterior
 from viva.analysis.wording import UNSURE, clusters_text, interval_text, mean_text, percent, range_text
 from viva.errors import EXIT_OK, flag
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.result import RANGE
 from viva.render.table import (
     COUNT,

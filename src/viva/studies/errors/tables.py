@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from viva.analysis.errortypes import Errors, Share
 from viva.analysis.wording import percent
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, DASH, NAME, TEXT, Column, Kind, Table, fields
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from viva.published import Column, Entry, Figure, Table, about, catalogue, plain
 
 if TYPE_CHECKING:
     from viva.render.findings import Findings
-    from viva.render.printing import StudyResult
     from viva.render.result import Result
     from viva.types import ExamSpec
 
@@ -56,7 +55,7 @@ class PublishedConfig(Struct, kw_only=True):
 
 
 @command(PublishedConfig, chart="Draw the table or figure")
-def study(config: PublishedConfig) -> StudyResult:
+def study(config: PublishedConfig) -> Findings[Any]:
     """The papers' own tables and figures, as printed, with their sources and notes on what contradicts itself.
 
     Raises VivaError for unknown benchmarks, tables, figures and models, and for runs that have none of the figures.
@@ -92,7 +91,7 @@ def _drawn(found: tuple[Table, ...]) -> Findings[tuple[Table, ...]]:
     return findings(found, partial(chart, found))
 
 
-def _figure(config: PublishedConfig) -> StudyResult:
+def _figure(config: PublishedConfig) -> Findings[Any]:
     """A paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
     if not config.benchmark:
         raise VivaError(f"{config.figure[:20]!r} is a figure of which paper? name its benchmark", field="figure")
@@ -113,7 +112,7 @@ def _figure(config: PublishedConfig) -> StudyResult:
     return _drawn((_with_runs(drawn, config.run),))
 
 
-def _studied(figure: Figure, config: PublishedConfig) -> StudyResult:
+def _studied(figure: Figure, config: PublishedConfig) -> Findings[Any]:
     """What a study finds in the benchmark's published table, or in runs. Raises VivaError as the study does, for runs
     without an exam of the benchmark, and for models where they cannot be chosen.
     """

@@ -10,9 +10,8 @@ from viva.errors import flag
 from viva.published import Kind as RowKind
 from viva.published import Size
 from viva.published import Table as PublishedTable
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
-from viva.render.table import COUNT, FIGURE, HEADINGS, NAME, TEXT, Column, Kind, Table, fields, figure, item
+from viva.render.findings import Drawing, Findings
+from viva.render.table import COUNT, FIGURE, NAME, TEXT, Column, Kind, Table, fields, figure, item
 
 SHOWN = 17
 """Columns right of the names that a terminal table has at most: the widest table of a paper has so many."""
@@ -38,7 +37,7 @@ _LIST = (
 _ABOUT = fields("", "benchmark", "name", "title", "source", "columns", "notes")
 UNITS = {"%": figure(".2f"), "coefficient": figure(".3f"), "points": figure("+.2f"), "billions": figure("g")}
 """How figures are printed; all others are counts."""
-_FLUSH = {*HEADINGS, "kind", "access", "family", "type", "domain", "base", "area"}
+_FLUSH = {"kind", "access", "family", "type", "domain", "base", "area"}
 """Columns of words that are set as such."""
 
 
@@ -56,7 +55,7 @@ def table_of(table: PublishedTable, *, most: int | None = None) -> Table:
     made = Table(f"{table.title} · {table.benchmark} {table.name}", columns, table.entries)
     if not turned:
         return made
-    header, *rows = zip(*(made.grid().header, *made.texts()), strict=True)
+    header, *rows = zip(*(made.header, *made.texts()), strict=True)
     across = (Column(name, itemgetter(place), FIGURE if place else NAME) for place, name in enumerate(header))
     return replace(made, columns=tuple(across), rows=rows)
 

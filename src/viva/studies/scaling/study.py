@@ -23,7 +23,8 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     from viva.analysis.scaling import Kind
     from viva.analysis.scalinggroups import Group, Point
-    from viva.studies.scaling.tables import Scaling, Scalings
+    from viva.render.findings import Findings
+    from viva.studies.scaling.tables import Scaling
 
 
 class ScalingConfig(Struct, kw_only=True):
@@ -83,13 +84,13 @@ class ScalingConfig(Struct, kw_only=True):
 
 
 @command(ScalingConfig, chart="Draw it")
-def study(config: ScalingConfig) -> Scalings:
+def study(config: ScalingConfig) -> Findings[tuple[Scaling, ...]]:
     """How scores grow with the number of parameters: curves, what they predict, and how far to trust that.
 
     Raises VivaError where too few models have a size and a score.
     """
     from viva.studies.scaling.chart import drawing
-    from viva.studies.scaling.tables import Scalings
+    from viva.studies.scaling.tables import findings
 
     kinds = _curve_kinds(config)
     asked = Source(
@@ -100,7 +101,7 @@ def study(config: ScalingConfig) -> Scalings:
         questions=config.questions,
     )
     found = tuple(_fitted(one, kinds, config) for one in found_in(config.sources, asked))
-    return Scalings(found, drawing=partial(drawing, found))
+    return findings(found, partial(drawing, found))
 
 
 def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:

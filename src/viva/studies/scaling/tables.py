@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.scaling import Fit, Kind
-from viva.analysis.scalinggroups import Forecast, Group, Point
+from viva.analysis.scaling import Fit, Kind, Prediction
+from viva.analysis.scalinggroups import Forecast, Group, Point, Reach
 from viva.analysis.segments import Bend, Segments
 from viva.analysis.wording import UNSURE, percent
 from viva.errors import flag
-from viva.render.grids import WORDS
-from viva.render.printing import Drawing, Records, StudyResult
+from viva.render.findings import Drawing, Findings
 from viva.render.result import left_out
-from viva.render.table import Grid, p_text
+from viva.render.table import COUNT, DASH, NAME, PERCENT, Column, P, Table, fields, figure, p_text, places
+from viva.render.table import Kind as Printed
+from viva.visible import some
 
 NAMES: dict[Kind, str] = {
     "family": "family", "log": "log-linear", "segments": "two segments", "logistic": "logistic", "power": "power law",
@@ -45,73 +46,65 @@ class Scaling(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def scaling_grids(found: Scaling) -> list[Grid]:
+class Row(NamedTuple):
+    """A curve of a group, and what a line of a table says of it."""
+
+    group: Group
+    kind: Kind | None = None
+    about: Any = None
+    """A fit, an outlier, the break, a size at which a score is reached; of a prediction the forecast."""
+    point: Point | None = None
+    """The model that is measured there, or whose score is to be reached."""
+    bend: Bend | None = None
+    """How the models leave the curve of the forecast."""
+
+    @property
+    def fit(self) -> str:
+        """What the curve is called."""
+        return NAMES[self.kind] if self.kind else ""
+
+    @property
+    def off(self) -> float | None:
+        """How far the measured score lies from the predicted one."""
+        return self.point and self.point.score - self.about.prediction.score
+
+
+def _tables(found: Scaling) -> Iterator[Table]:
     """The curves, what they predict, the breaks, and the models furthest from their curve."""
-    grids = [Grid(f"Scores over size · {found.title}", _FITTED, tuple(_fit_rows(found)))]
-    forecasts = tuple(_forecast_rows(found))
-    if forecasts:
-        grids.append(Grid(f"Predicted · {found.title}", _PREDICTED, forecasts))
-    if found.references:
-        grids.append(Grid(f"Reached at · {found.title}", _REACHED, tuple(_reach_rows(found))))
-    breaks = tuple(_break_row(group.name, group.segments) for group in found.groups if group.segments)
-    if breaks:
-        grids.append(Grid(f"One line or two · {found.title}", _BREAKS, breaks))
-        moved = tuple(_moved_row(group.name, group.segments) for group in found.groups if group.segments)
-        grids.append(Grid(f"The break without one model · {found.title}", _MOVED, moved))
-    strays = tuple(
-        (group.name, NAMES[one.kind], one.point.model, size_text(one.point.size), _score(one.point),
-         percent(one.expected), f"{one.away:+.1f}")
-        for group in found.groups
-        for one in group.strays
-    )  # fmt: skip
-    if strays:
-        grids.append(Grid(f"Far from their curve · {found.title}", _STRAYS, strays))
-    return grids
+    groups = found.groups
+    references = {point.model: point for point in found.references}
+    broken = [Row(one, None, one.segments) for one in groups if one.segments]
+    predicted = [
+        Row(one, each.kind, each, point, _bent(found, each))
+        for one in groups
+        for each in one.forecasts
+        for point in each.measured or (None,)
+    ]
+    reached = [Row(one, each.kind, each, references[each.model]) for one in groups for each in one.reached]
+    titled = (
+        ("Scores over size", _FITTED, [Row(one, fit.kind, fit) for one in groups for fit in one.fits]),
+        ("Predicted", _PREDICTED, predicted),
+        ("Reached at", _REACHED, reached),
+        ("One line or two", _BREAKS, broken),
+        ("The break without one model", _MOVED, broken),
+        (
+            "Far from their curve",
+            _STRAYS,
+            [Row(one, each.kind, each, each.point) for one in groups for each in one.strays],
+        ),
+    )
+    for title, columns, rows in titled:
+        if rows:
+            yield Table(f"{title} · {found.title}", (_GROUP, *columns), rows)
 
 
-_FITTED = ("", "fit", "models", "sizes", "curve", "doubling adds", "sd", "R²", "AICc")
-_PREDICTED = ("", "fit", "size", "predicted", "95 % interval", "rests on", "measured", "difference")
-_REACHED = ("", "fit", "model", "score", "reached at", "95 % interval", "times the largest")
-_MOVED = ("", "break", "lowest", "lowest without", "highest", "highest without")
-_STRAYS = ("", "fit", "model", "size", "score", "curve", "sd away")
-_BREAKS = (
-    "", "models", "break", "profile 95 %", "bootstrap 95 %", "doubling adds, below", "above", "F", "p", "naive p"
-)  # fmt: skip
+def size_text(size: float) -> str:
+    """`6.7B`."""
+    return f"{size:.3g}B" if size < 1000 else f"{size:,.0f}B"
 
 
-def _fit_rows(found: Scaling) -> Iterator[tuple[str, ...]]:
-    for group in found.groups:
-        for fit in group.fits:
-            yield (
-                group.name,
-                NAMES[fit.kind],
-                f"{fit.n:,}",
-                f"{size_text(fit.smallest)} to {size_text(fit.largest)}",
-                formula(fit),
-                _doubling(fit),
-                "–" if fit.sd is None else percent(fit.sd),
-                "–" if fit.r2 is None else f"{fit.r2:.3f}",
-                "–" if fit.aicc is None else f"{fit.aicc:.1f}",
-            )
-
-
-def _forecast_rows(found: Scaling) -> Iterator[tuple[str, ...]]:
-    for group in found.groups:
-        for one in group.forecasts:
-            said, bent = one.prediction, _bent(found, one)
-            beyond = f", {said.beyond:.1f} times the largest" if said.beyond > 1 else ""
-            row = (
-                group.name,
-                NAMES[one.kind],
-                size_text(said.size) + beyond,
-                percent(said.score),
-                between(said.low, said.high),
-                _RESTS[said.basis] + (f", from which they bend {_away(bent)}" if bent else ""),
-            )
-            if not one.measured:
-                yield (*row, "–", "–")
-            for point in one.measured:
-                yield (*row, f"{_score(point)} {point.model}", f"{100 * (point.score - said.score):+.2f}")
+def _score(point: Point) -> str:
+    return percent(point.score) + (UNSURE if point.partial else "")
 
 
 def _bent(found: Scaling, one: Forecast) -> Bend | None:
@@ -120,49 +113,43 @@ def _bent(found: Scaling, one: Forecast) -> Bend | None:
     return one.bend if one.bend is not None and one.bend.p * tested <= SURE else None
 
 
-def _reach_rows(found: Scaling) -> Iterator[tuple[str, ...]]:
-    scores = {point.model: _score(point) for point in found.references}
-    for group in found.groups:
-        for one in group.reached:
-            said = one.reach
-            known = said.low is not None or said.high is not None
-            low = f"from {size_text(said.low)}" if said.low is not None else "–"
-            yield (
-                group.name,
-                NAMES[one.kind],
-                one.model,
-                scores[one.model],
-                "never" if said.size is None else size_text(said.size),
-                (f"{low} to {size_text(said.high)}" if said.high is not None else f"{low} on") if known else "–",
-                "–" if said.beyond is None else f"{said.beyond:.1f}" if said.beyond > 1 else "within",
-            )
+def _range_text(fit: Fit) -> str:
+    return f"{size_text(fit.smallest)} to {size_text(fit.largest)}"
 
 
-def _score(point: Point) -> str:
-    return percent(point.score) + (UNSURE if point.partial else "")
+def _size_predicted(said: Prediction) -> str:
+    return size_text(said.size) + (f", {said.beyond:.1f} times the largest" if said.beyond > 1 else "")
 
 
-def _break_row(name: str, found: Segments) -> tuple[str, ...]:
-    return (
-        name,
-        f"{found.fit.n:,}",
-        break_text(found),
-        f"{'below ' if found.open_low else ''}{size_text(found.low)} to "
-        f"{'beyond ' if found.open_high else ''}{size_text(found.high)}",
-        "–" if found.boot_low is None else f"{size_text(found.boot_low)} to {size_text(found.boot_high or 0)}",
-        f"{100 * TEN * found.below:+.2f}",
-        f"{100 * TEN * found.above:+.2f}",
-        f"{found.gain:.2f}",
-        p_text(found.p),
-        p_text(found.p_naive),
-    )
+def _between(said: Prediction) -> str:
+    return DASH if said.low is None or said.high is None else f"[{percent(said.low)}, {percent(said.high)}]"
 
 
-def _moved_row(name: str, found: Segments) -> tuple[str, ...]:
-    if found.moved is None:
-        return name, break_text(found), "–", "", "–", ""
-    moved = found.moved
-    return name, break_text(found), size_text(moved.low), moved.low_without, size_text(moved.high), moved.high_without
+def _basis(row: Row) -> str:
+    bent = f", from which they bend {_away(row.bend)}" if row.bend else ""
+    return _RESTS[row.about.prediction.basis] + bent
+
+
+def _sizes_text(said: Reach) -> str:
+    if said.low is None and said.high is None:
+        return DASH
+    low = DASH if said.low is None else f"from {size_text(said.low)}"
+    return f"{low} on" if said.high is None else f"{low} to {size_text(said.high)}"
+
+
+def _profile_text(found: Segments) -> str:
+    below, beyond = "below " if found.open_low else "", "beyond " if found.open_high else ""
+    return f"{below}{size_text(found.low)} to {beyond}{size_text(found.high)}"
+
+
+def _bootstrap_text(found: Segments) -> str:
+    return DASH if found.boot_low is None else f"{size_text(found.boot_low)} to {size_text(found.boot_high or 0)}"
+
+
+def break_text(found: Segments) -> str:
+    """`34B`, or of breaks that fit equally well `34B to 70B`."""
+    low, high = found.tied
+    return size_text(found.at) if low == high else f"{size_text(low)} to {size_text(high)}"
 
 
 def formula(fit: Fit) -> str:
@@ -183,24 +170,60 @@ def formula(fit: Fit) -> str:
     return f"{level:.2f} {slope:+.2f}·log10 x, from {size_text(fit.parameters[3])} on {100 * fit.parameters[2]:+.2f}"
 
 
-def _doubling(fit: Fit) -> str:
-    return f"{100 * TEN * fit.parameters[1]:+.2f}" if fit.kind == "log" else "–"
+_GROUP, _FIT = Column("", "group.name", NAME, key="group"), Column("fit", "fit")
+_SIZE, _SCORE = Printed(size_text), Printed(_score)
+_SLOPE = Printed(lambda slope: f"{100 * TEN * slope:+.2f}")
+"""Of slopes for a tenfold of size: what a doubling adds, in points."""
+_FITTED = (
+    _FIT, Column("models", "about.n", COUNT), Column("sizes", "about", Printed(_range_text), key=None),
+    Column("curve", "about", Printed(formula, words=True), key=None),
+    Column("doubling adds", lambda row: row.about.parameters[1] if row.kind == "log" else None, _SLOPE, key="slope"),
+    Column("sd", "about.sd", PERCENT), Column("R²", "about.r2", figure(".3f")),
+    Column("AICc", "about.aicc", figure(".1f")),
+)  # fmt: skip
+_PREDICTED = (
+    _FIT, Column("size", "about.prediction", Printed(_size_predicted), key=None),
+    Column("predicted", "about.prediction.score", PERCENT),
+    Column("95 % interval", "about.prediction", Printed(_between), key=None), Column("rests on", _basis, key=None),
+    Column("measured", "point", Printed(lambda point: f"{_score(point)} {point.model}", words=True), key=None),
+    Column("difference", "off", Printed(lambda share: f"{100 * share:+.2f}")),
+)  # fmt: skip
+_REACHED = (
+    _FIT, Column("model", "point.model", NAME), Column("score", "point", _SCORE, key=None),
+    Column("reached at", "about.reach.size", Printed(size_text, none="never", words=True)),
+    Column("95 % interval", "about.reach", Printed(_sizes_text), key=None),
+    Column("times the largest", "about.reach.beyond", Printed(lambda far: f"{far:.1f}" if far > 1 else "within")),
+)  # fmt: skip
+_BREAK = Column("break", "about", Printed(break_text), key=None)
+_BREAKS = (
+    Column("models", "about.fit.n", COUNT), _BREAK, Column("profile 95 %", "about", Printed(_profile_text), key=None),
+    Column("bootstrap 95 %", "about", Printed(_bootstrap_text), key=None),
+    Column("doubling adds, below", "about.below", _SLOPE, key="slope_below"),
+    Column("above", "about.above", _SLOPE, key="slope_above"), Column("F", "about.gain", figure(".2f")),
+    Column("p", "about.p", P), Column("naive p", "about.p_naive", P),
+)  # fmt: skip
+_MODEL = Printed(none="", words=True)
+_MOVED = (
+    _BREAK, Column("lowest", "about.moved.low", _SIZE), Column("lowest without", "about.moved.low_without", _MODEL),
+    Column("highest", "about.moved.high", _SIZE), Column("highest without", "about.moved.high_without", _MODEL),
+)  # fmt: skip
+_STRAYS = (
+    _FIT, Column("model", "point.model", NAME), Column("size", "point.size", _SIZE),
+    Column("score", "point", _SCORE, key=None), Column("curve", "about.expected", PERCENT),
+    Column("sd away", "about.away", figure("+.1f")),
+)  # fmt: skip
+_DATA = places("table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis")
 
 
-def size_text(size: float) -> str:
-    """`6.7B`."""
-    return f"{size:.3g}B" if size < 1000 else f"{size:,.0f}B"
-
-
-def break_text(found: Segments) -> str:
-    """`34B`, or of breaks that fit equally well `34B to 70B`."""
-    low, high = found.tied
-    return size_text(found.at) if low == high else f"{size_text(low)} to {size_text(high)}"
-
-
-def between(low: float | None, high: float | None) -> str:
-    """An interval in per cent; a dash for none."""
-    return "–" if low is None or high is None else f"[{percent(low)}, {percent(high)}]"
+def findings(found: tuple[Scaling, ...], drawing: Drawing) -> Findings[tuple[Scaling, ...]]:
+    """Return the curves of every table and exam. `rows` has one a model and one a prediction, shares of 1; `role`:
+    fitted, held out, predicted, reached (low and high are then sizes)."""
+    whole = Table("Models and curves", fields("", *Scaling.__struct_fields__), found)
+    rows = [(one.title, group.name, *cells) for one in found for group in one.groups for cells in _cells(group)]
+    return Findings(
+        found=found, shown=[*(table for one in found for table in _tables(one)), whole],
+        rows=Table("Models and predictions", _DATA, rows), notes=notes_on(found), drawing=drawing,
+    )  # fmt: skip
 
 
 def notes_on(found: Sequence[Scaling]) -> list[str]:
@@ -272,19 +295,16 @@ def _missing(found: Scaling) -> Iterator[str]:
     yield from found.notes
     partial = [point.model for group in found.groups for point in (*group.points, *group.held_out) if point.partial]
     if partial:
-        shown = ", ".join(partial[:6]) + (f" and {len(partial) - 6:,} more" if len(partial) > 6 else "")
+        shown = some(partial, 6)
         yield f"{UNSURE} {found.title}: the means of these models leave out what was not scored: {shown}."
     if found.ranges:
         yield f"{found.title}: {left_out(found.ranges)}"
     if found.sizeless:
-        shown = ", ".join(found.sizeless[:6]) + (
-            f" and {len(found.sizeless) - 6:,} more" if len(found.sizeless) > 6 else ""
-        )
+        shown = some(found.sizeless, 6)
         yield f"{found.title}: left out, of unknown size: {shown} ({flag('sizes', 'FILE')} gives sizes)."
     unfitted = [group.name for group in found.groups if not group.fits]
     if unfitted:
-        shown = ", ".join(unfitted[:8]) + (f" and {len(unfitted) - 8:,} more" if len(unfitted) > 8 else "")
-        yield f"{found.title}: no curve, for want of models of different sizes: {shown}."
+        yield f"{found.title}: no curve, for want of models of different sizes: {some(unfitted, 8)}."
     for group in found.groups:
         if group.fits:
             yield from (f"{group.name}: {reason}." for reason in group.skipped)
@@ -315,38 +335,6 @@ def _missing(found: Scaling) -> Iterator[str]:
 
 def _troubled(group: Group, kind: Kind) -> bool:
     return any(fit.trouble for fit in group.fits if fit.kind == kind)
-
-
-@dataclass(frozen=True, repr=False)
-class Scalings(StudyResult):
-    """The curves of every table and exam."""
-
-    found: tuple[Scaling, ...]
-    drawing: Drawing = None
-    words = WORDS | {
-        "fit", "curve", "rests on", "measured", "lowest without", "highest without", "reached at",
-        "break without one model",
-    }  # fmt: skip
-
-    def tables(self) -> list[Grid]:
-        """Curves, predictions, breaks and outliers of each."""
-        return [grid for one in self.found for grid in scaling_grids(one)]
-
-    def closing(self) -> list[str]:
-        """How to read it, and what it leaves out."""
-        return notes_on(self.found)
-
-    def records(self) -> Records:
-        """A row a model, and a row a prediction: shares of 1, unrounded. `role`: fitted, held out, predicted, reached
-        (low and high are then sizes)."""
-        header = ("table", "group", "role", "fit", "model", "size", "score", "low", "high", "partial", "basis")
-        return header, [
-            (one.title, group.name, *cells) for one in self.found for group in one.groups for cells in _cells(group)
-        ]
-
-    def data(self) -> object:
-        """Curves and notes."""
-        return {"tables": list(self.found), "notes": self.closing()}
 
 
 def _cells(group: Group) -> Iterator[Sequence[object]]:

@@ -11,7 +11,8 @@ from msgspec import Struct
 from viva.analysis.difficulty import Levels, agreement, named
 from viva.errors import flag
 from viva.render.findings import Findings
-from viva.render.table import COUNT, NAME, Column, Table
+from viva.render.table import COUNT, NAME, Column, Table, fields
+from viva.visible import some
 
 _LISTED = 20
 
@@ -54,7 +55,10 @@ def findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[Grouping]
     title = f"Difficulty · {grouping.table}"
     return Findings(
         found=grouping,
-        shown=[Table(title, tuple(columns), sorted(sizes, key=lambda possible: possible or (9,)))],
+        shown=[
+            Table(title, tuple(columns), sorted(sizes, key=lambda possible: possible or (9,))),
+            Table("Examiners", fields("", "weaker", "stronger", "warm", "trials"), [grouping]),
+        ],
         rows=Table(title, questions, [*grouping.found.items()]),
         notes=[*_notes(grouping), *more],
     )
@@ -81,7 +85,7 @@ def _notes(grouping: Grouping) -> list[str]:
         )
     nobody = [question for question, possible in found.items() if not possible]
     if nobody:
-        notes.append(f"{len(nobody):,} questions have no scored answer of one of the two: {_some(nobody)}.")
+        notes.append(f"{len(nobody):,} questions have no scored answer of one of the two: {some(nobody, _LISTED)}.")
     notes.append(
         f"{sum(1 for possible in found.values() if len(possible) == 1):,} questions decided, {open_ones:,} open."
     )
@@ -96,15 +100,11 @@ def _comparison(found: dict[str, Levels], given: dict[str, int]) -> list[str]:
     notes = [f"{len(both) - len(against):,} of {len(both):,} questions agree with the other grouping, or may."]
     if against:
         told = [f"{question} ({named(found[question])}, there {given[question]})" for question in against]
-        notes.append(f"They disagree about {_some(told)}.")
+        notes.append(f"They disagree about {some(told, _LISTED)}.")
     for where, missing in (
         ("the other grouping", [question for question in found if question not in given]),
         ("this table", [question for question in given if question not in found]),
     ):
         if missing:
-            notes.append(f"{len(missing):,} questions are not in {where}: {_some(missing)}.")
+            notes.append(f"{len(missing):,} questions are not in {where}: {some(missing, _LISTED)}.")
     return notes
-
-
-def _some(words: list[str]) -> str:
-    return ", ".join(words[:_LISTED]) + (f" and {len(words) - _LISTED:,} more" if len(words) > _LISTED else "")

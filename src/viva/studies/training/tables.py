@@ -8,8 +8,7 @@ from typing import NamedTuple
 from viva.analysis.estimate import Estimate
 from viva.analysis.training import Curve, Point, Training
 from viva.analysis.wording import UNSURE
-from viva.render.findings import Findings
-from viva.render.printing import Drawing
+from viva.render.findings import Drawing, Findings
 from viva.render.result import RANGE
 from viva.render.table import ESTIMATE, NAME, PERCENT, Column, Kind, P, Table, counted, fields, figure, item
 from viva.render.textchart import Dot, Series, short_number, sparkline, text_chart
