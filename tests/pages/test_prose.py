@@ -135,6 +135,20 @@ def test_a_line_has_its_formulas_and_none_is_cut_in_two(page: Any) -> None:
             assert page.evaluate("document.querySelector('[data-tex]').innerHTML") == made
 
 
+@pytest.mark.browser
+def test_a_text_stands_as_it_came_below_where_it_is_rendered(page: Any) -> None:
+    made = """(text) => {
+      const element = document.body.appendChild(document.createElement("div"));
+      element.dataset.prose = "both";
+      element.append(text);
+    }"""
+    for text in ("plain", "*so*"):
+        page.evaluate(made, text)
+    page.evaluate(asset("prose.js"))
+    assert page.locator(".prose + details.came").all_text_contents() == ["As it came*so*"]
+    assert page.locator("[data-prose]").all_text_contents() == ["plain", "*so*"]
+
+
 def test_parts_of_a_text_are_marked_where_they_overlap() -> None:
     made = highlighted("one <two> three", [(0, 9, "only"), (4, 9, "read"), (90, 95, "only")])
     assert made == '<mark class="only">one </mark><mark class="only read">&lt;two&gt;</mark> three'

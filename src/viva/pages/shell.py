@@ -10,7 +10,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment
-from markupsafe import Markup
 
 from viva.analysis.wording import interval_text, percent, score_text
 from viva.errors import StorageError, VivaError
@@ -38,9 +37,6 @@ SIGNS = {
 """What stands for an outcome in a cell; its colour says the same."""
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
 """What renders Markdown and formulas, in the browser."""
-_PROSE_SCRIPTS = Markup("").join(
-    Markup('<script src="/static/{}" defer></script>').format(name.rpartition("/")[2]) for name in PROSE
-)
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -48,7 +44,7 @@ def templates(**more: object) -> Environment:
     """The templates of all pages, with what they call by name."""
     made = environment("viva.pages")
     made.globals |= {
-        "prose_scripts": _PROSE_SCRIPTS, "policy": "",
+        "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
         "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
         "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "interval_text": interval_text,
         "highlighted": highlighted, **more,

@@ -103,7 +103,7 @@ class Item(Struct, omit_defaults=True, gc=False):
     answer: str
     why: str
     failure: str = ""
-    found: tuple[tuple[str, str], ...] = ()
+    found: list[tuple[str, str]] = []
     thought: str = ""
     thought_size: str = ""
     ended: str = ""
@@ -253,35 +253,37 @@ class _Chunk:
 
     def add(self, item: Answer, reply: str, *, same: bool) -> int:
         """Returns 1 where a text was cut, else 0. `same`: what was asked is what was asked last."""
-        row, response = item.row, item.response
+        row = item.row
         if not same:
             self._long = self._ask(item)
-        said = Item(len(self._asked) - 1, reply, row.answer, row.explanation)
-        long = max(len(reply), len(row.answer), len(row.explanation)) > LONGEST
-        if long:
-            said.reply, said.cut = reply[:LONGEST], max(0, len(reply) - LONGEST)
-            said.answer, said.why = _cut(row.answer, LONGEST), _cut(row.explanation, LONGEST)
-        if response.error:
-            said.failure = _cut(item.failure, LONGEST)
-        if item.said:
-            long = long or any(len(text) > LONGEST for _, text in item.said)
-            said.found = tuple((who, _cut(text, LONGEST)) for who, text in item.said)
-        if response.reasoning or response.usage:
-            said.thought, said.thought_size = _cut(response.reasoning, LONGEST_THOUGHT), thought_size(response)
-        said.ended = CUT_OFF_WORDS.get(row.stopped, "")
-        said.repeat, said.weight = row.repeat, row.weight
+        cut = max(0, len(reply) - LONGEST)
+        said = Item(
+            asked=len(self._asked) - 1,
+            reply=reply[:LONGEST],
+            answer=_cut(row.answer),
+            why=_cut(row.explanation),
+            failure=_cut(item.failure),
+            found=[(who, _cut(text)) for who, text in item.said],
+            thought=_cut(item.response.reasoning, LONGEST_THOUGHT),
+            thought_size=thought_size(item.response),
+            ended=CUT_OFF_WORDS.get(row.stopped, ""),
+            repeat=row.repeat,
+            weight=row.weight,
+            cut=cut,
+        )
         self.items.append(said)
         self.size += len(reply) + len(said.thought) + 80
-        return int(long or self._long)
+        texts = (row.answer, row.explanation, *(text for _, text in item.said))
+        return int(self._long or cut > 0 or max(map(len, texts)) > LONGEST)
 
     def _ask(self, item: Answer) -> bool:
         """Take in what was asked; whether the prompt is longer than the page holds."""
         prompt = item.prompt_text
         common = self._common(prompt, item.row.question)
-        asked = Asked(_cut(prompt[len(common) :], LONGEST))
+        asked = Asked(_cut(prompt[len(common) :]))
         if common:
             asked.shared = self._shared.setdefault(_cut(common, LONGEST_PROMPT), len(self._shared))
-        asked.gold = _cut(item.gold, LONGEST)
+        asked.gold = _cut(item.gold)
         asked.tags = {_label(name): _label(value) for name, value in item.row.tags.items()}
         self._asked.append(asked)
         self.size += len(asked.prompt) + len(asked.gold) + 80
@@ -320,7 +322,7 @@ def _label(text: str) -> str:
     return one_line(text, 200)
 
 
-def _cut(text: str, longest: int) -> str:
+def _cut(text: str, longest: int = LONGEST) -> str:
     """A text no longer than the page holds; the page is told of how much is left."""
     if len(text) <= longest:
         return text

@@ -156,10 +156,8 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
 
     own = [asset(name) for name in ("tables.js", "blocks.js", "report.js")]
     browser = [asset("items.js")] if items is not None else []
-    markdown, formulas, prose = map(asset, PROSE)
-    written = items.written if items is not None else Written()
-    last = [*([formulas] if written.formulas else []), *([markdown] if written.marked else []), prose]
-    rendering = last if items is not None else []
+    wanted = (items.written.marked, items.written.formulas, True) if items is not None else ()
+    rendering = [asset(name) for name, there in zip(PROSE, wanted, strict=False) if there]
     style = "\n".join((*map(asset, ("viva.css", "text.css", "report.css")), chart_asset("chart.css")))
     template = templates(is_published=_is_published).get_template("report.html")
     shown = ItemsNote(items is not None, tuple(notes))

@@ -136,8 +136,8 @@
   async function search(items, wanted, turn) {
     const fields = FIELDS[$("scope").value] ?? EVERYTHING;
     const inPrompt = ["", "prompt"].includes($("scope").value);
-    const by = Map.groupBy ? Map.groupBy(items, chunkOf) : grouped(items);
-    const hits = new Set();
+    const by = new Map(), hits = new Set();
+    for (const item of items) { const at = chunkOf(item); if (by.has(at)) by.get(at).push(item); else by.set(at, [item]); }
     let done = 0, told = performance.now();
     const queue = [...by.keys()];
     const pending = queue.slice(0, AHEAD).map((at) => chunks.get(at) ?? unpack(`items-${at}`));
@@ -161,11 +161,6 @@
       }
     }
     return hits;
-  }
-  function grouped(items) {
-    const by = new Map();
-    for (const item of items) { const at = chunkOf(item); if (by.has(at)) by.get(at).push(item); else by.set(at, [item]); }
-    return by;
   }
 
   // The list

@@ -1,11 +1,7 @@
-/* Texts as people read them: Markdown (markdown-it, of which only the parser is used) and formulas (KaTeX, as MathML)
-   become elements that are made one by one, and everything else is text: no HTML of a text's, no link, no image, no style.
-
-   <div class="text" data-prose>            Rendered where that shows more than the text; what its mark.read marks stays
-                                            marked. data-prose="both": the text as it came is below, folded.
-   <bdi data-tex>                           A line of a list: its formulas alone.
-
-   Text never vanishes: what cannot be rendered in bounds stays as it came. */
+/* Texts as people read them: Markdown (the parser of markdown-it) and formulas (KaTeX, as MathML) become elements that are
+   made one by one; everything else is text: no HTML of a text's, no link, no image, no style.
+   <div data-prose>: rendered where that shows more, with its mark.read; data-prose="both": as it came, too, folded below.
+   <bdi data-tex>: a line of a list, its formulas alone. What cannot be rendered in bounds stays as it came. */
 (() => {
   "use strict";
   const LONGEST = 20000, DEEP = 20, MOST = 300, SECONDS = 1.5;
