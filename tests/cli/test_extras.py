@@ -35,7 +35,7 @@ for module in pkgutil.walk_packages(viva.__path__, "viva."):
 """
 """Viva on a machine that has none of the extras."""
 DISTRIBUTIONS = {
-    "dotenv": "python-dotenv", "google": "google-genai", "markdown_it": "markdown-it-py", "yaml": "pyyaml",
+    "dotenv": "python-dotenv", "google": "google-genai", "yaml": "pyyaml",
     "vl_convert": "vl-convert-python",
 }  # fmt: skip
 """Distributions that are not called as what is imported of them."""

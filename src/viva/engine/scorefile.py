@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import errno
 import hashlib
-from collections.abc import Iterator
+import itertools
+import os
+from array import array
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, Literal
@@ -122,26 +125,57 @@ def new_scores(folder: Path) -> Iterator[IO[bytes]]:
 
 def score_rows(folder: Path) -> Iterator[ScoreRow]:
     """The rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to do."""
-    file = folder / SCORES
-    decode = msgspec.json.Decoder(ScoreRow).decode
-    names: set[str] = set()
+    read = _reader(folder)
+    with _opened(folder) as content:
+        for number, line in enumerate(lines(content, folder / SCORES), 1):
+            yield read(number, line)
+
+
+@contextmanager
+def rows_by_place(folder: Path) -> Iterator[Callable[[int], ScoreRow | None]]:
+    """A function from a place in a run's scores.jsonl, from 0, to its row; None beyond its end. Raises
+    as `score_rows`."""
+    read = _reader(folder)
+    with _opened(folder) as content:
+        ends = array("Q", itertools.accumulate(map(len, lines(content, folder / SCORES)), initial=0))
+
+        def row_at(place: int) -> ScoreRow | None:
+            if place + 1 >= len(ends):
+                return None
+            return read(place + 1, os.pread(content.fileno(), ends[place + 1] - ends[place], ends[place]))
+
+        yield row_at
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[BinaryIO]:
     try:
-        with reading(file) as content:
-            for number, line in enumerate(lines(content, file), 1):
-                try:
-                    row = decode(line)
-                    if not (names.issuperset(row.tags) and names.issuperset(row.parts)):
-                        names.update(row.tags, row.parts)
-                    if len(names) > MOST_NAMES:
-                        raise ValueError(f"more than {MOST_NAMES:,} different tags")
-                except UNREADABLE as problem:
-                    raise StorageError(
-                        f"{file}, line {number} is damaged ({problem}); `viva score {folder}` makes it anew"
-                    ) from None
-                yield row
+        with reading(folder / SCORES) as content:
+            yield content
     except FileNotFoundError:
         raise StorageError(
             f"{folder} is not graded yet: `viva resume {folder}`, or `viva score {folder}` as it is"
         ) from None
     except OSError as problem:
-        raise StorageError(f"cannot read {file}: {problem.strerror}") from None
+        raise StorageError(f"cannot read {folder / SCORES}: {problem.strerror}") from None
+
+
+def _reader(folder: Path) -> Callable[[int, bytes], ScoreRow]:
+    """A function from a line's number and content to its row."""
+    decode = msgspec.json.Decoder(ScoreRow).decode
+    names: set[str] = set()
+
+    def read(number: int, line: bytes) -> ScoreRow:
+        try:
+            row = decode(line)
+            if not (names.issuperset(row.tags) and names.issuperset(row.parts)):
+                names.update(row.tags, row.parts)
+            if len(names) > MOST_NAMES:
+                raise ValueError(f"more than {MOST_NAMES:,} different tags")
+        except UNREADABLE as problem:
+            raise StorageError(
+                f"{folder / SCORES}, line {number} is damaged ({problem}); `viva score {folder}` makes it anew"
+            ) from None
+        return row
+
+    return read

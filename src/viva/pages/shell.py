@@ -10,7 +10,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment
-from markupsafe import Markup
 
 from viva.analysis.wording import interval_text, percent, score_text
 from viva.errors import StorageError, VivaError
@@ -19,11 +18,10 @@ from viva.shipped import shipped_text
 from viva.types import outcome_name
 from viva.web.charts import outcome_style
 from viva.web.charts import script as charts
-from viva.web.markdown import formatted, highlighted, in_one_line, rendered
 from viva.web.pages import asset as chart_asset
 from viva.web.pages import environment
 from viva.web.policy import policy
-from viva.web.text import LONGEST
+from viva.web.text import LONGEST, highlighted
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -37,10 +35,8 @@ SIGNS = {
     "error": "!", "not asked": "·", "ungraded": "○", "unsound": "–",
 }  # fmt: skip
 """What stands for an outcome in a cell; its colour says the same."""
-FORMULAS = ("katex/katex.min.js", "formulas.js")
-_FORMULA_SCRIPTS = Markup("").join(
-    Markup('<script src="/static/{}" defer></script>').format(name.rpartition("/")[2]) for name in FORMULAS
-)
+PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
+"""What renders Markdown and formulas, in the browser."""
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -48,10 +44,10 @@ def templates(**more: object) -> Environment:
     """The templates of all pages, with what they call by name."""
     made = environment("viva.pages")
     made.globals |= {
-        "formula_scripts": _FORMULA_SCRIPTS, "policy": "",
+        "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
         "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
         "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "interval_text": interval_text,
-        "formatted": formatted, "highlighted": highlighted, "in_one_line": in_one_line, "rendered": rendered, **more,
+        "highlighted": highlighted, **more,
     }  # fmt: skip
     return made
 
@@ -129,7 +125,7 @@ class Served:
     def __init__(self, access: Access, **more: object) -> None:
         self.access = access
         self._templates = templates(styles=self.styles, scripts=self.scripts, **more)
-        names = ("icon.svg", *self.styles, *self.scripts, *self.more, *FORMULAS)
+        names = ("icon.svg", *self.styles, *self.scripts, *self.more, *PROSE)
         self._static = {name.rpartition("/")[2]: name for name in names}
 
     def application(self, routes: Sequence[BaseRoute], style: str = "", *, asking: bool = False) -> Guard:

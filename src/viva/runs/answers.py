@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 from viva.engine.answer import Answer, answer_of, describe_evidence, thought_size
 from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
-from viva.engine.scorefile import SCORES, score_rows
+from viva.engine.scorefile import SCORES, rows_by_place, score_rows
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError, flag
 from viva.prompting import prompt_text
@@ -24,46 +24,62 @@ from viva.visible import escape_invisible
 _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
 
-def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answer]:
+def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL, *, by_question: bool = False) -> Iterator[Answer]:
     """Every answer of a run, in the order of scores.jsonl; of these, the `wanted` places (from 0).
 
+    `by_question`: all models' answers to a question come together, with one request for those who are asked alike.
     What an answer earned is taken from scores.jsonl where that is fresh, else graded here. Raises StorageError where
     scores.jsonl is of other questions than the run.
     """
     folder = opened.folder
-    rows = score_rows(folder.path) if is_fresh(folder) else None
     with ExitStack() as stack:
+        row_at = stack.enter_context(rows_by_place(folder.path)) if is_fresh(folder) else None
         journal = folder.journal("responses", write=False)
         stack.callback(journal.close)
         evidence_store = open_evidence(opened, stack)
-        place = -1
-        for evaluation in opened.evaluations:
-            shown = parts_shown(evaluation.exam)
-            for each in evaluation.exam.questions():
-                for sample in range(evaluation.samples):
-                    place += 1
-                    row = _next_row(rows, folder.path, evaluation, each, sample)
-                    if not wanted(place):
-                        continue
-                    question = evaluation.exam.variant(each, sample)
-                    request = evaluation.request(question, sample)
-                    entry = journal.read(evaluation.keys.of(request))
-                    response = entry.response() if entry else NO_REPLY_YET
-                    evidence = evidence_store.about(evaluation, question, sample, response)
-                    if row is None:
-                        score = evaluation.exam.score(question, response, evidence)
-                        row = row_of(evaluation, question, sample, response, score, shown)
-                    said = tuple(describe_evidence(evidence))
-                    yield answer_of(row, entry, question, request, said)
+        shown = {exam: parts_shown(exam) for exam in opened.exams}
+        for place, evaluation, question, request in _asked(opened, wanted, by_question=by_question):
+            entry = journal.read(evaluation.keys.of(request))
+            response = entry.response() if entry else NO_REPLY_YET
+            evidence = evidence_store.about(evaluation, question, request.sample, response)
+            if row_at is not None:
+                row = _of_answer(row_at(place), folder.path, evaluation, question, request.sample)
+            else:
+                score = evaluation.exam.score(question, response, evidence)
+                row = row_of(evaluation, question, request.sample, response, score, shown[evaluation.exam])
+            yield answer_of(row, entry, question, request, tuple(describe_evidence(evidence)))
 
 
-def _next_row(
-    rows: Iterator[ScoreRow] | None, path: Path, evaluation: Evaluation, question: Question, sample: int
-) -> ScoreRow | None:
-    """The next row of scores.jsonl, which must be of this answer; None where there is no such file to go by."""
-    if rows is None:
-        return None
-    row = next(rows, None)
+def _asked(
+    opened: OpenRun, wanted: Callable[[int], bool], *, by_question: bool
+) -> Iterator[tuple[int, Evaluation, Question, Request]]:
+    """The wanted places of scores.jsonl with what each is about."""
+    groups: dict[object, list[tuple[int, int, Evaluation]]] = {}
+    ways: list[object] = []
+    start = 0
+    for number, each in enumerate(opened.evaluations):
+        way = (each.sampling, each.model.context_window, each.seed, each.system)
+        if way not in ways:
+            ways.append(way)
+        key = (each.exam, each.samples) if by_question else number
+        groups.setdefault(key, []).append((start, ways.index(way), each))
+        start += len(each.exam) * each.samples
+    for group in groups.values():
+        exam, samples = group[0][2].exam, group[0][2].samples
+        for number, bare in enumerate(exam.questions()):
+            for sample in range(samples):
+                requests: dict[int, Request] = {}
+                question = exam.variant(bare, sample)
+                for first, asking, evaluation in group:
+                    place = first + number * samples + sample
+                    if wanted(place):
+                        if asking not in requests:
+                            requests[asking] = evaluation.request(question, sample)
+                        yield place, evaluation, question, requests[asking]
+
+
+def _of_answer(row: ScoreRow | None, path: Path, evaluation: Evaluation, question: Question, sample: int) -> ScoreRow:
+    """A row of scores.jsonl, which must be of this answer."""
     whose = (evaluation.label, evaluation.model.name, question.id, sample)
     if row is None or (row.exam, row.model, row.question, row.sample) != whose:
         raise StorageError(f"{path / SCORES} is not of this run's questions; `viva score {path}` makes it anew")

@@ -53,16 +53,21 @@ class Reported(Struct, kw_only=True):
     """What each judge took."""
 
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
-        """The wanted answers (places in scores.jsonl). `name`: what the report calls (exam, model)."""
+        """The wanted answers (places in scores.jsonl), those to a question together. `name`: what the report calls
+        (exam, model)."""
         found = (
-            answered(self.opened_run, wanted) if self.opened_run else answered_without_questions(self.folder, wanted)
+            answered(self.opened_run, wanted, by_question=True)
+            if self.opened_run
+            else answered_without_questions(self.folder, wanted)
         )
         designs = {e.spec.label: e.spec.vary for e in self.folder.record.exams if e.spec.vary is not UNSET}
         for item in found:
-            row = msgspec.structs.replace(item.row, model=name(item.row.exam, item.row.model))
-            if item.row.exam in designs:  # a cell is found by its levels
+            row, called = item.row, name(item.row.exam, item.row.model)
+            if row.exam in designs:  # a cell is found by its levels
                 row = msgspec.structs.replace(row, tags={**row.tags, **designs[row.exam].named(row.sample)})
-            yield msgspec.structs.replace(item, row=row)
+            if called != row.model:
+                row = msgspec.structs.replace(row, model=called)
+            yield item if row is item.row else msgspec.structs.replace(item, row=row)
 
 
 def read_run(path: Path, beside: str) -> Reported:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterable
+
+from markupsafe import Markup, escape
 
 from viva.types import Score, ScoreRow
 from viva.visible import escape_invisible, one_line
@@ -18,6 +22,29 @@ def shown(text: str, longest: int = LONGEST) -> str:
     if len(text) <= longest:
         return escape_invisible(whole)
     return f"{escape_invisible(whole)}\n… ({len(text) - longest:,} more characters)"
+
+
+def highlighted(text: str, marks: Iterable[tuple[int, int, str]]) -> Markup:
+    """A text as it came, with parts marked (start, end, class); marks may overlap."""
+    kept = text[:LONGEST]
+    inside = [(start, min(end, len(kept)), name) for start, end, name in marks if 0 <= start < min(end, len(kept))]
+    edges = sorted({0, len(kept), *(edge for start, end, _ in inside for edge in (start, end))})
+    opened: dict[int, list[str]] = {}
+    closed: dict[int, list[str]] = {}
+    for start, end, name in inside:
+        opened.setdefault(start, []).append(name)
+        closed.setdefault(end, []).append(name)
+    names: list[str] = []
+    made: list[str] = []
+    for start, end in itertools.pairwise(edges):
+        for name in closed.get(start, ()):
+            names.remove(name)
+        names += opened.get(start, ())
+        piece = escape(escape_invisible(kept[start:end].replace("\r\n", "\n")))
+        made.append(f'<mark class="{" ".join(sorted(set(names)))}">{piece}</mark>' if names else str(piece))
+    if len(text) > len(kept):
+        made.append(f"\n… ({len(text) - len(kept):,} more characters)")
+    return Markup("".join(made))  # noqa: S704 - every piece is escaped above
 
 
 def reason(score: Score | ScoreRow, reply: str) -> str:

@@ -8,15 +8,16 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rows import tabled
 from viva.engine.answer import Answer
 from viva.pages.report.items import CHUNK_ITEMS, LONGEST, Block, ItemWriter, Written, beginning, integers
 from viva.pages.report.sampling import shares, stratified
 from viva.types import Generate, Response, Sampling, ScoreRow
-from viva.visible import escape_invisible
 
 
 def item(number: int = 0, *, prompt: str = "", reply: str = "", **fields: Any) -> Answer:
@@ -45,12 +46,13 @@ def unpacked(blocks: list[Block]) -> dict[str, Any]:
         if block.name != "items-index"
     }
     index = json.loads(next(block.text for block in blocks if block.name == "items-index"))
-    for column in (*(index[name] for name in COLUMNS), *index["tags"].values()):
-        column["codes"] = numbers(column["codes"])
+    asked = numbers(index["asked"])
+    for name in ("model", "outcome", "finer", "value"):
+        index[name]["codes"] = numbers(index[name]["codes"])
+    for column in (index["exam"], index["question"], *index["tags"].values()):
+        codes = numbers(column["codes"])
+        column["codes"] = [codes[question] for question in asked]
     return {**content, "items-index": {**index, "sample": numbers(index["sample"])}}
-
-
-COLUMNS = ("exam", "model", "outcome", "finer", "question", "value")
 
 
 def numbers(column: dict[str, Any]) -> list[int]:
@@ -87,10 +89,9 @@ def test_every_prompt_can_be_put_together_again(prompts: list[str]) -> None:
     found, _ = blocks_of([item(n, prompt=same + text) for n, text in enumerate(prompts)])
     chunk = unpacked(found)["items-0"]
     for one, text in zip(chunk["items"], prompts, strict=True):
-        common = chunk["shared"][one["shared"]] if "shared" in one else ""
-        # A line end of two characters is shown as one; that it may be parted at the seam changes nothing to be seen.
-        whole = (common + one.get("prompt", "")).replace("<U+000D>\n", "\n")
-        assert whole == escape_invisible((same + text).replace("\r\n", "\n")).replace("<U+000D>\n", "\n")
+        asked = chunk["asked"][one["asked"]]
+        common = chunk["shared"][asked["shared"]] if "shared" in asked else ""
+        assert common + asked["prompt"] == same + text
 
 
 @given(st.text(alphabet="ab\n", max_size=200), st.text(alphabet="ab\n", max_size=200))
@@ -106,7 +107,21 @@ def test_instructions_and_exemplars_are_written_once_a_chunk() -> None:
     found, _ = blocks_of([item(n, prompt=f"{shots}Question: {n}?") for n in range(100)])
     chunk = unpacked(found)["items-0"]
     assert chunk["shared"] == [shots]
-    assert sum("shared" in one for one in chunk["items"]) == 99
+    assert sum("shared" in one for one in chunk["asked"]) == 99
+
+
+def test_a_prompt_is_written_once_for_all_answers_to_it() -> None:
+    first = item(prompt="Which?", reply="one", tags={"a": "x"})
+    others = [
+        msgspec.structs.replace(first, row=msgspec.structs.replace(first.row, model=f"m{n}", sample=n))
+        for n in range(3)
+    ]
+    found, _ = blocks_of([first, *others, item(1, prompt="Whose?", tags={"a": "y"})])
+    content = unpacked(found)
+    assert [one["prompt"] for one in content["items-0"]["asked"]] == ["Which?", "Whose?"]
+    assert [one["asked"] for one in content["items-0"]["items"]] == [0, 0, 0, 0, 1]
+    assert content["items-index"]["question"] == {"words": ["q0", "q1"], "codes": [0, 0, 0, 0, 1]}
+    assert content["items-index"]["tags"]["a"]["codes"] == [0, 0, 0, 0, 1]
 
 
 def test_a_chunk_is_found_by_its_first_item() -> None:
@@ -121,33 +136,24 @@ def test_a_chunk_is_found_by_its_first_item() -> None:
 def test_long_texts_are_cut_where_the_page_says() -> None:
     found, written = blocks_of([item(reply="x" * (LONGEST + 7)), item(1, reply="y" * LONGEST)])
     first, second = unpacked(found)["items-0"]["items"]
-    assert first["reply"].endswith("… (7 more characters, in the run's responses.jsonl)")
-    assert second["reply"] == "y" * LONGEST
+    assert (first["reply"], first["cut"]) == ("x" * LONGEST, 7)
+    assert (second["reply"], second.get("cut")) == ("y" * LONGEST, None)
     assert written.cut == 1
 
 
-def test_a_reply_is_rendered_where_it_has_markdown_and_what_was_read_is_marked() -> None:
-    replies = {
-        "The answer is (B).": (None, [15, 16]),
-        "**So** the answer is (B).": (
-            '<p><strong>So</strong> the answer is (<mark class="read">B</mark>).</p>\n',
-            [22, 23],
-        ),
-        "\U0001d44e\r\n\u202e (B)": (None, [13, 14]),  # as a browser counts: two units, a line end, <U+202E>
-        "# B or B": ('<p class="heading">B or B</p>\n', None),
-        "x" * (LONGEST + 1) + "**B**": (None, None),
-    }
-    found, written = blocks_of([item(n, reply=reply, answer="B") for n, reply in enumerate(replies)])
-    for one, (made, read) in zip(unpacked(found)["items-0"]["items"], replies.values(), strict=True):
-        assert (one.get("rendered"), one.get("read")) == (made, read), one["reply"][:40]
-    assert not written.formulas
-    assert blocks_of([item(reply="It is $x^2$.")])[1].formulas
+def test_the_page_is_told_whether_a_reply_may_have_markdown_or_a_formula() -> None:
+    cases = {"The answer is (B).": (False, False), "**So** B": (True, False), "So $x$": (True, True)}
+    for (reply, flags), row in tabled(*cases.items()):
+        with row:
+            written = blocks_of([item(), item(1, reply=reply), item(2)])[1]
+            assert (written.marked, written.formulas) == flags
 
 
-def test_half_a_character_and_unseen_ones_are_spelled_out() -> None:
-    found, _ = blocks_of([item(reply="\ud800 \x00 \x1b \u202e", model="\udfff", tags={"a\x00": "\ud9ab"})])
+def test_half_a_character_is_written_and_names_are_visible() -> None:
+    found, _ = blocks_of([item(reply="\ud800 \x00 \u202e", model="\udfff", tags={"a\x00": "\ud9ab"})])
     content = unpacked(found)
-    assert content["items-0"]["items"][0]["reply"] == "<U+D800> <U+0000> <U+001B> <U+202E>"
+    assert content["items-0"]["items"][0]["reply"] == "\ud800 \x00 \u202e"
+    assert content["items-0"]["asked"][0]["tags"] == {"a<U+0000>": "<U+D9AB>"}
     assert content["items-index"]["model"]["words"] == ["<U+DFFF>"]
 
 

@@ -313,7 +313,9 @@ def _assert_tame(page: str) -> None:
     for name, value in reader.attributes:
         if name in {"src", "href", "action", "formaction"}:
             assert re.match(r"/(?!/)|#", value or ""), value
-    ours = re.findall(r'<script src="/static/(?:tables|review|katex\.min|formulas)\.js" defer></script>', page)
+    ours = re.findall(
+        r'<script src="/static/(?:tables|review|markdown-it\.min|katex\.min|prose)\.js" defer></script>', page
+    )
     assert len(ours) == page.count("<script") == page.count("</script>")
     assert page.count("<form") == page.count("</form>")
     assert page.count("<textarea") == page.count("</textarea>")

@@ -270,7 +270,7 @@ def test_the_focus_goes_down_the_page_and_is_seen(web: Open) -> None:
     assert seen.index("up") < seen.index("mark.0")
 
 
-SCRIPTS = [f"/static/{name}.js" for name in ("tables", "review", "katex.min", "formulas")]
+SCRIPTS = [f"/static/{name}.js" for name in ("tables", "review", "markdown-it.min", "katex.min", "prose")]
 """The page's own, and no text's."""
 
 

@@ -1,10 +1,11 @@
 """A report's items as the page reads them: an index in columns, and the texts in packed chunks.
 
 A block is JSON, compressed by gzip and written as base64 into a <script> that no browser runs; the page unpacks one
-when it needs it. Everything that a list is sorted and filtered by is in the index, a number an item and column. The
-texts of neighbouring items share a chunk of about `CHUNK_TEXT` characters. What the prompts of neighbours have in
-common (instructions, exemplars) is written once a chunk. A reply with Markdown or formulas is there a second time,
-rendered (web/markdown.py): beside the first, so that compression leaves little of it.
+when it needs it. Everything that a list is sorted and filtered by is in the index, a number an item and column, or a
+number a question where all answers to it share it. The texts of neighbouring items share a chunk of about `CHUNK_TEXT`
+characters: a prompt is there once for all answers to it, and what the prompts of neighbours have in common
+(instructions, exemplars) once a chunk. Texts are there as they came, but for what is too long: the page makes visible
+what cannot be seen, finds what was read, and renders Markdown and formulas of what is opened (static/prose.js).
 
 The index alone is not compressed: a browser unpacks in the background, and what it finds there it tells only after it
 has read on for a while; of a large file that is a second. The numbers of a column are written as base64 of integers of
@@ -16,21 +17,21 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import sys
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.outcomes import FINER, finer
 from viva.engine.answer import Answer, thought_size
 from viva.scorers.grading import CUT_OFF_WORDS
-from viva.types import OUTCOMES, ScoreRow, outcome_name
-from viva.visible import escape_invisible, one_line
-from viva.web.markdown import formatted
-from viva.web.text import read_span, reason
+from viva.types import OUTCOMES, outcome_name
+from viva.visible import one_line
 
 CHUNK_ITEMS = 256
 CHUNK_TEXT = 1 << 19
@@ -47,10 +48,12 @@ HEAD = 110
 """Characters of a question that the list shows."""
 _TAGS = 12
 """Tags that the page filters by; those with the fewest values."""
-_FORMULA = '<span class="tex'
-"""What `formatted` makes of a formula begins so."""
 _VALUES = 300
 """Values of a tag beyond which it is an identifier rather than a tag."""
+_SIGN = re.compile(r"[*_`#>|$\\\[<~]|\n(?:[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
+"""Without one of these in a text that begins with a line's end, Markdown is paragraphs and line ends."""
+_FORMULA = re.compile(r"\$|\\[(\[b]")
+"""Without one of these there is no formula in a text."""
 
 
 Word = TypeVar("Word", str, float)
@@ -74,14 +77,50 @@ class Written(Struct, kw_only=True):
     """Items with a text longer than the page holds."""
     whole: bool = True
     """Whether everything fitted."""
+    marked: bool = False
+    """Whether a reply may have Markdown."""
     formulas: bool = False
-    """Whether a reply has one."""
+    """Whether a reply may have a formula."""
+
+
+class Asked(Struct, omit_defaults=True, gc=False):
+    """What the answers to a question share, as the page reads it."""
+
+    prompt: str
+    """But for what it begins with."""
+    shared: int = -1
+    """Number of that among the chunk's."""
+    gold: str = ""
+    tags: dict[str, str] = {}
+
+
+class Item(Struct, omit_defaults=True, gc=False):
+    """An answer's texts, as the page reads them."""
+
+    asked: int
+    """Number of its `Asked` among the chunk's."""
+    reply: str
+    answer: str
+    why: str
+    failure: str = ""
+    found: list[tuple[str, str]] = []
+    thought: str = ""
+    thought_size: str = ""
+    ended: str = ""
+    """Why the reply ended, where it was cut off."""
+    repeat: int = 0
+    weight: int = 1
+    cut: int = 0
+    """Characters of the reply that are left out."""
 
 
 def packed(content: object) -> str:
-    """JSON, gzip, base64. Every text was made visible before, so that it can be encoded."""
-    said = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(said.encode(), PACKED, mtime=0)).decode()
+    """JSON, gzip, base64."""
+    try:
+        made = msgspec.json.encode(content)
+    except UnicodeEncodeError:  # half a character, which only an escape can say
+        made = json.dumps(msgspec.to_builtins(content), separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(made, PACKED, mtime=0)).decode()
 
 
 def integers(numbers: Sequence[int]) -> dict[str, Any]:
@@ -116,38 +155,40 @@ class ItemWriter:
         self.written = Written()
         self._write = write
         self._limit = limit
-        self._columns = {name: _Column[str]() for name in ("exam", "model", "outcome", "finer", "question")}
+        self._columns = {name: _Column[str]() for name in ("model", "outcome", "finer", "exam", "question")}
+        """One code an item, of the last two one a question."""
         for outcome in OUTCOMES:  # in this order everywhere
             self._columns["outcome"].words[outcome_name(outcome)] = len(self._columns["outcome"].words)
-        self._tags: dict[str, list[int]] = {}
-        self._tag_words: dict[str, dict[str, int]] = {}
+        self._tags: dict[str, _Column[str]] = {}
         self._heads: dict[str, str] = {}
         self._values = _Column[float]()
-        self._samples: list[int] = []
-        self._firsts: list[int] = []
+        self._samples, self._asked, self._firsts = array("i"), array("i"), array("i")
         self._chunk = _Chunk()
+        self._last: Answer | None = None
 
     def add(self, item: Answer) -> bool:
         """Take in one answer; whether there is room for more."""
-        self._columns["outcome"].add(outcome_name(item.row.outcome))
-        word = finer(item.row, item.row.stopped)
-        self._columns["finer"].add(FINER[word][1] if word else None)
-        for name in ("exam", "model"):
-            self._columns[name].add(_label(getattr(item.row, name)))
-        question = _label(item.row.question)
-        self._columns["question"].add(question)
-        key = f"{_label(item.row.exam)}\t{question}"
-        if item.asked and key not in self._heads:
-            self._heads[key] = one_line(item.asked, HEAD)
-        self._values.add(None if item.row.value is None else round(item.row.value, 4))
-        self._samples.append(item.row.sample)
-        self._tag(item)
-        self.written.cut += self._chunk.add(item)
-        self.written.formulas = self.written.formulas or _FORMULA in self._chunk.items[-1].get("rendered", "")
-        self.written.items += 1
+        row, last = item.row, self._last
+        same = last is not None and item.request is last.request is not None and row.tags == last.row.tags
+        if not same:
+            self._ask(item)
+        self._last = item
+        columns = self._columns
+        columns["outcome"].add(outcome_name(row.outcome))
+        word = finer(row, row.stopped)
+        columns["finer"].add(FINER[word][1] if word else None)
+        columns["model"].add(_label(row.model))
+        self._values.add(None if row.value is None else round(row.value, 4))
+        self._samples.append(row.sample)
+        self._asked.append(len(columns["question"].codes) - 1)
+        written, reply = self.written, item.reply
+        written.cut += self._chunk.add(item, reply, same=same)
+        written.marked = written.marked or bool(_SIGN.search(f"\n{reply}"))
+        written.formulas = written.formulas or bool(_FORMULA.search(reply))
+        written.items += 1
         if len(self._chunk.items) >= CHUNK_ITEMS or self._chunk.size >= CHUNK_TEXT:
             self._flush()
-        return self.written.whole
+        return written.whole
 
     def finish(self) -> Written:
         """Write the last chunk, the index and the questions' beginnings."""
@@ -158,32 +199,38 @@ class ItemWriter:
         self._put(Block("items-heads", packed(self._heads)))
         return self.written
 
-    def _tag(self, item: Answer) -> None:
-        before = len(self._samples) - 1
+    def _ask(self, item: Answer) -> None:
+        """Take in what the answers to a question share."""
+        exam, question = _label(item.row.exam), _label(item.row.question)
+        before = len(self._columns["question"].codes)
+        self._columns["exam"].add(exam)
+        self._columns["question"].add(question)
+        key = f"{exam}\t{question}"
+        if item.asked and key not in self._heads:
+            self._heads[key] = one_line(item.asked, HEAD)
         for name, value in item.row.tags.items():
-            codes = self._tags.setdefault(name, [])
-            codes += [-1] * (before - len(codes))
-            words = self._tag_words.setdefault(name, {})
-            codes.append(words.setdefault(_label(value), len(words)))
+            column = self._tags.setdefault(name, _Column())
+            column.codes += [-1] * (before - len(column.codes))
+            column.add(_label(value))
 
     def _index(self) -> dict[str, Any]:
-        total = len(self._samples)
-        names = [name for name, words in self._tag_words.items() if 1 < len(words) <= _VALUES]
-        tags = {
-            _label(name): {
-                "words": list(self._tag_words[name]),
-                "codes": integers([*codes, *[-1] * (total - len(codes))]),
-            }
-            for name, codes in ((name, self._tags[name]) for name in names[:_TAGS])
+        asked = len(self._columns["question"].codes)
+        tags = [name for name, column in self._tags.items() if 1 < len(column.words) <= _VALUES][:_TAGS]
+        for name in tags:
+            self._tags[name].codes += [-1] * (asked - len(self._tags[name].codes))
+        return {
+            **{name: column.plain() for name, column in self._columns.items()},
+            "value": self._values.plain(),
+            "sample": integers(self._samples),
+            "asked": integers(self._asked),
+            "tags": {_label(name): self._tags[name].plain() for name in tags},
+            "firsts": list(self._firsts),
         }
-        columns = {name: column.plain() for name, column in self._columns.items()}
-        numbers = {"value": self._values.plain(), "sample": integers(self._samples)}
-        return {**columns, **numbers, "tags": tags, "firsts": self._firsts}
 
     def _flush(self) -> None:
         self._firsts.append(self.written.items - len(self._chunk.items))
         self._put(Block(f"items-{len(self._firsts) - 1}", packed(self._chunk.plain())))
-        self._chunk = _Chunk()
+        self._chunk, self._last = _Chunk(), None
 
     def _put(self, block: Block) -> None:
         self.written.size += len(block.text)
@@ -196,45 +243,51 @@ class _Chunk:
     """The texts of some neighbouring items."""
 
     def __init__(self) -> None:
-        self.items: list[dict[str, Any]] = []
+        self.items: list[Item] = []
         self.size = 0
+        self._asked: list[Asked] = []
         self._shared: dict[str, int] = {}
         self._last = ("", "")
         """The last prompt and its question."""
+        self._long = False
 
-    def add(self, item: Answer) -> int:
-        """Returns 1 where a text was cut, else 0."""
-        prompt, reply = item.prompt_text, item.reply
+    def add(self, item: Answer, reply: str, *, same: bool) -> int:
+        """Returns 1 where a text was cut, else 0. `same`: what was asked is what was asked last."""
+        row = item.row
+        if not same:
+            self._long = self._ask(item)
+        cut = max(0, len(reply) - LONGEST)
+        said = Item(
+            asked=len(self._asked) - 1,
+            reply=reply[:LONGEST],
+            answer=_cut(row.answer),
+            why=_cut(row.explanation),
+            failure=_cut(item.failure),
+            found=[(who, _cut(text)) for who, text in item.said],
+            thought=_cut(item.response.reasoning, LONGEST_THOUGHT),
+            thought_size=thought_size(item.response),
+            ended=CUT_OFF_WORDS.get(row.stopped, ""),
+            repeat=row.repeat,
+            weight=row.weight,
+            cut=cut,
+        )
+        self.items.append(said)
+        self.size += len(reply) + len(said.thought) + 80
+        texts = (row.answer, row.explanation, *(text for _, text in item.said))
+        return int(self._long or cut > 0 or max(map(len, texts)) > LONGEST)
+
+    def _ask(self, item: Answer) -> bool:
+        """Take in what was asked; whether the prompt is longer than the page holds."""
+        prompt = item.prompt_text
         common = self._common(prompt, item.row.question)
-        texts: dict[str, Any] = {
-            "prompt": prompt[len(common) :],
-            "reply": reply,
-            "gold": item.gold,
-            "answer": item.row.answer,
-            "why": reason(item.row, reply),
-            "failure": item.failure,
-        }
-        size, thought = thought_size(item.response), item.response.reasoning
+        asked = Asked(_cut(prompt[len(common) :]))
         if common:
-            texts["shared"] = self._shared.setdefault(_cut(common, LONGEST_PROMPT), len(self._shared))
-        long = any(len(text) > LONGEST for text in texts.values() if isinstance(text, str))
-        long = long or any(len(said) > LONGEST for _, said in item.said) or len(common) > LONGEST_PROMPT
-        plain: dict[str, Any] = {
-            name: _cut(text, LONGEST) if isinstance(text, str) else text for name, text in texts.items() if text != ""
-        }
-        plain.update(_shown(item.row, reply))
-        if item.said:
-            plain["found"] = [[escape_invisible(who), _cut(said, LONGEST)] for who, said in item.said]
-        if item.row.tags:
-            plain["tags"] = {_label(name): _label(value) for name, value in item.row.tags.items()}
-        plain.update({"thoughtSize": size} if size else {})
-        plain.update({"thought": _cut(thought, LONGEST_THOUGHT)} if thought else {})
-        plain.update({"cut": CUT_OFF_WORDS[item.row.stopped]} if item.row.stopped in CUT_OFF_WORDS else {})
-        plain.update({"repeat": item.row.repeat} if item.row.repeat else {})
-        plain.update({"weight": item.row.weight} if item.row.weight != 1 else {})
-        self.items.append(plain)
-        self.size += sum(len(text) for text in plain.values() if isinstance(text, str)) + 40
-        return int(long)
+            asked.shared = self._shared.setdefault(_cut(common, LONGEST_PROMPT), len(self._shared))
+        asked.gold = _cut(item.gold)
+        asked.tags = {_label(name): _label(value) for name, value in item.row.tags.items()}
+        self._asked.append(asked)
+        self.size += len(asked.prompt) + len(asked.gold) + 80
+        return len(prompt) - len(common) > LONGEST or len(common) > LONGEST_PROMPT or len(item.gold) > LONGEST
 
     def _common(self, prompt: str, question: str) -> str:
         """What this prompt begins with as the last question's did, up to the end of a line."""
@@ -248,22 +301,7 @@ class _Chunk:
 
     def plain(self) -> dict[str, Any]:
         """As the page reads it."""
-        return {"shared": list(self._shared), "items": self.items}
-
-
-def _shown(row: ScoreRow, reply: str) -> dict[str, Any]:
-    """A reply as the page shows it: its HTML (`rendered`), and where what was `read` stands in the text."""
-    if len(reply) > LONGEST:
-        return {}
-    span = read_span(row, reply)
-    made = formatted(reply, span)
-    places = [_utf16_units(reply[:end]) for end in span] if span else None
-    return {name: value for name, value in (("rendered", made), ("read", places)) if value}
-
-
-def _utf16_units(text: str) -> int:
-    """How long a browser finds a text that `_cut` wrote."""
-    return len(_cut(text, LONGEST).encode("utf-16-le")) // 2
+        return {"shared": list(self._shared), "asked": self._asked, "items": self.items}
 
 
 def beginning(first: str, second: str) -> str:
@@ -284,9 +322,8 @@ def _label(text: str) -> str:
     return one_line(text, 200)
 
 
-def _cut(text: str, longest: int) -> str:
-    """Visible, of one kind of line ends, and no longer than the page holds; the page is told of how much is left."""
-    whole = escape_invisible(text[:longest].replace("\r\n", "\n"))
+def _cut(text: str, longest: int = LONGEST) -> str:
+    """A text no longer than the page holds; the page is told of how much is left."""
     if len(text) <= longest:
-        return whole
-    return f"{whole}\n… ({len(text) - longest:,} more characters, in the run's responses.jsonl)"
+        return text
+    return f"{text[:longest]}\n… ({len(text) - longest:,} more characters, in the run's responses.jsonl)"

@@ -149,19 +149,20 @@ def write_page(path: Path, page: Page, items: Spooled | None, notes: Sequence[st
 
 
 def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]) -> None:
-    from viva.pages.shell import FORMULAS, asset, templates
+    from viva.pages.shell import PROSE, asset, templates
     from viva.web.charts import script as charts
     from viva.web.pages import asset as chart_asset
     from viva.web.policy import policy
 
     own = [asset(name) for name in ("tables.js", "blocks.js", "report.js")]
-    browser = [asset(name) for name in ("rendered.js", "items.js")] if items is not None else []
-    formulas = list(map(asset, FORMULAS)) if items is not None and items.written.formulas else []
+    browser = [asset("items.js")] if items is not None else []
+    wanted = (items.written.marked, items.written.formulas, True) if items is not None else ()
+    rendering = [asset(name) for name, there in zip(PROSE, wanted, strict=False) if there]
     style = "\n".join((*map(asset, ("viva.css", "text.css", "report.css")), chart_asset("chart.css")))
     template = templates(is_published=_is_published).get_template("report.html")
     shown = ItemsNote(items is not None, tuple(notes))
     states = {outcome for one in page.results for outcome in one.estimate.outcomes}
-    allowed = policy([*own, *browser, charts(), *formulas], [style])
+    allowed = policy([*own, *browser, charts(), *rendering], [style])
     head, _, end = template.render(page=page, items=shown, states=states, styles=[style], policy=allowed).rpartition(
         "</body>"
     )
@@ -175,7 +176,7 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
     out.write(_element(Block("downloads", packed(saved))))
     if items is not None:
         items.write(out, texts=True)
-    out.write("".join(f"<script>{text}</script>\n" for text in formulas))
+    out.write("".join(f"<script>{text}</script>\n" for text in rendering))
     out.write(f"</body>{end}\n")
 
 

@@ -27,8 +27,11 @@
   const integers = ({ bytes, packed }) => new KINDS[bytes](bytesOf(packed).buffer);
   function readIndex() {
     const index = JSON.parse(document.getElementById("block-items-index").textContent);
-    for (const column of [index.exam, index.model, index.outcome, index.finer, index.question, index.value, ...Object.values(index.tags)]) {
-      column.codes = integers(column.codes);
+    index.asked = integers(index.asked);
+    for (const column of [index.outcome, index.finer, index.model, index.value]) column.codes = integers(column.codes);
+    for (const column of [index.exam, index.question, ...Object.values(index.tags)]) { // one a question
+      const codes = integers(column.codes);
+      column.codes = Int32Array.from(index.asked, (question) => codes[question]);
     }
     index.sample = integers(index.sample);
     return index;

@@ -38,8 +38,8 @@
     return low;
   };
   const texts = async (item) => {
-    const at = chunkOf(item), found = await chunk(at), own = found.items[item - index.firsts[at]];
-    return { ...own, common: own.shared === undefined ? "" : found.shared[own.shared] };
+    const at = chunkOf(item), found = await chunk(at), own = found.items[item - index.firsts[at]], asked = found.asked[own.asked];
+    return { ...own, ...asked, common: found.shared[asked.shared] ?? "" };
   };
 
   let index, heads = {}, total = 0, many = {}, shown = [], page = 0, opened = -1, searching = 0, columns = [];
@@ -129,15 +129,15 @@
   const folded = (text) => text.normalize("NFKC").toLowerCase();
   const parts = () => [...$("search").value.matchAll(/"([^"]+)"|(\S+)/g)].map((found) => folded(found[1] ?? found[2]));
   const FIELDS = {
-    prompt: (own, common) => [common, own.prompt], reply: (own) => [own.reply, own.failure], read: (own) => [own.answer], thought: (own) => [own.thought],
+    prompt: (own) => [own.prompt], reply: (own) => [own.reply, own.failure], read: (own) => [own.answer], thought: (own) => [own.thought],
     gold: (own) => [own.gold], why: (own) => [own.why, ...(own.found ?? []).flat()],
   };
-  const EVERYTHING = (own, common) => Object.values(FIELDS).flatMap((field) => field(own, common));
+  const EVERYTHING = (own) => Object.values(FIELDS).flatMap((field) => field(own));
   async function search(items, wanted, turn) {
     const fields = FIELDS[$("scope").value] ?? EVERYTHING;
     const inPrompt = ["", "prompt"].includes($("scope").value);
-    const by = Map.groupBy ? Map.groupBy(items, chunkOf) : grouped(items);
-    const hits = new Set();
+    const by = new Map(), hits = new Set();
+    for (const item of items) { const at = chunkOf(item); if (by.has(at)) by.get(at).push(item); else by.set(at, [item]); }
     let done = 0, told = performance.now();
     const queue = [...by.keys()];
     const pending = queue.slice(0, AHEAD).map((at) => chunks.get(at) ?? unpack(`items-${at}`));
@@ -149,9 +149,9 @@
       if (next !== undefined) pending.push(chunks.get(next) ?? unpack(`items-${next}`));
       const shared = found.shared.map((text) => (inPrompt ? folded(text) : ""));
       for (const item of by.get(at)) {
-        const own = found.items[item - index.firsts[at]];
-        const text = folded(`${index.question.words[index.question.codes[item]]}\n${fields(own, "").filter(Boolean).join("\n")}`);
-        const before = own.shared === undefined ? "" : shared[own.shared];
+        const said = found.items[item - index.firsts[at]], own = { ...said, ...found.asked[said.asked] };
+        const text = folded(`${index.question.words[index.question.codes[item]]}\n${fields(own).filter(Boolean).join("\n")}`);
+        const before = shared[own.shared] ?? "";
         if (wanted.every((one) => text.includes(one) || before.includes(one))) hits.add(item);
       }
       done += by.get(at).length;
@@ -161,11 +161,6 @@
       }
     }
     return hits;
-  }
-  function grouped(items) {
-    const by = new Map();
-    for (const item of items) { const at = chunkOf(item); if (by.has(at)) by.get(at).push(item); else by.set(at, [item]); }
-    return by;
   }
 
   // The list
@@ -225,20 +220,41 @@
   }
 
   // One item
+  const visible = (text) => viva.visible(text ?? "");
   function field(title, text, options = {}) {
     const block = make("div", { class: `field ${options.class ?? ""}` }, make("h4", { text: title }));
-    block.append(make("div", { class: "text", text: text === "" || text === undefined ? "–" : text, dir: "auto" }));
+    block.append(make("div", { class: "text", text: visible(text) || "–", dir: "auto" }));
     return block;
   }
   const asItCame = () => state.get("items.view") === "text";
-  function replyOf(own) {
-    const block = field("Answer", own.reply), text = block.querySelector(".text");
-    if (own.read) {
-      const [start, end] = own.read;
-      text.replaceChildren(own.reply.slice(0, start), make("mark", { class: "read", text: own.reply.slice(start, end) }), own.reply.slice(end));
+  // Where in a reply stands what was read: as its reader says, in characters of Unicode, else the one place that has it.
+  const SPAN = / at (\d{1,9})-(\d{1,9})\b/g;
+  function readIn(own) {
+    const whole = [...own.reply], partial = own.why.startsWith("answer:"); // about one field of a reply of several
+    const part = (from, to) => whole.slice(from, to).join("");
+    const [, from, to] = [...own.why.matchAll(SPAN)][0]?.map(Number) ?? [];
+    const why = own.why.replace(SPAN, (_, first, last) => {
+      const [start, end] = [Number(first), Number(last)], words = part(start, end).split(/\s+/).filter(Boolean).join(" ");
+      return partial || start >= end || end > whole.length ? ` (characters ${number.format(start + 1)} to ${number.format(end)})` : `: “${words.length > 60 ? `${words.slice(0, 59)}…` : words}”`;
+    });
+    if (own.cut) return { why };
+    if (from < to && to <= whole.length && !partial) return { why, span: [part(0, from).length, part(0, to).length] };
+    const said = own.answer.trim(), inWord = (one) => one && /[\p{L}\p{N}_]/u.test(one), alone = [];
+    for (let at = said ? own.reply.indexOf(said) : -1; at >= 0; at = own.reply.indexOf(said, at + 1)) {
+      if (!inWord(own.reply[at - 1]) && !inWord(own.reply[at + said.length])) alone.push(at);
     }
-    if (!own.rendered) return block;
-    if (!asItCame()) text.replaceWith(viva.elements(own.rendered));
+    return { why, span: alone.length === 1 ? [alone[0], alone[0] + said.length] : null };
+  }
+  function replyOf(own, span) {
+    const block = field("Answer", own.reply), text = block.querySelector(".text");
+    if (own.cut) text.append(`\n… (${number.format(own.cut)} more characters, in the run's responses.jsonl)`);
+    if (span) {
+      const [start, end] = span;
+      text.replaceChildren(visible(own.reply.slice(0, start)), make("mark", { class: "read", text: visible(own.reply.slice(start, end)) }), visible(own.reply.slice(end)));
+    }
+    const made = viva.prose?.(text);
+    if (!made) return block;
+    if (!asItCame()) text.replaceWith(made);
     const other = make("button", { type: "button", class: "small", "data-part": "view", text: asItCame() ? "Rendered" : "As it came" });
     other.addEventListener("click", turnView);
     block.querySelector("h4").append(" ", other);
@@ -274,18 +290,18 @@
     if (index.finer.codes[item] >= 0) $("verdict").append(make("span", { class: "quiet", text: word("finer", item) }));
     const prompt = make("div", { class: "field" }, make("h4", { text: "Prompt" }));
     if (own.common) {
-      prompt.append(make("details", {}, make("summary", { text: `Instructions and examples before it (${number.format(own.common.length)} characters)` }), make("div", { class: "text", text: own.common, dir: "auto" })));
+      prompt.append(make("details", {}, make("summary", { text: `Instructions and examples before it (${number.format(own.common.length)} characters)` }), make("div", { class: "text", text: visible(own.common), dir: "auto" })));
     }
-    if (own.common || own.prompt) prompt.append(make("div", { class: "text", text: own.prompt ?? "", dir: "auto" }));
+    if (own.common || own.prompt) prompt.append(make("div", { class: "text", text: visible(own.prompt), dir: "auto" }));
     else prompt.append(make("p", { class: "quiet", text: "The questions were not at hand when this report was made." }));
-    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : replyOf(own);
-    if (own.thought) answer.querySelector("h4").after(make("details", { class: "thought" }, make("summary", { text: `Thought before it (${own.thoughtSize})` }), make("div", { class: "text", text: own.thought, dir: "auto" })));
-    else if (own.thoughtSize) answer.querySelector("h4").after(make("p", { class: "quiet", text: `Thought before it: ${own.thoughtSize}, of which no text is kept.` }));
-    if (own.cut) answer.append(make("p", { class: "quiet", text: `It was ${own.cut}.` }));
+    const { why, span } = own.failure ? own : readIn(own);
+    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : replyOf(own, span);
+    if (own.thought) answer.querySelector("h4").after(make("details", { class: "thought" }, make("summary", { text: `Thought before it (${own.thought_size})` }), make("div", { class: "text", text: visible(own.thought), dir: "auto" })));
+    else if (own.thought_size) answer.querySelector("h4").after(make("p", { class: "quiet", text: `Thought before it: ${own.thought_size}, of which no text is kept.` }));
+    if (own.ended) answer.append(make("p", { class: "quiet", text: `It was ${own.ended}.` }));
     const pair = make("div", { class: "pair" }, field("Read", own.answer), ...(own.gold === undefined ? [] : [field("Gold", own.gold, { class: "gold" })]));
-    const evidence = (own.found ?? []).map(([who, said]) => field(who, said, { class: "evidence" }));
-    $("body").replaceChildren(prompt, answer, pair, ...(own.why ? [field("Why", own.why)] : []), ...evidence);
-    globalThis.viva.formulas?.($("body"));
+    const evidence = (own.found ?? []).map(([who, said]) => field(visible(who), said, { class: "evidence" }));
+    $("body").replaceChildren(prompt, answer, pair, ...(why ? [field("Why", why)] : []), ...evidence);
     $("item").hidden = false;
     $("item").scrollTop = 0;
     const place = shown.indexOf(item);
@@ -361,6 +377,7 @@
     $("after").addEventListener("click", () => step(1));
     $("close").addEventListener("click", () => close(true));
     addEventListener("keydown", keys);
+    addEventListener("viva:prose", () => { if (opened >= 0) open(opened); });
     // An anchor of the page ("#methods") is no choice of items.
     state.listen(() => { if (!location.hash || location.hash.includes("=")) restore(); });
     restore();

@@ -6,11 +6,7 @@
   const tell = (text) => { told.textContent = text; setTimeout(() => { if (told.textContent === text) told.textContent = ""; }, 4000); };
 
   function save(text, name, type) {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    vivaCharts.download(new Blob([text], { type }), name);
     tell(`Saved ${name}`);
   }
   async function copy(text, what) {

@@ -1,4 +1,5 @@
-// Draws every figure[data-chart], whose first child is a script of type application/json (a Vega-Lite specification).
+// Draws every figure[data-chart], whose first child is a script of type application/json (a Vega-Lite specification), or
+// which has that as its property `chart`.
 // Colours follow the reader's scheme; exported pictures are always light, for paper. Texts stay texts: a tooltip is
 // made of text nodes, no data is loaded from anywhere, and expressions are interpreted (`ast`), never compiled.
 "use strict";
@@ -55,7 +56,7 @@
   });
 
   const spec = (figure) => {
-    const found = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+    const found = structuredClone(figure.chart) ?? JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
     if (figure.clientWidth >= 520) return found;
     for (const { title } of [found, ...(found.layer ?? [])]) { // a long line would be cut
       if (typeof title?.subtitle === "string") title.subtitle = title.subtitle.split(/; | · /);
