@@ -23,17 +23,8 @@ MANY = 24
 LETTERS = "ABCDE"
 CLOZE = ["2", "$5$; $10$", "-63", r"$-\frac{3 \sqrt{3}}{2}$.", "4.", r"$y=\pm \sqrt{3} x$", "$[0,2]$", "-6 ."]
 MATH = ["(3,4]", "30", "x - 3z = 0", "152A_{11}", r"72 + 72\sqrt{2}", r"\frac{295}{396}", r"\text{(A)}", r"10\%"]
-ENGLISH = [
-    "lsat-ar",
-    "lsat-lr",
-    "lsat-rc",
-    "logiqa-en",
-    "sat-en",
-    "sat-en-without-passage",
-    "sat-math",
-    "aqua-rat",
-    "gaokao-english",
-]
+ENGLISH = ["lsat-ar", "lsat-lr", "lsat-rc", "logiqa-en", "sat-en", "sat-en-without-passage", "sat-math", "aqua-rat",
+           "gaokao-english"]  # fmt: skip
 CHINESE = [
     "logiqa-zh",
     *(f"gaokao-{one}" for one in ("chinese", "geography", "history", "biology", "chemistry", "mathqa")),
