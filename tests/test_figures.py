@@ -370,12 +370,9 @@ PRINTED = (
     ("SynEval", "syneval", ("1", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13")),
 )
 NAMED = {
-    "en_experts": "Tables 3 and 4",
-    "chapters": "Table 5",
-    "five_shot": "five-shot leaderboard",
-    "zero_shot": "zero-shot leaderboard",
-    "main": "main table, as far as the text quotes it",
-}
+    "en_experts": "Tables 3 and 4", "chapters": "Table 5", "five_shot": "five-shot leaderboard",
+    "zero_shot": "zero-shot leaderboard", "main": "main table, as far as the text quotes it",
+}  # fmt: skip
 DRAWN = (("CS-Bench", "csbench"), ("CLR-Bench", "clrbench"), ("InfiBench", "infibench"), ("SynEval", "syneval"))
 
 
@@ -403,10 +400,9 @@ def marks(benchmark: str, number: str) -> float:
 
 MEASURES = {"MC": "mc_accuracy", "FITB accuracy": "fitb_accuracy", "FITB F1": "fitb_f1"}
 OTHER_PAIRS = {
-    "MC and FITB accuracy": ("mc_accuracy", "fitb_accuracy"),
-    "MC and FITB F1": ("mc_accuracy", "fitb_f1"),
+    "MC and FITB accuracy": ("mc_accuracy", "fitb_accuracy"), "MC and FITB F1": ("mc_accuracy", "fitb_f1"),
     "FITB accuracy and F1": ("fitb_accuracy", "fitb_f1"),
-}
+}  # fmt: skip
 SAMPLINGS = ("(0.2,0.9)", "(0.2,1.0)", "(0.4,0.9)", "(0.6,0.9)", "(0.8,0.9)", "(1.0,0.9)", "(1.2,0.9)", "(1.4,0.9)")
 
 
@@ -639,14 +635,11 @@ def test_what_the_paper_says_is_what_the_published_tables_say() -> None:
 
 
 BREAKS = {
-    "all 94 open ones": (),
-    "all but Yuan2-102B": ("--exclude", "Yuan2-102B-hf"),
-    "best of each size": ("--best",),
-    "general": ("--where", "domain=General"),
-    "code": ("--where", "domain=Code"),
+    "all 94 open ones": (), "all but Yuan2-102B": ("--exclude", "Yuan2-102B-hf"), "best of each size": ("--best",),
+    "general": ("--where", "domain=General"), "code": ("--where", "domain=Code"),
     "code, finetuned": ("--where", "domain=Code", "--where", "type=Finetuned"),
     "by active parameters, but Yuan2-102B": ("--exclude", "Yuan2-102B-hf", "--parameters", "active"),
-}
+}  # fmt: skip
 
 
 def test_the_page_about_sizes_has_the_breaks_that_come_out() -> None:

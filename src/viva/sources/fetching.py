@@ -468,5 +468,5 @@ def _copy(path: Path, place: Path) -> None:
 
 def _bytes(size: int) -> str:
     """A size in words."""
-    power = min((len(str(size)) - 1) // 3, 3)
+    power = min(len(str(size)) - 1, 9) // 3
     return f"{size / 1000**power:,.{min(power, 1)}f} {('bytes', 'kB', 'MB', 'GB')[power]}"
