@@ -371,12 +371,9 @@ PRINTED = (
     ("SynEval", "syneval", ("1", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13")),
 )
 NAMED = {
-    "en_experts": "Tables 3 and 4",
-    "chapters": "Table 5",
-    "five_shot": "five-shot leaderboard",
-    "zero_shot": "zero-shot leaderboard",
-    "main": "main table, as far as the text quotes it",
-}
+    "en_experts": "Tables 3 and 4", "chapters": "Table 5", "five_shot": "five-shot leaderboard",
+    "zero_shot": "zero-shot leaderboard", "main": "main table, as far as the text quotes it",
+}  # fmt: skip
 DRAWN = (("CS-Bench", "csbench"), ("CLR-Bench", "clrbench"), ("InfiBench", "infibench"), ("SynEval", "syneval"))
 
 
@@ -404,10 +401,9 @@ def marks(benchmark: str, number: str) -> float:
 
 MEASURES = {"MC": "mc_accuracy", "FITB accuracy": "fitb_accuracy", "FITB F1": "fitb_f1"}
 OTHER_PAIRS = {
-    "MC and FITB accuracy": ("mc_accuracy", "fitb_accuracy"),
-    "MC and FITB F1": ("mc_accuracy", "fitb_f1"),
+    "MC and FITB accuracy": ("mc_accuracy", "fitb_accuracy"), "MC and FITB F1": ("mc_accuracy", "fitb_f1"),
     "FITB accuracy and F1": ("fitb_accuracy", "fitb_f1"),
-}
+}  # fmt: skip
 SAMPLINGS = ("(0.2,0.9)", "(0.2,1.0)", "(0.4,0.9)", "(0.6,0.9)", "(0.8,0.9)", "(1.0,0.9)", "(1.2,0.9)", "(1.4,0.9)")
 
 
@@ -419,10 +415,8 @@ def recipes() -> Iterator[tuple[str, float]]:
     yield "CS-Bench: guessing, reasoning", guessing("reasoning")
     yield "CS-Bench: guessing, average", guessing("knowledge", "reasoning")
     yield "CS-Bench: GPT-4o, overall", overall(entry("csbench", "en_domains", "GPT-4o"))
-    yield (
-        "CS-Bench: overall, furthest of all rows",
-        furthest(table("csbench", "en_domains"), overall, "overall_average"),
-    )
+    far = furthest(table("csbench", "en_domains"), overall, "overall_average")
+    yield "CS-Bench: overall, furthest of all rows", far
     yield "CS-Bench: questions, English and Chinese", 2 * total("csbench", "chapters", "test", "validation")
     for form in FORMATS:
         yield f"CS-Bench: mean over models, {form}, English", by_format("en_formats", form)
@@ -617,9 +611,8 @@ def test_what_the_paper_says_is_what_the_published_tables_say() -> None:
     random = entry("csbench", "en_domains", "Random").figures
     for name in ("knowledge", "reasoning", "average"):
         assert float(said[f"CS-Bench: guessing, {name}"]) == random[f"overall_{name}"]
-    assert (
-        float(said["CS-Bench: GPT-4o, overall"]) == entry("csbench", "en_domains", "GPT-4o").figures["overall_average"]
-    )
+    gpt_4o = entry("csbench", "en_domains", "GPT-4o").figures
+    assert float(said["CS-Bench: GPT-4o, overall"]) == gpt_4o["overall_average"]
     for model in ("Random", "Mistral 7B", "GPT4"):
         for shots in ("zero", "few"):
             figures = entry("syneval", f"{shots}_shot", model).figures
@@ -640,14 +633,11 @@ def test_what_the_paper_says_is_what_the_published_tables_say() -> None:
 
 
 BREAKS = {
-    "all 94 open ones": (),
-    "all but Yuan2-102B": ("--exclude", "Yuan2-102B-hf"),
-    "best of each size": ("--best",),
-    "general": ("--where", "domain=General"),
-    "code": ("--where", "domain=Code"),
+    "all 94 open ones": (), "all but Yuan2-102B": ("--exclude", "Yuan2-102B-hf"), "best of each size": ("--best",),
+    "general": ("--where", "domain=General"), "code": ("--where", "domain=Code"),
     "code, finetuned": ("--where", "domain=Code", "--where", "type=Finetuned"),
     "by active parameters, but Yuan2-102B": ("--exclude", "Yuan2-102B-hf", "--parameters", "active"),
-}
+}  # fmt: skip
 
 
 def test_the_page_about_sizes_has_the_breaks_that_come_out() -> None:

@@ -23,17 +23,8 @@ MANY = 24
 LETTERS = "ABCDE"
 CLOZE = ["2", "$5$; $10$", "-63", r"$-\frac{3 \sqrt{3}}{2}$.", "4.", r"$y=\pm \sqrt{3} x$", "$[0,2]$", "-6 ."]
 MATH = ["(3,4]", "30", "x - 3z = 0", "152A_{11}", r"72 + 72\sqrt{2}", r"\frac{295}{396}", r"\text{(A)}", r"10\%"]
-ENGLISH = [
-    "lsat-ar",
-    "lsat-lr",
-    "lsat-rc",
-    "logiqa-en",
-    "sat-en",
-    "sat-en-without-passage",
-    "sat-math",
-    "aqua-rat",
-    "gaokao-english",
-]
+ENGLISH = ["lsat-ar", "lsat-lr", "lsat-rc", "logiqa-en", "sat-en", "sat-en-without-passage", "sat-math", "aqua-rat",
+           "gaokao-english"]  # fmt: skip
 CHINESE = [
     "logiqa-zh",
     *(f"gaokao-{one}" for one in ("chinese", "geography", "history", "biology", "chemistry", "mathqa")),
@@ -416,14 +407,13 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
 
 
 def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:
-    for columns, row in tabled(("options",), ("choices",)):
+    for name, row in tabled("options", "choices"):
         with row:
             rows: list[Row] = [
-                {"question": f"Which is {at}?", **dict.fromkeys(columns, "i) x, ii) y"), "answer": 70 + at}
-                for at in range(12)
+                {"question": f"What is {at}?", name: "i) x, ii) y", "answer": at} for at in range(70, 82)
             ]
-            card, _, said = card_of(tmp_path, f"left-{columns[0]}.jsonl", lines(rows))
-            assert (card.format, f"{', '.join(columns)} may hold options" in said) == ("number", True)
+            card, _, said = card_of(tmp_path, f"left-{name}.jsonl", lines(rows))
+            assert (card.format, f"{name} may hold options" in said) == ("number", True)
 
 
 def test_letters_beyond_the_options_are_defects_where_most_are_within(tmp_path: Path) -> None:

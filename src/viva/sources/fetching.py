@@ -468,8 +468,5 @@ def _copy(path: Path, place: Path) -> None:
 
 def _bytes(size: int) -> str:
     """A size in words."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            break
-        size = size / 1000  # type: ignore[assignment]
-    return f"{size:,.0f} bytes" if unit == "bytes" else f"{size:,.1f} {unit}"
+    power = min(len(str(size)) - 1, 9) // 3
+    return f"{size / 1000**power:,.{min(power, 1)}f} {('bytes', 'kB', 'MB', 'GB')[power]}"

@@ -87,7 +87,8 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
         if path.exists():
             raise VivaError(f"{path} is there already: name another file with {option('out')}, or remove it")
     texts = {}
-    for path, best in zip(paths, found, strict=True):
+    cards = dict(zip(paths, found, strict=True))
+    for path, best in cards.items():
         texts[path] = _text(
             {**best.card, **encoding},
             best,
@@ -99,9 +100,9 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
             rows,
         )
         parse_card(texts[path].encode(), str(path))
-    said = [_summed_up(path, best) for path, best in zip(paths, found, strict=True)]
+    said = [_summed_up(path, best) for path, best in cards.items()]
     said += [f"{data} is not UTF-8, and read as {name}: {_shown(rows[0])}" for name in encoding.values()]
-    return texts, "\n".join([*said, *_remarks(dict(zip(paths, found, strict=True)), rows)])
+    return texts, "\n".join([*said, *_remarks(cards, rows)])
 
 
 def card_of(table: Path) -> Path | None:
@@ -130,14 +131,9 @@ def _summed_up(path: Path, best: Written) -> str:
         lacks = one_line(best.lacking, 200)
         return f"{path}: a draft; complete it where it says {TODO} ({lacks}), then `viva check {path}`"
     graded = f"{best.sound:.0%} of {best.rows:,} sampled rows can be graded"
-    return f"{path}: {best.card['format']}, {graded}{_taken(best)}; `viva check {path}` looks at all of them"
-
-
-def _taken(card: Written) -> str:
-    """Return which rows a card takes, where not all."""
-    given: Mapping[str, Any] = card.card.get("where", {})
-    wanted = (f"{column} = {', '.join(values)}" for column, values in given.items())
-    return f" (where {one_line('; '.join(wanted), 200)})" if given else ""
+    wanted = "; ".join(f"{column} = {', '.join(values)}" for column, values in best.card.get("where", {}).items())
+    taken = f" (where {one_line(wanted, 200)})" if wanted else ""
+    return f"{path}: {best.card['format']}, {graded}{taken}; `viva check {path}` looks at all of them"
 
 
 def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -164,7 +160,7 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
             f"{partial} hold options in some of the rows only: the table mixes kinds of questions. Add a "
             "`where` to the card (`viva docs data`), and make a card of each kind"
         )
-    elif not partial and (free := ", ".join({*table_of(rows).named("options")} - answered)):
+    elif not partial and (free := ", ".join(sorted({*table_of(rows).named("options")} - answered))):
         yield f"{free} may hold options, but no answer names one of them: the card asks without them"
 
 
@@ -244,7 +240,7 @@ def _lettered(rows: Sequence[Mapping[str, Any]]) -> Written | None:
     table = table_of(rows)
     for plain, notes in guesses(rows):
         gold = plain.get("answer")
-        if "options" in plain and isinstance(gold, str) and are_letters(table.values(gold)):
+        if isinstance(gold, str) and are_letters(table.values(gold)):
             return Written(plain, 0.0, notes, len(rows), _gradable(plain, rows)[1])
     return None
 
@@ -275,10 +271,8 @@ def _candidates(
         letters = list("ABCDEFGHIJ"[: len(names) - 2])
         plain = shipped()["mmlu-csv"] | {"columns": ["question", *letters, "answer"], "options": letters}
         spoken = language_of(next(iter(row.values())) for row in rows[:50])
-        yield (
-            {**plain, **spoken, "tags": [FILE] if len(files) > 1 else []},
-            {"columns": "the first row is a question: the file has no header"},
-        )
+        tagged = {"tags": [FILE]} if len(files) > 1 else {}
+        yield {**plain, **spoken, **tagged}, {"columns": "the first row is a question: the file has no header"}
     known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
     spoken = language_of(text for row in rows[:50] for text in row.values())
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
@@ -373,7 +367,7 @@ def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tu
         else:
             golds[str(read.question.answer)] += 1
     sound = len(rows) - lacking.total()
-    return sound / len(rows), max(lacking, key=lambda why: lacking[why], default=""), golds["A"] == sound > 0
+    return sound / len(rows), max(lacking, key=lacking.__getitem__, default=""), golds["A"] == sound > 0
 
 
 def _called(data: Path) -> str:

@@ -51,4 +51,4 @@ def init_command(data: Path | None, task: Path | None, out: Path | None) -> None
         _, said = init_card(data, out)
     else:
         raise VivaError("name the data: viva init DATA, or a task of lm-eval: viva init --from-lm-eval TASK.yaml")
-    click.echo("\n".join(map(escape_invisible, said.split("\n"))))
+    click.echo(escape_invisible(said))
