@@ -27,7 +27,6 @@ _CASE = re.compile(r"(?:^|(?<=[.n]))[fdc]{0,2}h[^.n]{1,60}")
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
-_AFTER_LETTER = re.compile(r"[)\]]?[.:,–-]?[ *]{1,6}(?=\S)")
 _INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
 _NAME = re.compile(
     r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
@@ -67,14 +66,12 @@ class ChoiceWindow:
         """What commits to a letter, in order."""
         found: list[Candidate] = []
         for group in self.groups:
-            lower = self.marked.text[self.marked.tokens[group.start].start].islower()
-            if self._opens_list(group) or (lower and self._is_a_part(group)):
+            if self._opens_list(group):
                 continue
             at = (
                 candidates.candidate(self.marked, group)
                 or (self._head(group) if group is self.groups[0] and self.offset == 0 else None)
                 or (self._tail(group) if group is self.groups[-1] else None)
-                or self._with_text(group)
             )
             if (
                 at is None
@@ -179,25 +176,6 @@ class ChoiceWindow:
         if (len(self.groups) > 1 and self._column(self.groups[-2], group)) or self._breaks_off(group):
             return None
         return self._made(group, "letter on the last line")
-
-    def _with_text(self, group: Group) -> Candidate | None:
-        """ "The key change in this organ is B. Atrophy.": linked to the sentence, with its own option's text."""
-        kinds, place = self.kinds, self.letters.find(group.letters)
-        if not self.options or len(group.letters) != 1 or kinds[group.start - 1 : group.start] not in {"=", ":"}:
-            return None
-        text, end = self.marked.text, self.marked.tokens[group.end - 1].end
-        option = self.options[place].strip() if place < len(self.options) else ""
-        said = _AFTER_LETTER.match(text, end)
-        at = said.end() if said else end
-        rest = text[at : at + len(option) + 2]
-        if (
-            not said
-            or not option
-            or squeeze(rest[: len(option)]) != squeeze(option)
-            or rest[len(option) :][:1].isalnum()
-        ):
-            return None
-        return self._made(group, "letter with its own text")
 
     def _breaks_off(self, group: Group) -> bool:
         """Whether a reply ends in this letter only because it was cut off: "… E = mc²\n\nE", "(A) …\n(B) …\n(C)"."""

@@ -122,8 +122,8 @@ def _in_prose(
         goes_on = slot.strength < Strength.MARKED and slot.span[1] >= end  # "The options are A, C and"
         return UNSURE if goes_on else _of_slot(slot, letters, known)
 
-    if len(boxes_in(text)) == len(letters) and (found := set(ticked(text, letters) or "")):
-        return found, "ticked boxes"
+    if len(boxes_in(text)) == len(letters) and (chosen := ticked(text, letters)):
+        return set(chosen), "ticked boxes"
     decided = resolve(slots, parse)
     if decided is not None:
         return None if isinstance(decided[0], Unsure) else (decided[0], decided[1].rule)

@@ -43,8 +43,8 @@ _ALONE = {**dict.fromkeys(("不是", "否", "no", "nein", "non", "nope", "不对
 """Words of grammar, and answers where they are alone."""
 _DENIED = re.compile(r"!([^.n,:TULYZ]{0,5}[NSsV=hf])?[^.n,:TULYZc]{0,5}$|!$")
 _DENIED_AFTER = re.compile(r"[fSsFw]{1,5}!(?=[.n,]|$)")
-_PARTLY_BEFORE = re.compile(r"%[f=!Ss]{0,3}$")
-_PARTLY_AFTER = re.compile(r"[fSs]{0,2}%|,?%[fSsw]")
+_PARTIAL_BEFORE = re.compile(r"%[f=!Ss]{0,3}$")
+_PARTIAL_AFTER = re.compile(r"[fSs]{0,2}%|,?%[fSsw]")
 _CONDITION = re.compile(r"(?:^|[.n])[cf]{0,2}%[^.nFbc]*,[^.nFbc]*$")
 _PAUSE = re.compile(r"$|[.n,r\-]")
 _OPEN_LEFT = re.compile(r"n?[f,.\-XYZ]{0,3}")
@@ -98,7 +98,7 @@ def mark(text: str) -> Valued:
         if kind in "TU" and (before := _DENIED.search(kinds, max(0, len(kinds) - 16))):
             kinds = kinds[: before.start()] + "=" + kinds[before.start() + 1 :]
             negated += 1
-        hedged = _PARTLY_BEFORE.search(kinds[-4:]) or _PARTLY_AFTER.match(raw, end) or _CONDITION.search(kinds[-200:])
+        hedged = _PARTIAL_BEFORE.search(kinds[-4:]) or _PARTIAL_AFTER.match(raw, end) or _CONDITION.search(kinds[-200:])
         values[len(kinds)] = "TF" if hedged else value if negated % 2 == 0 else "TF".replace(value, "")
         tokens.append(Token("L", lexed[start].start, lexed[end - 1].end))
         kinds += "L" if kind in "TU" else "P"

@@ -36,7 +36,8 @@ _LETTER = re.compile(
 _ITEM = re.compile(r"\(?([A-Z])(?![A-Za-z])")
 _SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])|\n")
 _OF_AN_OPTION = re.compile(
-    r"\b(?i:options?|choices?|answers?|antwort|r[ée]ponse)[ *(\"]{1,3}[A-Z](?!\w)|选项|(?<![\w'’-])[B-HJ-Z](?![\w'’-])"
+    r"\b(?i:options?|choices?|answers?|antwort|r[ée]ponse)[ *(\"]{1,3}[A-Z](?!\w)"
+    r"|^\W{0,4}(?:选项 ?[A-Z]|[A-Z] ?选项)|(?<![\w'’-])[B-HJ-Z](?![\w'’-])"
 )
 """A letter that what a sentence says is said of."""
 _REACH = 20_000
