@@ -28,7 +28,7 @@ from viva.lab.surprisal.item_file import Items
 from viva.lab.surprisal.study import PerplexityConfig, _signature
 from viva.lab.surprisal.text_logprobs import MeasureConfig, Measured, StoppedError, measure
 from viva.lab.text_sets import FIELDS, TextSet, field_of, open_sets
-from viva.render.printing import StudyResult
+from viva.render.findings import Findings
 from viva.runs.config import TaskOptions
 from viva.types import Choose, Generate, Question, Request, Response
 
@@ -590,7 +590,7 @@ def test_a_program_gets_what_the_command_prints(serve: Serve, viva: Viva, capfd:
     ended = viva(*served(server, "--format", "json"))
     texts, asked = Path("t.jsonl").resolve(), {"field": "text", "base_url": server.url}
 
-    async def notebook() -> StudyResult:
+    async def notebook() -> Findings[Any]:
         return library.lab.perplexity(texts, model="openai/m", **asked)
 
     capfd.readouterr()
