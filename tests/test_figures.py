@@ -77,8 +77,8 @@ def tables(*arguments: str, key: str = "tables") -> list[Any]:
 
 
 def predicted(models: str, size: int, *more: str) -> float:
-    (found,) = tables("scaling", "csbench", "--fit", "family", "--model", models, "--predict", str(size), *more)
-    (forecast,) = found["groups"][0]["forecasts"]
+    found = tables("scaling", "csbench", "--fit", "family", "--model", models, "--predict", str(size), *more)[-1]
+    (forecast,) = found["rows"][0]["groups"][0]["forecasts"]
     return 100 * float(forecast["prediction"]["score"])
 
 
@@ -91,8 +91,9 @@ def correlated(benchmark: str, shown: int, second: str, kind: str, first: str = 
 
 
 def broken(*arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = tables("scaling", "infibench", "--fit", "segments", *arguments)[0]["groups"][-1]["segments"]
-    return found
+    (found,) = tables("scaling", "infibench", "--fit", "segments", *arguments)[-1]["rows"]
+    segments: dict[str, Any] = found["groups"][-1]["segments"]
+    return segments
 
 
 def counts() -> dict[str, float]:

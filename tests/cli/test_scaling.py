@@ -31,7 +31,7 @@ def scaling(*arguments: object) -> str:
 
 def groups(*arguments: object) -> dict[str, Any]:
     content = json.loads(scaling(*arguments, "--format", "json"))
-    return {group["name"]: group for table in content["tables"] for group in table["groups"]}
+    return {group["name"]: group for one in content["tables"][-1]["rows"] for group in one["groups"]}
 
 
 def written(content: str, name: str = "t.csv") -> Path:

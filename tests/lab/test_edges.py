@@ -11,6 +11,7 @@ import pytest
 from cli.test_extras import bare, scores
 from cli.test_ranges import folder as ranges
 from cli.test_ranges import viva as here
+from cli.told import rows_of
 from rows import tabled
 from servers.fixtures import Viva
 from servers.ports import closed_port
@@ -61,6 +62,6 @@ def test_questions_are_not_judged_by_answers_of_which_one_thing_could_be_said(
     assert "0.00–" in said
     assert "their score is a range" in " ".join(said.split())
     here("item-analysis", "a", "b", "--format", "json")
-    models = json.loads(capsys.readouterr().out)["exams"][0]["models"]
+    models = rows_of(json.loads(capsys.readouterr().out), "Models")
     assert [one["score"] for one in models] == [None, None]
     assert all(low == 0.0 and high > 0.5 for low, high in (one["range"] for one in models))

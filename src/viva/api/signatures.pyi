@@ -15,7 +15,7 @@ from viva.render.findings import Findings
 from viva.runs.plan import Way
 from viva.studies.agreement.tables import Reports
 from viva.studies.correlate.tables import Correlations
-from viva.studies.scaling.tables import Scalings
+from viva.studies.scaling.tables import Scaling
 from viva.studies.score_table.difficulty import Grouping
 from viva.studies.score_table.tables import LeaderboardRow
 
@@ -307,7 +307,7 @@ def scaling(
     sizes: str | PathLike[str] | None = ...,
     families: str | float | None = ...,
     questions: int | None = ...,
-) -> Scalings: ...
+) -> Findings[tuple[Scaling, ...]]: ...
 def score_table(
     table: str | PathLike[str] | Run,
     *,

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from viva.render.findings import Findings
 
 C = TypeVar("C", bound=Struct)
-F = TypeVar("F")
 
 
-def show_study(study: Callable[[C], Findings[F]], config: type[C], given: Mapping[str, Any]) -> Findings[F]:
+def show_study(study: Callable[[C], Findings[Any]], config: type[C], given: Mapping[str, Any]) -> Findings[Any]:
     """Call a study with a command's options; draw and print what it found as --chart, --format and --out say."""
     out, picture = given["out"], given.get("chart")
     if "chart" in given and out is not None and out.suffix.lower() == ".svg":

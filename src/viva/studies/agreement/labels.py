@@ -84,7 +84,7 @@ _PLANNED = (
 )  # fmt: skip
 
 
-def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[list[tuple[object, ...]], str]:
+def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[list[tuple[float | str | None, ...]], str]:
     from viva.analysis.prediction import labels_needed
 
     pairs = [

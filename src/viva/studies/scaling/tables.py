@@ -66,7 +66,7 @@ class Row(NamedTuple):
     @property
     def off(self) -> float | None:
         """How far the measured score lies from the predicted one."""
-        return self.point and self.point.score - self.about.prediction.score
+        return None if self.point is None else float(self.point.score - self.about.prediction.score)
 
 
 def _tables(found: Scaling) -> Iterator[Table]:
