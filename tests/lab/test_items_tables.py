@@ -18,7 +18,7 @@ def test_a_model_s_score_is_averaged_as_its_exam_averages() -> None:
         exam="e", models=("one", "two"), questions=("a", "b", "c"), scores=scores, shares=np.array([0.5, 0.25, 0.25])
     )  # a subject of one question and a subject of two, each half of the average
     examined = Examined(scores=found, statistics=item_statistics(scores))
-    assert [row[:2] for row in findings((examined,), 0).tables()[0].rows] == [("one", "50.00"), ("two", "33.33†")]
+    assert [row[:2] for row in findings((examined,), 0).tables()[0].texts()] == [("one", "50.00"), ("two", "33.33†")]
     told = json.loads(findings((examined,), 0).to_json())["tables"][0]["rows"]
     assert [each["score"] for each in told] == pytest.approx([0.5, 1 / 3])
 
@@ -30,14 +30,14 @@ def test_nobody_passes_is_said_only_where_all_were_asked() -> None:
     found = ItemScores(exam="e", models=names, questions=names, scores=scores, shares=np.full(4, 0.25))
     examined = Examined(scores=found, statistics=item_statistics(scores))
     _, as_a_set, listed = findings((examined,), 9).tables()
-    whole = dict(as_a_set.rows)
+    whole = dict(as_a_set.texts())
     assert (whole["nobody passes"], whole["everybody passes"], whole["without a score of some model"]) == (
         "1",
         "1",
         "2",
     )
     assert listed.header[:3] == ("question", "why", "models")
-    assert {row[:3] for row in listed.rows} == {
+    assert {row[:3] for row in listed.texts()} == {
         ("a", "nobody passes", "4 of 4"),
         ("b", "no model with a score passes", "1 of 4"),
         ("c", "every model with a score passes", "1 of 4"),

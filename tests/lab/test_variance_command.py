@@ -137,12 +137,12 @@ def test_what_chance_does_as_well_is_no_finding() -> None:
     assert guessed.found.contestants[0].by_chance == pytest.approx(2.059 * (0.25 * 0.75 / 96) ** 0.5, rel=0.1), (
         "of four"
     )
-    assert {row[-1] for row in guessed.tables()[2].rows if "chance" not in row[0]} == {"–"}
+    assert {row[-1] for row in guessed.tables()[2].texts() if "chance" not in row[0]} == {"–"}
     ask(model=moved, run="moved")
     found = viva.lab.variance("moved", budget=400)
     assert "(least)" in found.to_text()
     assert "Not shown to be moved" not in found.to_text()
-    assert next(row for row in found.tables()[2].rows if row[0] == "prompt")[-1] == "99 %"
+    assert next(row for row in found.tables()[2].texts() if row[0] == "prompt")[-1] == "99 %"
     assert "gives 5 answers" in viva.lab.variance("moved", budget=5).to_text(), "too few to be split"
 
 
