@@ -30,11 +30,9 @@ from inspect_ai.solver import Solver, TaskState, solver
 
 from viva.interop import asked
 from viva.interop.asked import Asked, Settings, open_asked
-from viva.types import Aggregate, Generate, Message, Outcome, Prompt, Question, Response, Sampling, StopReason
+from viva.interop.reading.inspectlog import STOPS
+from viva.types import Aggregate, Generate, Message, Outcome, Prompt, Question, Response, Sampling
 
-_STOPS: dict[str, StopReason] = {
-    "stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "filter",
-}  # fmt: skip
 _REASONS: dict[str, str] = {
     "unparsed": "invalid_response_format", "empty": "no_response", "refused": "refusal", "truncated": "truncated",
     "ungraded": "scoring_failed", "unsound": "no usable gold answer", "error": "scoring_failed",
@@ -174,7 +172,7 @@ def viva_scorer(benchmark: str, how: dict[str, Any], judge: str | None, judge_sa
         question = questions[str(state.sample_id)]
         response = Response(
             text=state.output.completion if state.output.choices else "",
-            stop_reason=_STOPS.get(state.output.stop_reason, "other") if state.output.choices else "other",
+            stop_reason=STOPS.get(state.output.stop_reason, "other") if state.output.choices else "other",
         )
         judges = {judge: _asking(get_model(judge))} if judge else {}
         found = await asked.score(exam, question, response, judges, judge_samples)

@@ -209,7 +209,7 @@ def test_traps(tests: UnitTests | None, question: str) -> Iterator[Trap]:
     asked = set(re.findall(r"\w+", question)) | {word.strip(".") for word in re.findall(r"[\w.]+", question)}
     for index, test in enumerate(tests.tests):
         tree = _tree(test.code) if tests.language == "python" else None
-        defined = () if tree and _reads_what_it_never_binds(tree) else re.findall(pattern, test.code) if pattern else ()
+        defined = () if tree and reads_what_it_never_binds(tree) else re.findall(pattern, test.code) if pattern else ()
         for name in dict.fromkeys(defined):
             if name not in asked:
                 continue
@@ -245,8 +245,8 @@ def _bound(tree: ast.AST) -> set[str]:
     return bound
 
 
-def _reads_what_it_never_binds(tree: ast.AST) -> bool:
-    """Tell whether a test uses something that only the answer can bring."""
+def reads_what_it_never_binds(tree: ast.AST) -> bool:
+    """Tell whether a program uses a name that it gives no meaning to, such as what a test expects of the answer."""
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return bool(read - _bound(tree))
 

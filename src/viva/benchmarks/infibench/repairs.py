@@ -17,11 +17,10 @@ of it: what does nothing passes, and what does the same once more fails. The ref
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from collections.abc import Iterable
 
-from viva.benchmarks.custom.traps import aliased
+from viva.benchmarks.custom.traps import aliased, reads_what_it_never_binds
 from viva.scorers.rubric.parsing import parse
 
 MAX_CODE = 100_000
@@ -117,10 +116,7 @@ def _asked_for(names: Iterable[str], prompt: str) -> str:
 
 def _python(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
     tree = parse(code)
-    if tree is None:
-        return code, ()
-    stored, loaded = _names(tree)
-    if loaded - stored - set(dir(builtins)):
+    if tree is None or reads_what_it_never_binds(tree):
         return code, ()
     functions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     name = _asked_for((node.name for node in functions), prompt)
@@ -130,24 +126,6 @@ def _python(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         lines[first - 1 : node.end_lineno] = [None] * ((node.end_lineno or node.lineno) - first + 1)
     return "\n".join(line for line in lines if line is not None), (name,) if name else ()
-
-
-def _names(tree: ast.AST) -> tuple[set[str], set[str]]:
-    """The names that a program binds anywhere, and those that it reads."""
-    stored: set[str] = set()
-    loaded: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            (loaded if isinstance(node.ctx, ast.Load) else stored).add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            stored.add(node.name)
-        elif isinstance(node, ast.arg):
-            stored.add(node.arg)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            stored.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            stored.add(node.name)
-    return stored, loaded
 
 
 def _r(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:

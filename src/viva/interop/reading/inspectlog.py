@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
 
 _HEAD = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:')
-_STOPS: dict[str, StopReason] = {
+STOPS: dict[str, StopReason] = {
     "stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "filter",
 }  # fmt: skip
+"""Inspect's reasons for the end of a reply."""
 _UNUSED = {"events", "store"}
 """What a sample holds beside what is read here: most of a log."""
 
@@ -142,6 +143,6 @@ def _given(sample: EvalSample) -> Given:
     return Given(
         text=said_in(sample.output.completion),
         sample=number,
-        stop_reason=_STOPS.get(sample.output.stop_reason, "other"),
+        stop_reason=STOPS.get(sample.output.stop_reason, "other"),
         usage=counted,
     )

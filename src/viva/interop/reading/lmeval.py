@@ -17,7 +17,7 @@ from typing import Any
 
 from viva.errors import DataError
 from viva.interop.reading import fields
-from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, stop_of, text_of, texts_in
+from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, logs_of, said_in, stop_of, text_of, texts_in
 from viva.io import bounded
 
 _SAMPLES = 1_000_000_000
@@ -27,12 +27,7 @@ _NAME = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T[\d\-.:]+)?\.jso
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
     """Return a log a model: files of one folder, or of one results file, are of one model."""
-    logs: dict[str, Log] = {}
-    for file in _files(paths):
-        model = _model(file)
-        log = logs.setdefault(model or str(file.parent), Log(form="lm-eval", model=model, items=[]))
-        log.items += _items(file)
-    return list(logs.values())
+    return logs_of("lm-eval", _files(paths), _model, _items)
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from viva.errors import DataError
 from viva.interop.reading import fields
-from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
+from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, logs_of, said_in, text_of, texts_in
 from viva.io import bounded
 
 _SHARD = re.compile(r"(?P<name>.+)_(?P<number>\d+)")
@@ -29,12 +29,11 @@ def looks_like(content: bytes) -> bool:
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
     """Return a log a model (a folder of predictions)."""
-    logs: dict[str, Log] = {}
-    for file in _files(paths):
-        model = file.parent.name if file.parent.parent.name == "predictions" else ""
-        log = logs.setdefault(model or str(file.parent), Log(form="opencompass", model=model, items=[]))
-        log.items += _items(file)
-    return list(logs.values())
+    return logs_of("opencompass", _files(paths), _model, _items)
+
+
+def _model(file: Path) -> str:
+    return file.parent.name if file.parent.parent.name == "predictions" else ""
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

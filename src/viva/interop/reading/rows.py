@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -66,6 +66,18 @@ class Log(Struct, kw_only=True):
     """As the file calls it; "" where it does not."""
     items: list[Item]
     notes: list[str] = []
+
+
+def logs_of(
+    form: str, files: Iterable[Path], model_of: Callable[[Path], str], items_of: Callable[[Path], list[Item]]
+) -> list[Log]:
+    """Return a log a model; files that name none are of the model of their folder."""
+    logs: dict[str, Log] = {}
+    for file in files:
+        model = model_of(file)
+        log = logs.setdefault(model or str(file.parent), Log(form=form, model=model, items=[]))
+        log.items += items_of(file)
+    return list(logs.values())
 
 
 class Meter:

@@ -58,11 +58,7 @@ def write_eval(result: EvaluationResult, path: Path) -> Totals:
     totals = Totals()
     ids: list[str] = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive, _spool() as summaries:
-        for answer in result.answers():
-            totals.count(answer)
-            sample = _sample(result, answer)
-            if not answer.row.sample and len(ids) <= _IDS:
-                ids.append(sample["id"])
+        for sample in _samples(result, totals, ids):
             _member(archive, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", encoded(sample))
             summaries.write((b"," if totals.answers > 1 else b"[") + encoded(_summary(sample)))
         summaries.write(b"]" if totals.answers else b"[]")
@@ -80,11 +76,7 @@ def write_json(result: EvaluationResult, path: Path) -> Totals:
     totals = Totals()
     ids: list[str] = []
     with _spool() as samples, path.open("wb") as out:
-        for answer in result.answers():
-            totals.count(answer)
-            sample = _sample(result, answer)
-            if not answer.row.sample and len(ids) <= _IDS:
-                ids.append(sample["id"])
+        for sample in _samples(result, totals, ids):
             samples.write((b",\n    " if totals.answers > 1 else b"\n    ") + encoded(sample))
         samples.seek(0)
         head = pretty(_head(result, totals, ids)).rstrip()
@@ -92,6 +84,16 @@ def write_json(result: EvaluationResult, path: Path) -> Totals:
         shutil.copyfileobj(samples, out)
         out.write(b"\n  ]\n}\n")
     return totals
+
+
+def _samples(result: EvaluationResult, totals: Totals, ids: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield a sample an answer, which is counted in `totals`; `ids` gets those that the header lists."""
+    for answer in result.answers():
+        totals.count(answer)
+        sample = _sample(result, answer)
+        if not answer.row.sample and len(ids) <= _IDS:
+            ids.append(sample["id"])
+        yield sample
 
 
 def _spool() -> IO[bytes]:

@@ -53,9 +53,10 @@ class Column(Struct, frozen=True):
     """Whether it tells the gold answer."""
 
 
+_EXAM = Column("exam", "text", "benchmark and language, or the question file")
 _WHOSE = (
     Column("run", "text", "name of the run"),
-    Column("exam", "text", "benchmark and language, or the question file"),
+    _EXAM,
     Column("model", "text", "the model that answered"),
     Column("question", "text", "id of the question; with `exam` the key to the questions"),
     Column("sample", "integer", "number of the answer to that question, from 0"),
@@ -88,7 +89,7 @@ REPLY = (
     Column("said", "said", "what sandbox, encoder, judges and experts said of it", tells=True),
 )
 QUESTION = (
-    Column("exam", "text", "benchmark and language, or the question file"),
+    _EXAM,
     Column("question", "text", "id of the question"),
     Column("kind", "text", "choice, choices, truth, blank, term, open, free, span"),
     Column("language", "text", "en, zh, de, fr"),

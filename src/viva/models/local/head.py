@@ -83,11 +83,8 @@ class Head:
             rows = hidden.reshape(-1, hidden.shape[-1]).index_select(0, wanted.to(hidden.device))
             return (rows[None], *arguments[1:])
 
-        hook = self._output.register_forward_pre_hook(gather)
-        try:
+        with self._output.register_forward_pre_hook(gather):
             yield
-        finally:
-            hook.remove()
 
     @contextmanager
     def _sparing(self, wanted: Any) -> Iterator[None]:
@@ -108,12 +105,8 @@ class Head:
             whole = output.new_zeros(shape.numel(), output.shape[-1])
             return whole.index_copy_(0, lines, output[0]).view(*shape, -1)
 
-        hooks = [self._last.register_forward_pre_hook(gather), self._last.register_forward_hook(scatter)]
-        try:
+        with self._last.register_forward_pre_hook(gather), self._last.register_forward_hook(scatter):
             yield
-        finally:
-            for hook in hooks:
-                hook.remove()
 
     @contextmanager
     def _keeping(self, kept: list[Any] | None) -> Iterator[None]:
@@ -121,11 +114,8 @@ class Head:
         if kept is None:
             yield
             return
-        hook = self._inner.register_forward_hook(lambda module, arguments, output: kept.append(output))
-        try:
+        with self._inner.register_forward_hook(lambda module, arguments, output: kept.append(output)):
             yield
-        finally:
-            hook.remove()
 
     @contextmanager
     def _instead(self, output: Any) -> Iterator[None]:
