@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from viva.render.text import json_text, markdown
 from viva.visible import escape_invisible, escaped
+from viva.web.text import highlighted
 from web.hostile import TEXTS, assert_harmless
 
 ANY = st.text(st.characters(codec="utf-8"))
@@ -46,3 +47,8 @@ def test_no_markdown_is_left_of_a_text(text: str) -> None:
     assert "\n" not in said
     for place, character in enumerate(said):
         assert character not in "`*_{}[]<>|#" or said[place - 1] == "\\", said
+
+
+def test_parts_of_a_text_are_marked_where_they_overlap() -> None:
+    made = highlighted("one <two> three", [(0, 9, "only"), (4, 9, "read"), (90, 95, "only")])
+    assert made == '<mark class="only">one </mark><mark class="only read">&lt;two&gt;</mark> three'

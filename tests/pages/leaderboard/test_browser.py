@@ -106,9 +106,7 @@ def test_models_are_chosen_and_drawn_side_by_side(visit: Visit) -> None:
     for place in (3, 5):
         page.locator("#t1 tbody tr").nth(place).locator("input").check()
     chosen = [names(page)[place] for place in (3, 5)]
-    page.wait_for_function(
-        "(names) => names.every((one) => document.querySelector('.profile svg').textContent.includes(one))", arg=chosen
-    )
+    legend.filter(has_text=chosen[1]).wait_for()
     assert legend.locator("text").all_text_contents() == chosen
     page.locator("#t1-group").select_option(label="By format")
     page.locator("figure[data-profile=t1] svg text", has_text="algebra formats").first.wait_for()

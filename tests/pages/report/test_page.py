@@ -158,7 +158,7 @@ def test_hostile_texts_are_texts(opened: Opened, tmp_path: Path) -> None:
 def test_replies_are_rendered_and_shown_as_they_came_by_a_key(opened: Opened, tmp_path: Path) -> None:
     run = Growing(tmp_path / "runs")
     run.answer(
-        text="**So** it is `<b>` as $x^2$:\n\n- apple: 1 of 1 points\n\n[x](javascript:alert(1)) ![y](http://a.b/c)"
+        text="\U0001d44e\r\n\u202e **So** it is `<b>` as $x^2$:\n\n- apple: 1 of 1 points\n\n[x](javascript:alert(1)) ![y](http://a.b/c)"
     )
     run.answer(19)
     run.close()

@@ -210,10 +210,7 @@ def test_what_wants_to_run_is_text_in_a_browser_too(browse: Browse, serving: Ser
 @pytest.mark.slow  # the pages hold megabytes, which Chromium lays out for ten seconds
 @pytest.mark.parametrize(
     "settings",
-    [
-        {"viewport": {"width": 400, "height": 800}},
-        {"viewport": {"width": 1500, "height": 900}, "color_scheme": "dark"},
-    ],
+    [{"viewport": {"width": 400, "height": 800}}, {"viewport": {"width": 1500, "height": 900}, "color_scheme": "dark"}],
 )
 def test_narrow_or_dark_nothing_sticks_out_and_all_can_be_read(
     browse: Browse, serving: Serve, hostile_runs: Path, settings: dict[str, Any]
