@@ -14,7 +14,7 @@ from viva.render.findings import Findings
 from viva.render.table import DASH, FIGURE, NAME, PERCENT, Column, Kind, Table, fields, figure
 
 _OWN = ("question", "share", "facility", "discrimination")
-_SHARED = ("exam", "of_questions", "models", "families", "lowest", "highest", "error", "inflation", "scatter")
+_SHARED = ("exam", "of_questions", "models", "families", "lowest", "highest", "error", "bias", "inflation", "scatter")
 COLUMNS = (*_OWN, "curve", *_SHARED, "rest")
 """Of the file: a row an anchor; from `exam` on the same in every row, all that a prediction takes. Curves (`curve`, and
 `rest`, what all other questions add) are values at the abilities of `curves.GRID`."""
@@ -51,7 +51,9 @@ class AnchorSet(Struct, frozen=True, kw_only=True):
     """Full score of the worst known model."""
     highest: float
     error: float
-    """Cross-validated, root mean square."""
+    """Cross-validated, root mean square, of anchors chosen from halves of the questions."""
+    bias: float
+    """The mean of the same differences, predicted − true."""
     inflation: float
     """By which an interval is wider than the reading says."""
     families: int
@@ -72,6 +74,10 @@ class Prediction(Struct, frozen=True, kw_only=True):
     of: int
     full: float | None = None
     """Its true full score, where the run has all questions."""
+
+
+def _signed(bias: float) -> str:
+    return f"{100 * bias:+.2f}".replace("-", "−")
 
 
 def _compared(v: Validation, other: Way, words: str) -> str:
@@ -117,7 +123,7 @@ def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], liste
         *fields("", "name"),
         Column("error", "error", _CENT),
         Column("±", "spread", Kind(lambda spread: _CENT.text(spread) if spread else DASH), "spread"),
-        Column("bias", "bias", Kind(lambda bias: f"{100 * bias:+.2f}".replace("-", "−"))),
+        Column("bias", "bias", Kind(_signed)),
         Column("worst", "worst", _CENT),
         *fields("", "errors"),
     )
@@ -195,7 +201,9 @@ def _notes_on_predictions(found: Sequence[Prediction], anchors: AnchorSet) -> li
         f"[…]: 95 %, from how unsure the anchors leave the ability, times the {anchors.inflation:.2f} by which "
         f"predictions of {anchors.families} families ({anchors.models} models) that had no part in the choice "
         f"erred more (Student's t). It holds for models like these, asked in the same way, about all "
-        f"{anchors.of_questions:,} questions."
+        f"{anchors.of_questions:,} questions.",
+        f"Models that had no part in the choice were predicted {_signed(anchors.bias)} points off on average (bias: "
+        f"the sharpest questions are no fair sample), with an error of {100 * anchors.error:.2f} (root mean square).",
     ]
     if any(one.full is not None for one in found):
         notes.append(

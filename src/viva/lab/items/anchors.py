@@ -75,7 +75,8 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
         scatter=reader.scatter,
         lowest=anchors.lowest,
         highest=anchors.highest,
-        error=validation.anchors.error,
+        error=validation.halves.error,
+        bias=validation.halves.bias,
         inflation=validation.inflation,
         families=validation.families,
         models=validation.models,
@@ -234,7 +235,7 @@ def read_anchors(path: Path) -> AnchorSet:
         raise DataError(f"{path}: the shares of the anchors add up to no share of a full score")
     where = f"{path}, line {line}"
     rest = _curve(first, "rest", where)
-    figures: dict[str, Any] = {name: _number(first, name, where) for name in ("lowest", "highest", "error")}
+    figures: dict[str, Any] = {name: _number(first, name, where) for name in ("lowest", "highest", "error", "bias")}
     figures |= {name: _number(first, name, where, least=0.0) for name in ("scatter", "inflation")}
     figures |= {name: int(_number(first, name, where)) for name in ("families", "models", "of_questions")}
     return AnchorSet(exam=unguarded(str(first["exam"])), anchors=anchors, rest=rest, **figures)

@@ -34,7 +34,7 @@ _LETTER = re.compile(
     r"[(\[{<\s\"'*$]{0,4}([A-Za-z])(?P<closed>[)\]}>]?)[\"'*$]{0,3}\s*(?:[.:,;-]+\s*|(?=\()|$|(?<=[)\]}>\s])\s*)"
 )
 _ITEM = re.compile(r"\(?([A-Z])(?![A-Za-z])")
-_SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])|\n")
+_SENTENCE = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])(?<!\([A-Z]\)[.])|\n")
 _OF_AN_OPTION = re.compile(
     r"\b(?i:options?|choices?|answers?|antwort|r[ée]ponse)[ *(\"]{1,3}[A-Z](?!\w)"
     r"|^\W{0,4}(?:选项 ?[A-Z]|[A-Z] ?选项)|(?<![\w'’-])[B-HJ-Z](?![\w'’-])"
@@ -142,8 +142,10 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
 
 def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
     """The letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
+    others = _apart("".join(letter for letter, _ in texts.options))
     for letter, option in texts.options:
-        if apart := re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text):
+        apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)
+        if apart and not others.search(text[: apart.start()]):  # "Both (A) and (B). Shorter days."
             key, mark = squeeze(option), letter.casefold()
             if len(key) > 1 and squeeze(text).endswith((mark + key, key + mark)):
                 yield letter, apart.start()
