@@ -245,7 +245,8 @@ def below_the_diagonal() -> int:
 
 def reached() -> float:
     """InfiBench, Figure 4: at how many billions the fit of the frontier reaches GPT-4's score."""
-    return float(tables("published", "infibench", "--figure", "4")[0]["groups"][-1]["reached"][0]["reach"]["size"])
+    (found,) = tables("published", "infibench", "--figure", "4")[-1]["rows"]
+    return float(found["groups"][-1]["reached"][0]["reach"]["size"])
 
 
 def per_point(model: str, point: str, measure: str, shots: str) -> float:
