@@ -65,7 +65,7 @@ def assert_shape(found: Findings[Any], *, drawn: bool) -> None:
     """What every study finds: tables, a frame, CSV, JSON, text, HTML, and a chart where there is one."""
     grids = found.tables()
     assert grids
-    assert all(len(line) == len(grid.header) for grid in grids for line in grid.rows)
+    assert all(len(line) == len(grid.header) for grid in grids for line in grid.texts())
     frame = found.to_frame()
     assert frame.height == len(found.to_csv().splitlines()) - 1 > 0
     assert frame.columns == found.to_csv().splitlines()[0].split(",")

@@ -151,7 +151,7 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
     assert "the estimate takes what was predicted for what was not scored" in "".join(summary_lines(found.report))
     library.run("cmmlu", model="replay/bad.jsonl", run="plain")
     listed = listed_runs(RunsConfig(folder=here))
-    assert {run.path.rpartition("/")[2]: run.state for run in listed.runs if run.path.endswith(("gaps", "plain"))} == {
+    assert {run.path.rpartition("/")[2]: run.state for run in listed.found if run.path.endswith(("gaps", "plain"))} == {
         "gaps": f"estimated, {result.missing} not in the answer file",
         "plain": "done",
     }
@@ -214,7 +214,7 @@ def test_its_scores_are_compared_with_nothing(here: Path) -> None:
         with row, pytest.raises(VivaError, match=r"asked adaptively.*`viva score runs/one` has its estimate"):
             call()
     board = library.leaderboard("runs")
-    assert any("one was asked adaptively" in why for why in board.left_out)
+    assert any("one was asked adaptively" in why for why in board.found.left_out)
 
 
 def test_what_cannot_be_asked_adaptively(here: Path) -> None:
