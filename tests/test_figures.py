@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import itertools
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 from msgspec import Struct
 
 from benchmarks.published_readers import cmmlu_scores
-from cli.told import told
+from cli.told import command_of, told
 from rows import table as cases
 from viva.benchmarks import open_exam
 from viva.benchmarks.cmmlu.benchmark import subjects
@@ -464,6 +466,8 @@ def recipes() -> Iterator[tuple[str, float]]:
 
 OF_QUESTIONS = "published files: "
 """How a row begins to say how it is got that needs the published questions."""
+OF_TREEBANK = "treebank: "
+"""The same of one that is made of NLTK's sample of the Penn Treebank."""
 SEVERAL_LINES = (
     "答案为：\n\n{}. {}",
     "正确的选项是\n{}，而不是 A：{}",
@@ -530,6 +534,37 @@ def of_csbench(published: Path) -> Iterator[tuple[str, float]]:
     yield "CS-Bench: exemplars of another domain, chain of thought, German and French", off
 
 
+def lowered(phrase: str, sentence: str) -> bool:
+    """Whether a phrase's capitals are not its sentence's, but for the sentence's first letter."""
+    first = re.sub(r"[A-Za-z]", lambda letter: letter[0].lower(), sentence, count=1)
+    whole = rf"(?<!\w){re.escape(phrase)}(?!\w)"
+    as_written = any(re.search(whole, text) for text in (sentence, first))
+    return not as_written and re.search(whole, sentence, re.IGNORECASE) is not None
+
+
+def of_syneval(published: Path, folder: Path) -> Iterator[tuple[str, float]]:
+    with gzip.open(published / "treebank" / "facts_wsj_0001-0040.jsonl.gz", "rt", encoding="utf-8") as lines:
+        facts = [json.loads(line) for line in lines]
+    theirs = sum(any(lowered(fact[part], fact["sentence"]) for part in ("slot", "answer")) for fact in facts)
+    yield "SynEval: the authors' facts with lost capitals, of 5,995", theirs
+    treebank, out = published / "treebank" / "treebank.zip", folder / "set"
+    told(command_of("build syneval"), treebank, "--out", out, "--jobs", 1, "--progress", "quiet")
+    made = json.loads((out / "build.json").read_text(encoding="utf-8"))["questions"]
+    yield "SynEval: generated questions", sum(sum(forms.values()) for forms in made.values())
+    drawn = [json.loads(line) for line in (out / "test.jsonl").read_text(encoding="utf-8").splitlines()]
+    yield "SynEval: questions of the set", len(drawn)
+    names = Counter[str]()
+    for one in drawn:
+        own = re.findall("“(.*?)”", one["question"])
+        answers = [*one.get("options", ()), *([one["answer"]] if one["format"] == "FITB" else [])]
+        names["own"] += any(lowered(phrase, one["sentence"]) for phrase in own)
+        names["all"] += any(lowered(phrase, one["sentence"]) for phrase in (*own, *answers))
+        names["'s"] += "'s" in own
+    yield "SynEval: questions with lost capitals", names["all"]
+    yield "SynEval: questions with lost capitals in their own text", names["own"]
+    yield "SynEval: questions that show ’s as a verb phrase", names["'s"]
+
+
 def digits(text: str) -> int:
     return len(text.rpartition(".")[2]) if "." in text else 0
 
@@ -552,16 +587,24 @@ def holds(made: Iterator[tuple[str, float]], said: list[Row]) -> None:
                     )
 
 
-def made_rows(*, of_questions: bool) -> list[Row]:
-    return [row for row in rows() if row.ours != NONE and row.how.startswith(OF_QUESTIONS) == of_questions]
+def made_rows(source: str = "") -> list[Row]:
+    """The rows with a figure of ours that is made of such published files; of none."""
+    sources = (OF_QUESTIONS, OF_TREEBANK)
+    made = (row for row in rows() if row.ours != NONE)
+    return [row for row in made if (row.how.startswith(source) if source else not row.how.startswith(sources))]
 
 
 def test_a_figure_is_what_the_page_says() -> None:
-    holds(recipes(), made_rows(of_questions=False))
+    holds(recipes(), made_rows())
 
 
 def test_a_figure_of_published_questions_is_what_the_page_says(published: Path, tmp_path: Path) -> None:
-    holds(itertools.chain(of_cmmlu(published, tmp_path), of_csbench(published)), made_rows(of_questions=True))
+    holds(itertools.chain(of_cmmlu(published, tmp_path), of_csbench(published)), made_rows(OF_QUESTIONS))
+
+
+@pytest.mark.slow
+def test_a_figure_of_the_treebank_is_what_the_page_says(published: Path, tmp_path: Path) -> None:
+    holds(of_syneval(published, tmp_path), made_rows(OF_TREEBANK))
 
 
 def test_every_decimal_that_the_papers_texts_print_is_on_the_page(figures: Path) -> None:
