@@ -13,6 +13,7 @@ import pytest
 
 from cli.collected import answers, gold, refused, write_jsonl
 from servers.fixtures import QUIET, Viva, Warm
+from viva.published import table
 
 BENCHMARKS = Path(__file__).parents[2] / "src/viva/benchmarks"
 CSBENCH = ("--data", BENCHMARKS / "csbench" / "sample")
@@ -50,7 +51,9 @@ def test_a_table_is_printed_as_published_with_source_and_notes(viva: Viva) -> No
     assert "Table 2" in out
     assert "Note: PaLM-2's operating-system average is printed as 55.22" in out
     wide = viva("published", "infibench", "leaderboard", "--all").out
-    assert "more columns, with --format csv or for a few rows" in wide
+    assert all(f" {column.label} " in wide for column in table("infibench", "leaderboard").columns), "none left out"
+    on_screen = viva("published", "infibench", "6").out
+    assert "not shown in 120 columns (--all): " in on_screen
 
 
 def test_rows_are_chosen_by_name_and_turned_round_where_they_are_few(viva: Viva) -> None:

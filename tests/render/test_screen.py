@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,8 @@ from viva.analysis.comparing import Difference, decided
 from viva.analysis.estimate import Estimate
 from viva.analysis.posterior import Posterior
 from viva.engine.consumption import Consumed
-from viva.published import neighbours
+from viva.published import catalogue, neighbours
+from viva.published import tables as published_tables
 from viva.render.findings import Findings
 from viva.render.grids import folded, tables_terminal
 from viva.render.result import Report
@@ -32,6 +34,7 @@ from viva.render.screen import LINES, screen_terminal
 from viva.render.summary import summary_terminal
 from viva.render.table import Table
 from viva.studies.compare.tables import Comparison, Row, Side, findings
+from viva.studies.published.study import PublishedConfig, study
 from viva.types import ExamSpec
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "screen"
@@ -147,11 +150,22 @@ def test_everything_is_one_screen_and_nothing_breaks() -> None:
 
 def test_what_is_left_out_is_named() -> None:
     text = screen_terminal(breakdown(), NOTES, width=80)
-    assert "not shown in 80 columns: " in text
+    assert "not shown in 80 columns (--all): " in text
     assert "more rows (--all)" in text
     assert "more tables (--all): By subject · cmmlu-zh" in text
     assert "more notes (--all)." in text
     assert text.count("Overall") >= 1, "the row that sums up is there"
+
+
+def test_what_a_screen_leaves_out_is_where_it_says() -> None:
+    for one, row in tabled(*itertools.chain.from_iterable(map(published_tables, catalogue()))):
+        with row:
+            printed = study(PublishedConfig(benchmark=one.benchmark, name=one.name))
+            left_out = " ".join(printed.to_screen(60).split()).partition("not shown in 60 columns (--all): ")[2]
+            everything = printed.to_terminal()
+            hidden = [column for column in printed.tables()[0].header if column in left_out]
+            assert hidden or not left_out
+            assert [column for column in hidden if column not in everything] == []
 
 
 def asked_for(models: int) -> Findings[Sequence[Comparison]]:

@@ -80,10 +80,10 @@ def screen_terminal(
     )
     notes = _notes(closing, wide, more)
     texts = [[[one_lined(cell) for cell in row] for row in (table.header, *table.texts())] for table in tables]
-    fitted = [_fit(table, cells, wide) for table, cells in zip(tables, texts, strict=True)]
+    fitted = [_fit(table, cells, wide, more) for table, cells in zip(tables, texts, strict=True)]
     heads = [folded(one_lined(table.title), wide).splitlines() for table in tables]
     shares = _shares(tables, fitted, heads, lines - len(notes))
-    fitted = [_all_rows(*each, wide) for each in zip(tables, texts, fitted, shares, strict=True)]
+    fitted = [_all_rows(*each, wide, more) for each in zip(tables, texts, fitted, shares, strict=True)]
     shares = _shares(tables, fitted, heads, lines - len(notes))
     shown = {table.legend for table, share in zip(tables, shares, strict=True) if share}
     useless = {table.legend for table in tables} - shown
@@ -212,19 +212,19 @@ def _shown(fit: _Fitted, share: int) -> list[int | None]:
     return [*shown, None, *([last] if keeps else [])]
 
 
-def _all_rows(table: Table, cells: Sequence[Sequence[str]], fit: _Fitted, share: int, wide: int) -> _Fitted:
+def _all_rows(table: Table, cells: Sequence[Sequence[str]], fit: _Fitted, share: int, wide: int, more: str) -> _Fitted:
     """The table with as few columns less as make all its rows fit `share` lines; as it is where none do."""
     if not len(fit.rows) <= share < sum(map(len, fit.rows)):
         return fit
     for fewer in range(1, len(cells[0])):
-        tried = _fit(table, cells, wide, fewer)
+        tried = _fit(table, cells, wide, more, fewer)
         frame = len(tried.header) + len(tried.dropped) - len(fit.header) - len(fit.dropped)
         if sum(map(len, tried.rows)) + frame <= share:
             return tried
     return fit
 
 
-def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, fewer: int = 0) -> _Fitted:
+def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, more: str, fewer: int = 0) -> _Fitted:
     """A table, its header and rows as texts, in so many columns of a terminal; `fewer`: so many of its own are left out
     in any case."""
     from rich.cells import cell_len
@@ -289,7 +289,7 @@ def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, fewer: int = 0
 
     sums_up = texts[-1][0].casefold().startswith(SUMS_UP)
     missing = ", ".join(cells[0][at] for at in sorted(dropped))
-    left_out = folded(f"not shown in {wide} columns: {missing}", wide).splitlines() if dropped else []
+    left_out = folded(f"not shown in {wide} columns ({more}): {missing}", wide).splitlines() if dropped else []
     return _Fitted(lines(cells[0], header=True), [lines(row) for row in cells[1:]], spans, left_out, sums_up)
 
 

@@ -6,17 +6,14 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from viva.errors import flag
 from viva.published import Kind as RowKind
 from viva.published import Size
 from viva.published import Table as PublishedTable
 from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, FIGURE, NAME, TEXT, Column, Kind, Table, fields, figure, item
 
-SHOWN = 17
-"""Columns right of the names that a terminal table has at most: the widest table of a paper has so many."""
-WIDTH = 250
-"""Characters a line, where it is no terminal that reads."""
+WIDTH = 1000
+"""Characters a line, where it is no terminal that reads: the widest table of a paper takes less."""
 FEW = 6
 """So many rows stand beside each other where there is much to tell of each."""
 KINDS: dict[RowKind, str] = {
@@ -41,10 +38,9 @@ _FLUSH = {"kind", "access", "family", "type", "domain", "base", "area"}
 """Columns of words that are set as such."""
 
 
-def table_of(table: PublishedTable, *, most: int | None = None) -> Table:
-    """A table as printed, `most` columns of it; with few rows and many columns it is turned round."""
-    turned = most is not None and len(table.entries) <= FEW and len(table.columns) > FEW
-    shown = table.columns if turned else table.columns[: _column_count(table, most)]
+def table_of(table: PublishedTable, *, turn: bool = False) -> Table:
+    """A table as printed; `turn`: with few rows and many columns it is turned round."""
+    shown = table.columns
     named = [one.label for one in shown if one.label.startswith(("overall", "Overall", "average", "Average"))]
     headline = (named or [one.label for one in shown[:1]])[-1:]
     columns = (
@@ -53,7 +49,7 @@ def table_of(table: PublishedTable, *, most: int | None = None) -> Table:
                  keep=one.label in headline, form="g") for one in shown),
     )  # fmt: skip
     made = Table(f"{table.title} · {table.benchmark} {table.name}", columns, table.entries)
-    if not turned:
+    if not turn or len(table.entries) > FEW or len(shown) <= FEW:
         return made
     header, *rows = zip(*(made.header, *made.texts()), strict=True)
     across = (Column(name, itemgetter(place), FIGURE if place else NAME) for place, name in enumerate(header))
@@ -75,26 +71,14 @@ def _before(table: PublishedTable) -> list[Column]:
     return columns
 
 
-def _column_count(table: PublishedTable, most: int | None) -> int:
-    """How many columns of figures there are to be shown."""
-    return len(table.columns) if most is None else max(FEW, most - sum(one.title is not None for one in _before(table)))
-
-
-def closing(table: PublishedTable, *, most: int | None = None) -> list[str]:
-    """Source, unit, notes, and what a narrow table leaves out."""
+def closing(table: PublishedTable) -> list[str]:
+    """Source, unit, notes."""
     units = dict.fromkeys(column.unit for column in table.columns)
     said = {"%": "per cent", "billions": "billions of parameters"}
     lines = [f"Source of {table.name}: {table.source.cited}, {table.source.url}"]
     lines.append(f"Figures as printed: {', '.join(said.get(unit, unit) for unit in units)}; a dash: not published.")
     if any(one.title == "billions" for one in _before(table)):
         lines.append("Billions of parameters: as stated or as the name says; of a mixture of experts all / active.")
-    left = table.columns[_column_count(table, most) :] if len(table.entries) > FEW else ()
-    if left:
-        labels = ", ".join(column.label for column in left)
-        lines.append(
-            f"{len(left)} more columns, with {flag('format')} csv or for a few rows ({flag('model', 'NAME')}): "
-            f"{labels}."
-        )
     return lines + [f"Note: {note}" for note in table.notes]
 
 
@@ -107,15 +91,13 @@ def findings(found: tuple[PublishedTable, ...], drawing: Drawing) -> Findings[tu
     """Return the tables; `rows` has the only one's rows, in the columns' own names, figures as printed: what `viva
     correlate` and `viva scaling` read."""
 
-    def made(most: int | None) -> tuple[list[Table], list[str]]:
-        return [table_of(one, most=most) for one in found], [line for one in found for line in closing(one, most=most)]
-
-    tables, notes = made(None)
+    tables, notes = [table_of(one) for one in found], [line for one in found for line in closing(one)]
+    turned = [table_of(one, turn=True) for one in found]
     names = ", ".join(f"{one.benchmark} {one.name}" for one in found[:8])
     several = f"CSV or a frame holds one table, and here are {len(found)}: name one of {names}" if tables[1:] else ""
     return Findings(
         found=found, shown=[*tables, Table("Tables", _ABOUT, found)],
-        rows=Table("Rows", (), ()) if several else tables[0], notes=notes, terminal=made(SHOWN), wide=WIDTH,
+        rows=Table("Rows", (), ()) if several else tables[0], notes=notes, terminal=(turned, notes), wide=WIDTH,
         undivided=several, drawing=drawing,
     )  # fmt: skip
 
