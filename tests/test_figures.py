@@ -182,10 +182,6 @@ def total(benchmark: str, name: str, *columns: str) -> float:
     return sum(one.figures.get(column, 0) for one in table(benchmark, name).entries for column in columns)
 
 
-def asked(benchmark: str, row: str, column: str) -> float:
-    return entry(benchmark, "questions", row).figures[column]
-
-
 def furthest(found: Table, formula: Callable[[Entry], float], column: str) -> float:
     return max(abs(formula(one) - one.figures[column]) for one in found.entries if column in one.figures)
 
@@ -217,10 +213,6 @@ def rising() -> int:
     small, middle, large = (entry("csbench", "en_subfields", f"Llama2-{size}B").figures for size in (7, 13, 70))
     fields = [name for name in small if not name.endswith("average") and name != "overall"]
     return sum(small[name] < middle[name] < large[name] for name in fields)
-
-
-def all_languages(pick: Callable[[list[float]], float]) -> float:
-    return pick([one.figures["overall_average"] for one in table("csbench", "zh_domains").models])
 
 
 def gain(pick: Callable[[list[float]], float]) -> float:
@@ -270,17 +262,6 @@ def difference_of(column: str) -> float:
     )
 
 
-def mvp_over_io() -> float:
-    counts = {one.model: one.figures["total"] for one in table("syneval", "questions_original").entries}
-    return counts["MVP"] / counts["IO"]
-
-
-def baichuan() -> float:
-    """SynEval: how many 13B models Baichuan2 7B is above in multiple choice, zero-shot."""
-    found = {one.name: one.figures["mc_accuracy"] for one in table("syneval", "zero_shot").models}
-    return sum(found["Baichuan2 7B"] > score for name, score in found.items() if "13B" in name)
-
-
 def claims() -> Iterator[tuple[str, float]]:
     """What the papers' texts say → what their own tables give."""
     yield "CS-Bench text: lowest overall", min(overall_scores())
@@ -309,8 +290,9 @@ def claims() -> Iterator[tuple[str, float]]:
     middle, large = (entry("csbench", "en_subfields", f"Llama2-{size}B").figures for size in (13, 70))
     column = "co_data_representation_operation"
     yield "CS-Bench text: Llama2-13B minus 70B, Data Representation", middle[column] - large[column]
-    yield "CS-Bench text: lowest Chinese score", all_languages(min)
-    yield "CS-Bench text: highest Chinese score", all_languages(max)
+    chinese = [one.figures["overall_average"] for one in table("csbench", "zh_domains").models]
+    yield "CS-Bench text: lowest Chinese score", min(chinese)
+    yield "CS-Bench text: highest Chinese score", max(chinese)
     yield "CS-Bench text: Llama3-8B-Chinese over Llama3-8B", higher("Llama3-8B-Chinese", "Llama3-8B", "zh")
     for model in ("Llama3-8B", "Llama3-70B"):
         yield f"CS-Bench text: {model}, English minus Chinese", domains(model) - domains(model, language="zh")
@@ -334,7 +316,8 @@ def claims() -> Iterator[tuple[str, float]]:
     yield "InfiBench: Table 5, furthest difference, instruct", difference_of("instruct")
     yield "InfiBench text: best@30 of GPT-4-0613", entry("infibench", "hyperparameters", "5").figures["score"]
     yield "InfiBench text: best@100 of GPT-4-0613", entry("infibench", "hyperparameters", "6").figures["score"]
-    yield "SynEval text: MVP questions over IO questions", mvp_over_io()
+    generated = {one.model: one.figures["total"] for one in table("syneval", "questions_original").entries}
+    yield "SynEval text: MVP questions over IO questions", generated["MVP"] / generated["IO"]
     yield "SynEval text: least gain by exemplars", gain(min)
     yield "SynEval text: most gain by exemplars", gain(max)
     yield "SynEval text: GPT4 ahead of the next, zero-shot", lead("zero_shot")
@@ -352,7 +335,9 @@ def claims() -> Iterator[tuple[str, float]]:
     for point, shots in (("ADV", "zero"), ("ADV", "few"), ("CO", "zero")):
         ahead, behind = (per_point(model, point, "fitb_accuracy", shots) for model in ("Llama2 70B", "GPT4"))
         yield f"SynEval text: Llama2 70B minus GPT4, blanks of {point}, {shots}-shot", ahead - behind
-    yield "SynEval text: 13B models below Baichuan2 7B in multiple choice, of five", baichuan()
+    choices = {one.name: one.figures["mc_accuracy"] for one in table("syneval", "zero_shot").models}
+    below = sum(choices["Baichuan2 7B"] > score for name, score in choices.items() if "13B" in name)
+    yield "SynEval text: 13B models below Baichuan2 7B in multiple choice, of five", below
     for point in ("PPA", "ADJ", "IO"):
         yield f"SynEval text: average of {point}, few-shot", entry("syneval", "few_shot_points", "Avg.").figures[point]
 
@@ -429,7 +414,10 @@ def recipes() -> Iterator[tuple[str, float]]:
         yield f"CS-Bench: mean over models, {kind}, English", mean(scores)
     for form in FORMATS:
         yield f"CS-Bench: mean over models, {form}, Chinese", by_format("zh_formats", form)
-    yield "SynEval: TF questions of MVP", sum(asked("syneval", point, "tf") for point in ("GS", "SC", "DO", "IO"))
+    yield (
+        "SynEval: TF questions of MVP",
+        sum(entry("syneval", "questions", point).figures["tf"] for point in ("GS", "SC", "DO", "IO")),
+    )
     for shown, shots in enumerate(("zero", "few")):
         for label, column in MEASURES.items():
             for kind in ("kendall", "pearson"):
