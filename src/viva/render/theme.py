@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PER_CENT = "per cent"
 """What an axis of scores is titled."""
+SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
+"""Tick labels of what can be below nothing."""
 FILE_WIDTH = 640
 """Pixels of a chart in a file, where there is no page to fit."""
 
@@ -47,6 +49,14 @@ def marked(rows: Iterable[Mapping[str, Any]]) -> bool:
 def subtitle(rows: Iterable[Mapping[str, Any]], *said: str) -> str:
     """Return a chart's subtitle, with what the mark means where a row has it."""
     return "; ".join([*filter(None, said), *([LEAVES_OUT] if marked(rows) else [])])
+
+
+def zero_line(title: str | Sequence[str]) -> altair.Chart:
+    """Return the rule at 0 of an x axis of this title, whose ticks are `SIGNED`."""
+    import altair
+
+    zero = altair.Chart(altair.InlineData(values=[{"zero": 0}]))
+    return zero.mark_rule(strokeWidth=1.5).encode(x=altair.X("zero:Q", title=title))
 
 
 def daggers(base: altair.Chart, **places: Any) -> list[altair.Chart]:

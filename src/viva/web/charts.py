@@ -41,7 +41,7 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": 550,
-        "labelLimit": 220,
+        "labelLimit": 380,
         "labelFlush": False,
         "titlePadding": 8,
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.published import Table
 from viva.render.table import p_text
-from viva.render.theme import category
+from viva.render.theme import SIGNED, category, zero_line
 from viva.studies.compare.means import Published, labels_of
 from viva.studies.compare.tables import Comparison, Row, difference_text
 from viva.visible import one_line
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     import altair
 
 STEP = 24
-"""Pixels of a row."""
+"""Pixels of a cell."""
+_ROW = 32
+"""Pixels of a row of two lines."""
+_AXIS = ["difference: the second minus the first", "(points of per cent)"]
+"""In two lines, since one is wider than some plots."""
+_LINES = "split(replace(datum.label, ' → ', ' →\\n'), '\\n')"
+"""Labels of rows: a line a model, since two names are too long for one."""
+_UP = -7
+"""Pixels that centre two lines on their row."""
 MOST_ROWS = 28
 """Comparisons of models beyond which they are a matrix (eight models have so many)."""
 ALL = "all"
@@ -40,11 +48,10 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
         left_out = _LEFT_OUT if any(row.found.unscored for row in found[0].rows) else ""
         return _matrix(rows, "; ".join(filter(None, [found[0].title, left_out])))
     base = altair.Chart(altair.InlineData(values=rows)).encode(
-        y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(labelLimit=380),
+        y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(labelExpr=_LINES, labelOffset=0 if alone else _UP),
         color=altair.Color("verdict:N", title=None).scale(domain=[SURE, UNSURE], range=[category()[0], "#8a8a8a"]),
     )
     some_left_out = any(row.found.unscored for one in found for row in one.rows)
-    points = altair.X("difference:Q", title="difference: the second minus the first (points of per cent)")
     shown = [
         *(altair.Tooltip(f"{name}:N") for name in ("first", "second", "part", "p")),
         altair.Tooltip("said:N", title="difference"),
@@ -52,20 +59,17 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
         altair.Tooltip("n:Q", title="questions", format=","),
         *(altair.Tooltip(f"{name}:Q", format=",") for name in ("wins", "losses")),
     ]
-    nothing = (
-        altair.Chart(altair.InlineData(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3], opacity=0.7).encode(x="at:Q")
-    )
     ranges = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
-        x=altair.X("low:Q"), x2="high:Q", tooltip=shown
+        x="low:Q", x2="high:Q", tooltip=shown
     )  # fmt: skip
-    dots = base.mark_circle(size=90, opacity=1).encode(x=points, tooltip=shown)
-    return altair.layer(nothing, ranges, dots).properties(
+    dots = base.mark_circle(size=90, opacity=1).encode(x=altair.X("difference:Q", title=_AXIS).axis(labelExpr=SIGNED), tooltip=shown)
+    return altair.layer(zero_line(_AXIS), ranges, dots).properties(
         title=altair.Title(
             "Differences, question by question",
             subtitle=" · ".join([*(one.title for one in found), *about, *([_LEFT_OUT] if some_left_out else [])]),
         ),
         width="container",
-        height={"step": STEP},
+        height={"step": _ROW},
     )
 
 
@@ -128,14 +132,13 @@ def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | a
         }
         for pair in found for name, label in labels if name in pair.figures
     ]  # fmt: skip
-    nothing = altair.Chart(altair.InlineData(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3], opacity=0.7)
     dots = altair.Chart(altair.InlineData(values=rows)).mark_circle(size=90, opacity=1)
     names = [label for _, label in labels]
     return altair.layer(
-        nothing.encode(x="at:Q"),
+        zero_line(_AXIS),
         dots.encode(
-            x=altair.X("difference:Q", title="difference: the second minus the first (points of per cent)"),
-            y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(labelLimit=380),
+            x=altair.X("difference:Q", title=_AXIS).axis(labelExpr=SIGNED),
+            y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(labelExpr=_LINES, labelOffset=_UP),
             color=altair.Color("column:N", title=None, sort=names).scale(
                 domain=names, range=list(category()[:COLUMNS])
             ),
@@ -144,7 +147,7 @@ def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | a
     ).properties(
         title=altair.Title(f"Published differences · {one.benchmark}", subtitle=one_line(one.source.table, 90)),
         width="container",
-        height={"step": STEP},
+        height={"step": _ROW},
     )
 
 
@@ -157,7 +160,7 @@ def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
     sure = one.adjusted if one.adjusted is not None else one.p
     name = ": ".join(filter(None, (title, row.part, "" if alone else f"{row.first} → {row.second}")))
     return {
-        "row": one_line(name, 90),
+        "row": one_line(name, 160),
         "first": one_line(row.first, 60),
         "second": one_line(row.second, 60),
         "part": one_line(row.part, 60) or ALL,
