@@ -65,7 +65,7 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
         ),
     )  # fmt: skip
     kinds, field = ([Q_A, Q_AR], "of") if two else ([HERE, PUBLISHED], "from")
-    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container", height=_STEP).encode(
+    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container").encode(
         y=alt.Y("model:N", sort=order, title=None),
         yOffset=alt.YOffset("of:N", sort=kinds) if two else alt.Undefined,
         tooltip=_tips("model", "from", *(["of"] if two else []), "score", *_if_ranges(rows), "95 %", "answers", "how"),
@@ -83,7 +83,7 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
             x=_per_cent("score", rows), color=where, shape=kind
         ),
         *daggers(common, x=_per_cent("score", rows)),
-    )
+    ).properties(height={"step": 13, **_OFFSET} if two else _STEP)
 
 
 def _answers(one: Neighbour) -> float | None:

@@ -52,12 +52,12 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
         "axis": axis,
         "legend": {
             **words,
-            "labelLimit": 260,
+            "labelLimit": 300,
             "symbolSize": 90,
             "symbolBaseFillColor": colour["quiet"],  # of shapes, which have no colour of their own
             "symbolBaseStrokeColor": colour["quiet"],
             "orient": "bottom",
-            "columns": 4,
+            "columns": 2,
         },
         "header": words,
         "title": {
