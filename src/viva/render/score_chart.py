@@ -77,12 +77,7 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
     kind = alt.Shape("from:N", title=None, scale=shapes, legend=alt.Legend() if compared else None)
     return alt.layer(
         *_pass_line(results[0].pass_line),
-        common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q", color=where),
-        *(layer.encode(color=where) for layer in _ranges(common, rows)),
-        common.mark_point(size=80 if two else 110, opacity=1).encode(
-            x=_per_cent("score", rows), color=where, shape=kind
-        ),
-        *daggers(common, x=_per_cent("score", rows)),
+        *_marks(common.encode(color=where), rows, 2, 80 if two else 110, shape=kind),
     ).properties(height={"step": 13, **_OFFSET} if two else _STEP)
 
 
@@ -126,10 +121,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
         height = {"step": 13, **_OFFSET}
     return alt.layer(
         *([zero_line(_DIFFERENCE)] if _signed(rows) else _pass_line(results[0].pass_line)),
-        common.mark_rule(strokeWidth=1.6, opacity=0.75).encode(x=_per_cent("low", rows), x2="high:Q"),
-        *_ranges(common, rows),
-        common.mark_point(size=62, opacity=1).encode(x=_per_cent("score", rows)),
-        *daggers(common, x=_per_cent("score", rows)),
+        *_marks(common, rows, 1.6, 62),
     ).properties(height=height)
 
 
@@ -156,12 +148,7 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
         color=alt.Color("language:N", sort=languages, title=None),
         tooltip=_tips("model", "language", "score", *_if_ranges(rows), "95 %", "answers"),
     )
-    return alt.layer(
-        common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q"),
-        *_ranges(common, rows),
-        common.mark_point(size=90, opacity=1).encode(x=_per_cent("score", rows)),
-        *daggers(common, x=_per_cent("score", rows)),
-    )
+    return alt.layer(*_marks(common, rows, 2, 90))
 
 
 _OFFSET: dict[str, Any] = {"for": "offset"}
@@ -180,12 +167,17 @@ def _said_of_ranges(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     return (f"{UNSURE} a range (a thick bar) in place of a mean",) if _if_ranges(rows) else ()
 
 
-def _ranges(common: alt.Chart, rows: Sequence[dict[str, Any]]) -> list[alt.Chart]:
-    """Of a score that is a range a thick bar from its floor to its ceiling; it has no dot."""
-    if not _if_ranges(rows):
-        return []
-    there = common.transform_filter("isValid(datum.least)")
-    return [there.mark_rule(strokeWidth=7, opacity=0.4).encode(x=_per_cent("least", rows), x2="most:Q")]
+def _marks(
+    common: alt.Chart, rows: Sequence[dict[str, Any]], line: float, size: float, **point: Any
+) -> Iterator[alt.Chart]:
+    """Intervals, scores as dots, and of a score that is a range a thick bar from its floor to its ceiling."""
+    score = _per_cent("score", rows)
+    yield common.mark_rule(strokeWidth=line).encode(x=_per_cent("low", rows), x2="high:Q")
+    if _if_ranges(rows):
+        there = common.transform_filter("isValid(datum.least)")
+        yield there.mark_rule(strokeWidth=7, opacity=0.4).encode(x=_per_cent("least", rows), x2="most:Q")
+    yield common.mark_point(size=size, opacity=1).encode(x=score, **point)
+    yield from daggers(common, x=score)
 
 
 def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title: Any) -> Drawn:
@@ -279,13 +271,11 @@ def _signed(rows: Sequence[dict[str, Any]]) -> bool:
 def _tips(*names: str) -> list[Any]:
     import altair as alt
 
-    kinds = {"score": ("Q", ".2f"), "share": ("Q", ".2f"), "answers": ("Q", ",")}
-    tips: list[Any] = []
-    for name in names:
-        kind, form = kinds.get(name, ("N", ""))
-        known: dict[str, Any] = {"format": form} if form else {}
-        tips.append(alt.Tooltip(f"{name}:{kind}", title={"share": "per cent"}.get(name, name), **known))
-    return tips
+    forms = {"score": ".2f", "answers": ","}
+    return [
+        alt.Tooltip(f"{name}:Q", title=name, format=forms[name]) if name in forms else alt.Tooltip(f"{name}:N")
+        for name in names
+    ]
 
 
 def _name(text: str) -> str:

@@ -51,6 +51,16 @@ def subtitle(rows: Iterable[Mapping[str, Any]], *said: str) -> str:
     return "; ".join([*filter(None, said), *([LEAVES_OUT] if marked(rows) else [])])
 
 
+def per_cent(share: float | None) -> float | None:
+    """Return a share in per cent, where it is known."""
+    return None if share is None else 100 * share
+
+
+def ends(one: Any) -> dict[str, float | None]:
+    """Return the fields `low` and `high`, in per cent, of an estimate or whatever else has an interval."""
+    return {"low": per_cent(one.low), "high": per_cent(one.high)}
+
+
 def zero_line(title: str | Sequence[str]) -> altair.Chart:
     """Return the rule at 0 of an x axis of this title, whose ticks are `SIGNED`."""
     import altair

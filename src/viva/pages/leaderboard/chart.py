@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
 from viva.pages.leaderboard.content import Board, Row
-from viva.render.theme import daggers, mark_of, subtitle
+from viva.render.theme import daggers, mark_of, per_cent, subtitle
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _datum(row: Row, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "model": one_line(row.model, 120),
-        "score": None if score.mean is None else 100 * score.mean,
+        "score": per_cent(score.mean),
         "low": 100 * (score.sure if score.low is None else score.low),
         "high": 100 * (score.sure if score.high is None else score.high),
         "least": None if score.complete else 100 * score.floor,
