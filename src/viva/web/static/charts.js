@@ -48,8 +48,7 @@
   const fitted = (config, width, dots) => {
     const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) } };
     if (width >= 520) return titled;
-    const above = dots && { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelLimit: width - 20, ticks: false };
-    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: above || {}, legend: { ...config.legend, columns: 1, labelLimit: width - 130 } };
+    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: dots ? { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelFontSize: 11, labelLimit: width - 20, ticks: false } : {}, legend: { ...config.legend, columns: 1, labelLimit: width - 130 } };
   };
   const options = (scheme, renderer, width = 1000, dots = false) => ({
     ast: true, actions: false, defaultStyle: false, renderer,
@@ -147,7 +146,7 @@
     document.documentElement.dataset.charts = "drawn";
   }
 
-  dark.addEventListener("change", drawAll);
+  for (const one of [dark, matchMedia("(width < 600px)")]) one.addEventListener("change", drawAll);
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
   addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
   window.vivaCharts = { draw, drawAll, download };
