@@ -153,7 +153,7 @@ def _predicted(groups: list[Group], size: Any, score: Any, colour: Any) -> list[
     return [*_bars(rows, size, colour, strokeWidth=2), diamonds.encode(x=size, y=score, color=colour, tooltip=shown)]
 
 
-def _bars(rows: list[dict[str, Any]], size: Any, colour: Any, **look: float) -> list[Any]:
+def _bars(rows: list[dict[str, Any]], size: Any, colour: Any, **look: Any) -> list[Any]:
     """The intervals of those rows that have one."""
     import altair as alt
 
