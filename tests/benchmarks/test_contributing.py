@@ -75,7 +75,7 @@ def test_an_installed_package_adds_a_benchmark_a_study_and_a_command(viva: Viva)
     asked = viva("run", "--config", "run.yaml", "--run", "kept", "--json")
     assert json.loads(asked.out)["results"][0]["exam"] == "capitals-en", asked.err
     longest = viva("longest", "kept", "--top", "2", "--json")
-    assert len(json.loads(longest.out)) == 2, longest.err
+    assert len(json.loads(longest.out)["rows"]) == 2, longest.err
     assert "question,characters\n" in viva("longest", "kept", "--format", "csv").out
     assert "--top" in viva("longest", "--help").out
     assert viva("atlas").out == "Asia\nEurope\n"

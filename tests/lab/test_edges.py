@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.test_extras import bare, scores
+from cli.test_extras import bare
 from cli.test_ranges import folder as ranges
 from cli.test_ranges import viva as here
 from cli.told import rows_of
@@ -22,7 +22,7 @@ __all__ = ["ranges"]
 
 
 def test_a_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
-    (tmp_path / "scores.csv").write_text(scores(), encoding="utf-8")
+    (tmp_path / "scores.csv").write_text("model,question,sample,score\na,q,0,1\nb,q,0,0\n", encoding="utf-8")
     commands = {("item-analysis", "scores.csv"): "scipy", ("plan", "--score", "80", "--difference", "2"): "scipy"}
     for ((_command, package), done), row in tabled(*zip(commands.items(), bare(tmp_path, *commands), strict=True)):
         with row:

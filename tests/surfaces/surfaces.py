@@ -282,8 +282,8 @@ def table_json(seen: Seen) -> Found:
     """A table of item scores, which does not say why an answer has no score."""
     found: Found = {}
     for model in (model for world in WORLDS if world.name in GRADED for model in world.named):
-        (row,) = json.loads(ran("score", f"{model}.csv", "--json"))["standings"]
-        found[seen.who(model)] = stored(row["measures"]["mean"], "mean")
+        row = rows_of(json.loads(ran("score", f"{model}.csv", "--json")), "Leaderboard")[0]
+        found[seen.who(model)] = stored(row["mean"], "mean")
     return found
 
 

@@ -64,7 +64,7 @@ def test_no_cell_has_a_sentence_and_the_reason_is_below(found: Findings[Reports]
     dashes = 0
     with table() as row:
         for grid in found.tables():
-            for cells in grid.rows:
+            for cells in grid.texts():
                 with row((grid.title, cells)):
                     assert all(cell == "–" or "–" not in cell for cell in cells[1:])
                 dashes += "–" in cells
@@ -81,7 +81,7 @@ def test_no_figure_rests_on_one_item(found: Findings[Reports]) -> None:
             few += 0 < one.n < 3
     assert few, "answers that the judge marked: one"
     shown = [grid for grid in found.tables() if grid.header[:2] == ("", "value")]
-    assert all(any(cells[1] != "–" for cells in grid.rows) for grid in shown), "a table of dashes is none"
+    assert all(any(cells[1] != "–" for cells in grid.texts()) for grid in shown), "a table of dashes is none"
 
 
 def test_the_page_shows_the_commands_figures_and_notes(run: Path, found: Findings[Reports]) -> None:
@@ -92,5 +92,5 @@ def test_the_page_shows_the_commands_figures_and_notes(run: Path, found: Finding
         shown[html.unescape(caption)] = [
             [html.unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)] for row in rows
         ]
-    assert shown == {grid.title: [list(grid.header), *map(list, grid.rows)] for grid in found.tables()}
+    assert shown == {grid.title: [list(grid.header), *map(list, grid.texts())] for grid in found.tables()}
     assert [html.unescape(note) for note in re.findall(r"<li>(.*?)</li>", page)] == found.notes
