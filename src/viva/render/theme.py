@@ -65,8 +65,9 @@ def zero_line(title: str | Sequence[str]) -> altair.Chart:
     """Return the rule at 0 of an x axis of this title, whose ticks are `SIGNED`."""
     import altair
 
-    zero = altair.Chart(altair.InlineData(values=[{"zero": 0}]))
-    return zero.mark_rule(strokeWidth=1.5).encode(x=altair.X("zero:Q", title=title))
+    zero = altair.Chart(altair.InlineData(values=[{"zero": 0}])).mark_rule(strokeWidth=1.5)
+    rule: altair.Chart = zero.encode(x=altair.X("zero:Q", title=title))
+    return rule
 
 
 def daggers(base: altair.Chart, **places: Any) -> list[altair.Chart]:
