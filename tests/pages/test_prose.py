@@ -91,6 +91,14 @@ def test_markdown_and_formulas_are_rendered(page: Any) -> None:
             assert rendered(page, text) == [made]
 
 
+def test_a_table_has_all_its_borders(chromium: Any) -> None:
+    page = chromium.new_page()
+    style, cells = asset("viva.css") + asset("text.css"), "<tbody><tr><td>1<tr><td>2</table>"
+    page.set_content(f"<style>{style}</style><div class=prose><table>{cells}</div>")
+    assert page.locator("td").last.evaluate("(one) => getComputedStyle(one).borderBottomWidth") == "1px"
+    page.close()
+
+
 def test_what_was_read_is_marked_in_rendered_text(page: Any) -> None:
     cases = {
         "*So* [it is B].": '<p><em>So</em> <mark class="read">it is B</mark>.</p>',

@@ -108,6 +108,26 @@ def test_parts_are_drawn_in_the_headlines_average() -> None:
     assert "Micro" not in said
 
 
+def test_answers_alone_are_a_second_mark() -> None:
+    alone, both = (Estimate(n=4, mean=mean, low=mean - 0.1, high=mean + 0.1) for mean in (0.75, 0.4))
+    found = result(
+        changed(table(), rows=("MC", "Overall"), columns=("Q→A", "Q→AR"), cells=((both, alone), (alone, both)))
+    )
+    rows = scores_chart([changed(found, overall=both)]).data.values
+    assert {row["of"]: row["score"] for row in rows} == {"Q→A": 75.0, "Q→AR": 40.0}
+    assert result(table()).answer is None
+
+
+def test_differences_have_signs_and_a_line_at_0(tmp_path: Path) -> None:
+    cells = tuple((Estimate(n=4, mean=mean, low=mean - 0.1, high=mean + 0.1),) for mean in (0.02, 0.3))
+    gap = changed(table(), rows=("MC", "TF"), columns=("gap",), cells=cells)
+    drawn = parts_chart([result(gap)], 0)
+    assert drawn is not None
+    charts.save(drawn, path := tmp_path / "gap.svg")
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
+    assert {"+10", "0", "−5"} <= set(texts)
+
+
 def test_no_policy_is_made_for_a_script_that_a_page_would_change() -> None:
     with rows_of() as row:
         for broken in ("</script>", "<!--", "\r", "\0"):

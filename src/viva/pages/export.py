@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from viva.pages.leaderboard.content import Row, Site
 from viva.pages.leaderboard.files import build, check_out
-from viva.pages.leaderboard.pages import STYLES, TABLES, Way, page_of
+from viva.pages.leaderboard.pages import STYLES, TABLES, Way, Where, page_of
 from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.report.study import PageOptions, names_of, together, write_report
 from viva.pages.runs.live_tables import graded_results, open_run
@@ -38,9 +38,11 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     site = study(LeaderboardConfig(sources=(root,))).found
     names = {path.name: page for path, page in shown.items()}
 
-    def answers(row: Row) -> str:
+    def answers(row: Row, where: Where) -> str:
         page = names.get(row.origin, "")
-        return page and f"{page}#{urlencode({'items.model': row.model, 'items.exam': row.exam}, errors='replace')}"
+        chosen = {"items.model": row.model, "items.exam": row.exam}
+        chosen |= {f"items.tag.{name}": values[0] for name, values in where if len(values) == 1}
+        return page and f"{page}#{urlencode(chosen, errors='replace')}"
 
     way = Way(answers=answers, runs=RUNS)
     slugs = {one.slug: shown[one.path] for one in found if one.path in shown}

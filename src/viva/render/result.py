@@ -13,6 +13,7 @@ from viva.analysis.breakdown import Table as ScoreTable
 from viva.analysis.canaries import CanaryMarks
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
+from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.engine.consumption import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
@@ -79,6 +80,17 @@ class Result(Struct, frozen=True, kw_only=True):
     """What the answers took; None for recorded replies."""
     cut_off: dict[StopReason, int] = {}
     """Replies that the limit of tokens cut off before they said anything: why they ended → how many."""
+
+    @property
+    def answer(self) -> Estimate | None:
+        """The score of the answers alone (Q→A), where the score is of answers with their reasons (Q→AR)."""
+        for table in self.tables:
+            if {Q_A, Q_AR} <= set(table.columns):
+                alone, both = map(table.columns.index, (Q_A, Q_AR))
+                for cells in table.cells:
+                    if cells[both] == self.overall:
+                        return cells[alone]
+        return None
 
     @property
     def missing(self) -> int:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from viva.analysis.breakdown import Table
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE
+from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.render.result import Result, headline_column
-from viva.render.theme import MARK, daggers, mark_of, subtitle
+from viva.render.theme import MARK, SIGNED, daggers, mark_of, subtitle, zero_line
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -28,44 +29,61 @@ _WIDE = 16
 """Columns of a heat map that can be read."""
 _SPAN = 100.0
 _SAID = "per cent, with 95 % intervals"
-_AXIS = "score, per cent"
+_AXIS, _DIFFERENCE = "score, per cent", "difference, points of per cent"
 HERE, PUBLISHED = "this run", "published"
 
 
 def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) -> Drawn:
-    """The models of one exam by their score, best first, with 95 % intervals; published rows among them."""
+    """The models of one exam by their score, best first, with 95 % intervals; published rows among them.
+
+    Where the score is Q→AR, Q→A is a second mark in each model's row.
+    """
     import altair as alt
 
-    rows = [{"model": _name(result.model), "from": HERE, **_numbers(result.overall)} for result in results]
-    rows += [
-        {"model": _name(f"{one.name} (published)"), "from": PUBLISHED, "score": 100 * one.score, "how": one.condition}
-        for one in beside
-        if one.score is not None
+    two = any(result.answer for result in results)
+    rows = [
+        {"model": _name(result.model), "from": HERE, "of": of, **_numbers(cell)}
+        for result in results
+        for of, cell in ((Q_AR, result.overall), (Q_A, result.answer))
+        if cell is not None and shown(cell)
     ]
-    rows = [row for row in rows if row.get("score") is not None or "range" in row]
-    rows.sort(key=lambda row: -float(row["least"] if row["score"] is None else row["score"]))
-    order = [str(row["model"]) for row in rows]
+    rows += [
+        {"model": _name(f"{one.name} (published)"), "from": PUBLISHED, "of": of, "score": 100 * score,
+         "how": one.condition}
+        for one in beside
+        for of, score in ((Q_AR, one.score), (Q_A, _answers(one) if two else None))
+        if score is not None
+    ]  # fmt: skip
+    rows.sort(key=lambda row: (row["of"] == Q_A, -float(row["least"] if row["score"] is None else row["score"])))
+    order = list(dict.fromkeys(str(row["model"]) for row in rows))
+    compared = any(row["from"] == PUBLISHED for row in rows)
     title = alt.TitleParams(
         f"Scores on {results[0].exam}", subtitle=subtitle(
-            rows, _SAID, "diamonds are published" if any(row["from"] == PUBLISHED for row in rows) else "",
+            rows, _SAID, f"{Q_A} the answer alone, {Q_AR} with its reasons" if two else "",
+            "diamonds are published" if compared else "",
             *_said_of_ranges(rows), _said_of_line(results[0].pass_line),
         ),
     )  # fmt: skip
-    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container", height=_STEP).encode(
+    kinds, field = ([Q_A, Q_AR], "of") if two else ([HERE, PUBLISHED], "from")
+    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container").encode(
         y=alt.Y("model:N", sort=order, title=None),
-        tooltip=_tips("model", "from", "score", *_if_ranges(rows), "95 %", "answers", "how"),
+        yOffset=alt.YOffset("of:N", sort=kinds) if two else alt.Undefined,
+        tooltip=_tips("model", "from", *(["of"] if two else []), "score", *_if_ranges(rows), "95 %", "answers", "how"),
     )
-    legend = alt.Legend() if any(row["from"] == PUBLISHED for row in rows) else None  # of two kinds of rows
-    where = alt.Color("from:N", title=None, scale=alt.Scale(domain=[HERE, PUBLISHED]), legend=legend)
+    where = alt.Color(
+        f"{field}:N", title=None, scale=alt.Scale(domain=kinds), legend=alt.Legend() if two or compared else None
+    )
     shapes = alt.Scale(domain=[HERE, PUBLISHED], range=["circle", "diamond"])
-    kind = alt.Shape("from:N", title=None, scale=shapes, legend=legend)
+    kind = alt.Shape("from:N", title=None, scale=shapes, legend=alt.Legend() if compared else None)
     return alt.layer(
         *_pass_line(results[0].pass_line),
-        common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q", color=where),
-        *(layer.encode(color=where) for layer in _ranges(common, rows)),
-        common.mark_point(size=110, opacity=1).encode(x=_per_cent("score", rows), color=where, shape=kind),
-        *daggers(common, x=_per_cent("score", rows)),
-    )
+        *_marks(common.encode(color=where), rows, 2, 80 if two else 110, shape=kind),
+    ).properties(height={"step": 13, **_OFFSET} if two else _STEP)
+
+
+def _answers(one: Neighbour) -> float | None:
+    """A published row's Q→A over all questions."""
+    return next((figure for (_, *cell), figure in one.figures.items() if cell == ["Overall", Q_A]), None)
 
 
 def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
@@ -102,11 +120,8 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
         )
         height = {"step": 13, **_OFFSET}
     return alt.layer(
-        *_pass_line(results[0].pass_line),
-        common.mark_rule(strokeWidth=1.6, opacity=0.75).encode(x=_per_cent("low", rows), x2="high:Q"),
-        *_ranges(common, rows),
-        common.mark_point(size=62, opacity=1).encode(x=_per_cent("score", rows)),
-        *daggers(common, x=_per_cent("score", rows)),
+        *([zero_line(_DIFFERENCE)] if _signed(rows) else _pass_line(results[0].pass_line)),
+        *_marks(common, rows, 1.6, 62),
     ).properties(height=height)
 
 
@@ -133,12 +148,7 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
         color=alt.Color("language:N", sort=languages, title=None),
         tooltip=_tips("model", "language", "score", *_if_ranges(rows), "95 %", "answers"),
     )
-    return alt.layer(
-        common.mark_rule(strokeWidth=2).encode(x=_per_cent("low", rows), x2="high:Q"),
-        *_ranges(common, rows),
-        common.mark_point(size=90, opacity=1).encode(x=_per_cent("score", rows)),
-        *daggers(common, x=_per_cent("score", rows)),
-    )
+    return alt.layer(*_marks(common, rows, 2, 90))
 
 
 _OFFSET: dict[str, Any] = {"for": "offset"}
@@ -157,12 +167,17 @@ def _said_of_ranges(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     return (f"{UNSURE} a range (a thick bar) in place of a mean",) if _if_ranges(rows) else ()
 
 
-def _ranges(common: alt.Chart, rows: Sequence[dict[str, Any]]) -> list[alt.Chart]:
-    """Of a score that is a range a thick bar from its floor to its ceiling; it has no dot."""
-    if not _if_ranges(rows):
-        return []
-    there = common.transform_filter("isValid(datum.least)")
-    return [there.mark_rule(strokeWidth=7, opacity=0.4).encode(x=_per_cent("least", rows), x2="most:Q")]
+def _marks(
+    common: alt.Chart, rows: Sequence[dict[str, Any]], line: float, size: float, **point: Any
+) -> Iterator[alt.Chart]:
+    """Intervals, scores as dots, and of a score that is a range a thick bar from its floor to its ceiling."""
+    score = _per_cent("score", rows)
+    yield common.mark_rule(strokeWidth=line).encode(x=_per_cent("low", rows), x2="high:Q")
+    if _if_ranges(rows):
+        there = common.transform_filter("isValid(datum.least)")
+        yield there.mark_rule(strokeWidth=7, opacity=0.4).encode(x=_per_cent("least", rows), x2="most:Q")
+    yield common.mark_point(size=size, opacity=1).encode(x=score, **point)
+    yield from daggers(common, x=score)
 
 
 def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title: Any) -> Drawn:
@@ -243,22 +258,24 @@ def _numbers(cell: Estimate) -> dict[str, Any]:
 def _per_cent(field: str, rows: Sequence[dict[str, Any]]) -> Any:
     import altair as alt
 
-    lowest = min((float(row.get("low") or row["score"] or 0.0) for row in rows), default=0.0)
-    # Differences of scores can be negative; all others share an axis from nothing to everything.
-    domain = [min(0.0, lowest), 100.0]
-    return alt.X(f"{field}:Q", title=_AXIS, scale=alt.Scale(domain=domain))
+    if _signed(rows):
+        return alt.X(f"{field}:Q", title=_DIFFERENCE).axis(labelExpr=SIGNED)
+    return alt.X(f"{field}:Q", title=_AXIS, scale=alt.Scale(domain=[0, 100]))
+
+
+def _signed(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether these are differences: a score is never below 0."""
+    return any((row.get("low") or row["score"] or 0) < 0 for row in rows)
 
 
 def _tips(*names: str) -> list[Any]:
     import altair as alt
 
-    kinds = {"score": ("Q", ".2f"), "share": ("Q", ".2f"), "answers": ("Q", ",")}
-    tips: list[Any] = []
-    for name in names:
-        kind, form = kinds.get(name, ("N", ""))
-        known: dict[str, Any] = {"format": form} if form else {}
-        tips.append(alt.Tooltip(f"{name}:{kind}", title={"share": "per cent"}.get(name, name), **known))
-    return tips
+    forms = {"score": ".2f", "answers": ","}
+    return [
+        alt.Tooltip(f"{name}:Q", title=name, format=forms[name]) if name in forms else alt.Tooltip(f"{name}:N")
+        for name in names
+    ]
 
 
 def _name(text: str) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PER_CENT = "per cent"
 """What an axis of scores is titled."""
+SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
+"""Tick labels of what can be below nothing."""
 FILE_WIDTH = 640
 """Pixels of a chart in a file, where there is no page to fit."""
 
@@ -47,6 +49,25 @@ def marked(rows: Iterable[Mapping[str, Any]]) -> bool:
 def subtitle(rows: Iterable[Mapping[str, Any]], *said: str) -> str:
     """Return a chart's subtitle, with what the mark means where a row has it."""
     return "; ".join([*filter(None, said), *([LEAVES_OUT] if marked(rows) else [])])
+
+
+def per_cent(share: float | None) -> float | None:
+    """Return a share in per cent, where it is known."""
+    return None if share is None else 100 * share
+
+
+def ends(one: Any) -> dict[str, float | None]:
+    """Return the fields `low` and `high`, in per cent, of an estimate or whatever else has an interval."""
+    return {"low": per_cent(one.low), "high": per_cent(one.high)}
+
+
+def zero_line(title: str | Sequence[str]) -> altair.Chart:
+    """Return the rule at 0 of an x axis of this title, whose ticks are `SIGNED`."""
+    import altair
+
+    zero = altair.Chart(altair.InlineData(values=[{"zero": 0}])).mark_rule(strokeWidth=1.5)
+    rule: altair.Chart = zero.encode(x=altair.X("zero:Q", title=title))
+    return rule
 
 
 def daggers(base: altair.Chart, **places: Any) -> list[altair.Chart]:

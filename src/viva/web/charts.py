@@ -41,7 +41,7 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": 550,
-        "labelLimit": 220,
+        "labelLimit": 380,
         "labelFlush": False,
         "titlePadding": 8,
     }
@@ -52,12 +52,12 @@ def config(scheme: Scheme = "light") -> dict[str, Any]:
         "axis": axis,
         "legend": {
             **words,
-            "labelLimit": 260,
+            "labelLimit": 300,
             "symbolSize": 90,
             "symbolBaseFillColor": colour["quiet"],  # of shapes, which have no colour of their own
             "symbolBaseStrokeColor": colour["quiet"],
             "orient": "bottom",
-            "columns": 4,
+            "columns": 2,
         },
         "header": words,
         "title": {

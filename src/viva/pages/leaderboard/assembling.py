@@ -75,8 +75,9 @@ def dimensions(
             for column in columns:
                 label = column.label if single else labelled(layout.name, row.label)
                 dimension = Dimension(
-                    layout=layout.name, row=row.label, column=column.label, group=_short(layout.title), label=label
-                )
+                    layout=layout.name, row=row.label, column=column.label, group=_short(layout.title), label=label,
+                    where=tuple({**column.where, **row.where}.items()),
+                )  # fmt: skip
                 found.append((dimension, (row, column)))
     return tuple(found)
 

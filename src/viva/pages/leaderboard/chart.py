@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
 from viva.pages.leaderboard.content import Board, Row
-from viva.render.theme import daggers, mark_of, subtitle
+from viva.render.theme import daggers, mark_of, per_cent, subtitle
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 MOST = 40
 """Models of one chart: more are a table."""
-_ROW = 19
+_ROW = 24
 """Pixels of one model."""
-_LABEL = 42
+_LABEL = 60
 """Characters of a model's name on the axis."""
 ORIGINS = ("own run", "published")
 
@@ -42,7 +42,7 @@ def chart(board: Board) -> altair.TopLevelMixin:
         legend=alt.Legend() if both else None,
     )
     shape = alt.Shape("kind:N", title=None, legend=alt.Legend() if len({row["kind"] for row in rows}) > 1 else None)
-    name = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=280, ticks=False, domain=False))
+    name = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
     base = alt.Chart(alt.InlineData(values=rows))
     axis = "score, per cent, with 95 % interval"
     tips = [
@@ -108,7 +108,7 @@ def _datum(row: Row, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "model": one_line(row.model, 120),
-        "score": None if score.mean is None else 100 * score.mean,
+        "score": per_cent(score.mean),
         "low": 100 * (score.sure if score.low is None else score.low),
         "high": 100 * (score.sure if score.high is None else score.high),
         "least": None if score.complete else 100 * score.floor,

@@ -34,6 +34,8 @@ class Dimension(Struct, frozen=True, kw_only=True):
     group: str
     """The table's title ("By domain")."""
     label: str
+    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Which questions it averages: tag → values; all where it is empty."""
 
 
 class Row(Struct, frozen=True, kw_only=True):

@@ -29,11 +29,15 @@ _SELECTS = (
 )  # fmt: skip
 
 
+Where = Sequence[tuple[str, Sequence[str]]]
+"""Questions, as `Dimension.where` has them."""
+
+
 class Way(Struct, frozen=True, kw_only=True):
     """How the pages are reached; addresses are as from the first of them."""
 
-    answers: Callable[[Row], str] = lambda row: ""
-    """Where the answers of a row are; "" for nowhere."""
+    answers: Callable[[Row, Where], str] = lambda row, where: ""
+    """Where the answers of a row to these questions are; "" for nowhere."""
     runs: str = ""
     """Where the list of runs is; "" for nowhere."""
     served: bool = False
@@ -93,8 +97,8 @@ def page_of(
     """A page of the site. `root`: how the first page's folder is reached from it."""
     own = {"styles": styles, "scripts": scripts} if way.served else _inlined(styles, scripts)
 
-    def answers_of(row: Row) -> str:
-        address = way.answers(row)
+    def answers_of(row: Row, where: Where = ()) -> str:
+        address = way.answers(row, where)
         return address and f"{root}{address}"
 
     made: str = (

@@ -12,7 +12,7 @@ from viva.engine.folder import RunRecord
 from viva.pages.report.methods import methods, references
 from viva.pages.report.tables import TableMaker
 from viva.pages.report.writing import Page, PageChart, PageExam
-from viva.pages.runs.live_tables import ResultRow
+from viva.pages.runs.live_tables import result_row
 from viva.render import charts
 from viva.render.canaries import canaries_table
 from viva.render.consumption import consumption_table, cut_off_notes
@@ -59,9 +59,7 @@ def page_of(
         warnings=tuple(warnings),
         legend=legend(report.results),
         footnotes=(*footnotes(report.results), *cut_off_notes(report.results), *published_notes(report.results)),
-        results=tuple(
-            ResultRow(exam=one.exam, model=one.model, estimate=one.overall) for one in report.results if one.overall.n
-        )[:_MODELS],
+        results=tuple(result_row(one) for one in report.results if one.overall.n)[:_MODELS],
         summary=summary,
         took=made.table(took) if took.rows else None,
         charts=tuple(drawn.overall(report.results)),

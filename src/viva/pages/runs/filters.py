@@ -26,6 +26,9 @@ VIEWS = ("rendered", "words", "text")
 _WORDS = {"show": ("show", SHOWN), "order": ("sort", ORDERS), "view": ("view", VIEWS)}
 """Field of `Chosen` → its name in an address, and what it may be."""
 
+SEVERAL = ","
+"""Between values of a tag; a `slug` has none."""
+
 Place = tuple[int, int]
 """An answer: the number of its sheet, and its place in it."""
 
@@ -43,6 +46,7 @@ class Chosen(Struct, frozen=True, kw_only=True):
     finer: str = ""
     """A word of `FINER`: of what is unparsed what names several answers, say."""
     tags: tuple[tuple[str, str], ...] = ()
+    """Name and value, or several values with `SEVERAL` between them, of which it has any."""
     text: str = ""
     show: str = ""
     """Of questions that several were asked those of which this became: a word of `SHOWN`."""
@@ -124,7 +128,7 @@ def without_text(sheets: Sequence[Sheet], chosen: Chosen) -> list[Place]:
 def has_tags(tags: Mapping[str, str], wanted: Sequence[tuple[str, str]]) -> bool:
     """Whether a question has all of these tags, names and values as addresses have them."""
     known = {slug(name): slug(value) for name, value in tags.items()}
-    return all(known.get(name) == value for name, value in wanted)
+    return all(known.get(name) in value.split(SEVERAL) for name, value in wanted)
 
 
 def is_asked(question: Question, chosen: Chosen) -> bool:

@@ -30,6 +30,8 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     exam: str
     model: str
     estimate: Estimate
+    answer: Estimate | None = None
+    """Of the answers alone (`Result.answer`)."""
 
 
 class Tables(Struct, frozen=True, kw_only=True):
@@ -94,11 +96,12 @@ def graded_results(path: Path) -> list[ResultRow]:
 
     Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
     """
-    return [_result_row(one) for one in read_run(path, "none").results]
+    return [result_row(one) for one in read_run(path, "none").results]
 
 
-def _result_row(result: Result) -> ResultRow:
-    return ResultRow(exam=result.exam, model=result.model, estimate=result.overall)
+def result_row(result: Result) -> ResultRow:
+    """Return what is drawn of a result."""
+    return ResultRow(exam=result.exam, model=result.model, estimate=result.overall, answer=result.answer)
 
 
 def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:
@@ -121,7 +124,7 @@ def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signature
     ]
     took = consumption_table(results)
     return Tables(
-        results=[_result_row(one) for one in results],
+        results=[result_row(one) for one in results],
         took=took if took.rows else None,
         first=[summary(results), *across_models(results)],
         languages=side_by_side(results),

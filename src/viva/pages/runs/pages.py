@@ -17,10 +17,10 @@ from viva.errors import VivaError
 from viva.files import read_regular
 from viva.pages.leaderboard.content import Row
 from viva.pages.leaderboard.files import site_files
-from viva.pages.leaderboard.pages import CHARTS, STYLES, Way
+from viva.pages.leaderboard.pages import CHARTS, STYLES, Way, Where
 from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.runs import filters
-from viva.pages.runs.filters import Choices, Chosen, Place, choices, with_text, without_text
+from viva.pages.runs.filters import SEVERAL, Choices, Chosen, Place, choices, with_text, without_text
 from viva.pages.runs.folders import slug
 from viva.pages.runs.items import Item, item_of
 from viva.pages.runs.live_tables import ResultRow
@@ -103,8 +103,9 @@ class Pages(PairPages):
         return Response(files[path](), media_type=_KINDS[path.rpartition(".")[2]])
 
     def _site(self, runs: Mapping[str, str]) -> Mapping[str, Callable[[], str]]:
-        def answers(row: Row) -> str:
-            chosen = Chosen(exam=slug(row.exam), model=slug(row.model))
+        def answers(row: Row, where: Where) -> str:
+            tags = tuple((slug(name), SEVERAL.join(map(slug, values))) for name, values in where)
+            chosen = Chosen(exam=slug(row.exam), model=slug(row.model), tags=tags)
             return f"../run/{runs[row.origin]}/answers?{chosen.query()}" if row.own and row.origin in runs else ""
 
         found = study(LeaderboardConfig(sources=(self._views.root,))).found.site

@@ -68,8 +68,8 @@
         $schema: "https://vega.github.io/schema/vega-lite/v6.json", data: { values }, width: "container", height: { step: models.length > 4 ? 8 : 11, for: "offset" }, mark: "bar",
         encoding: {
           y: { field: "of", type: "nominal", sort: null, title: null }, yOffset: { field: "model", sort: models },
-          x: { field: "score", type: "quantitative", title: "score, per cent", scale: { domain: [least, 100] } },
-          color: { field: "model", type: "nominal", sort: models, title: null, legend: { orient: "top", columns: 1, labelLimit: 320 } },
+          x: { field: "score", type: "quantitative", title: "score, per cent", scale: { domain: [least, 100] }, axis: least < 0 ? { labelExpr: "datum.value ? format(datum.value, '+~g') : '0'" } : {} },
+          color: { field: "model", type: "nominal", sort: models, title: null, legend: { orient: "top", columns: 1 } },
           tooltip: ["model", "of", "score"].map((field) => ({ field })),
         },
       };

@@ -85,6 +85,7 @@
         const made = document.createElement("span");
         katex.render(source.slice(cut, source.length - cut), made, { output: "mathml", throwOnError: true, trust: false, strict: "ignore", errorColor: "currentcolor", maxExpand: 200, maxSize: 10, displayMode: display });
         span.replaceChildren(made);
+        for (const one of made.querySelectorAll("mo")) if (one.textContent === "\u2061" && one.nextSibling?.localName !== "mo") one.setAttribute("rspace", "0.17em");
       } catch { /* what is no formula stays the text that it is */ }
     }
     code(element, content) {

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from viva.analysis.slices import Slice, Slices
 from viva.errors import VivaError, option
 from viva.render.table import outcomes_text
-from viva.render.theme import MARK, PER_CENT, category, daggers, mark_of, subtitle
+from viva.render.theme import MARK, PER_CENT, category, daggers, ends, mark_of, per_cent, subtitle
 from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
 from viva.visible import one_line
 
@@ -78,21 +78,14 @@ def _row(one: Slices, each: Slice) -> dict[str, Any]:
         "model": one_line(one.model, _LABEL),
         "slice": one_line(each.name, _LABEL),
         "what": one_line(labelled(each), 2 * _LABEL),
-        "score": None if cell.mean is None else 100 * cell.mean,
-        "low": None if cell.low is None else 100 * cell.low,
-        "high": None if cell.high is None else 100 * cell.high,
+        "score": per_cent(cell.mean),
+        **ends(cell),
         **mark_of(complete=cell.complete or cell.mean is None),
         "n": cell.n,
         "outcomes": outcomes_text(cell),
         "difference": difference_text(each),
         "against": "differs" if each.significant else "may be chance" if each.p is not None else "not tested",
     }
-
-
-def _data(rows: Sequence[dict[str, Any]]) -> altair.InlineData:
-    import altair
-
-    return altair.InlineData(values=list(rows))
 
 
 def _tooltip() -> list[altair.Tooltip]:
@@ -115,12 +108,11 @@ def _dots(one: Slices) -> Drawn:
     import altair
 
     rows = [_row(one, each) for each in one.slices if each.cell.n]
-    base = altair.Chart(_data(rows)).encode(
+    base = altair.Chart(altair.InlineData(values=rows)).encode(
         y=altair.Y(
             "slice:N" if len(one.tags) == 1 else "what:N",
             sort=None,
             title=" × ".join(one.tags[0]) if len(one.tags) == 1 else None,
-            axis=altair.Axis(labelLimit=300, maxExtent=300),
         ),
         tooltip=_tooltip(),
     )
@@ -138,7 +130,7 @@ def _dots(one: Slices) -> Drawn:
         *daggers(base, x=score),
     ]
     if one.overall.mean is not None:
-        overall = altair.Chart(_data([{"overall": 100 * one.overall.mean}]))
+        overall = altair.Chart(altair.InlineData(values=[{"overall": 100 * one.overall.mean}]))
         layers.append(
             overall.mark_rule(strokeDash=[4, 4]).encode(
                 x=altair.X("overall:Q", title=f"score ({PER_CENT}, 95 % interval)"),
@@ -166,13 +158,12 @@ def _tiles(found: Sequence[Slices], *, crossed: bool) -> Drawn:
                 else one_line(labelled(cut) if len(one.tags) > 1 else cut.name, _LABEL)
             )
             rows.append(_row(each, cut) | {"across": across, "down": down, "differs": cut.significant})
-    data = _data(rows)
     columns, lines = (len({row[name] for row in rows}) for name in ("across", "down"))
     means = [row["score"] for row in rows if row["score"] is not None] or [0.0]
     middle = (min(means) + max(means)) / 2
     half = max(_SPAN, max(means) - min(means)) / 2
     tags = one.tags[0]
-    base = altair.Chart(data).encode(
+    base = altair.Chart(altair.InlineData(values=rows)).encode(
         x=altair.X(
             "across:N",
             sort=None,
@@ -183,7 +174,6 @@ def _tiles(found: Sequence[Slices], *, crossed: bool) -> Drawn:
             "down:N",
             sort=None,
             title=" × ".join(tags[:-1] if crossed else tags) if len(one.tags) == 1 else None,
-            axis=altair.Axis(labelLimit=260, maxExtent=260),
         ),
         tooltip=_tooltip(),
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.published import Table
 from viva.render.table import p_text
-from viva.render.theme import category
+from viva.render.theme import SIGNED, category, ends, per_cent, zero_line
 from viva.studies.compare.means import Published, labels_of
 from viva.studies.compare.tables import Comparison, Row, difference_text
 from viva.visible import one_line
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     import altair
 
 STEP = 24
-"""Pixels of a row."""
+"""Pixels of a cell."""
+_ROW = 32
+"""Pixels of a row of two lines."""
+_AXIS = ["difference: the second minus the first", "(points of per cent)"]
+"""In two lines, since one is wider than some plots."""
+_LINES = "split(replace(datum.label, ' → ', ' →\\n'), '\\n')"
+"""Labels of rows: a line a model, since two names are too long for one."""
+_UP = -7
+"""Pixels that centre two lines on their row."""
 MOST_ROWS = 28
 """Comparisons of models beyond which they are a matrix (eight models have so many)."""
 ALL = "all"
@@ -40,32 +48,31 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
         left_out = _LEFT_OUT if any(row.found.unscored for row in found[0].rows) else ""
         return _matrix(rows, "; ".join(filter(None, [found[0].title, left_out])))
     base = altair.Chart(altair.InlineData(values=rows)).encode(
-        y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(labelLimit=380),
+        y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(
+            labelExpr=_LINES, labelOffset=0 if alone else _UP
+        ),
         color=altair.Color("verdict:N", title=None).scale(domain=[SURE, UNSURE], range=[category()[0], "#8a8a8a"]),
     )
     some_left_out = any(row.found.unscored for one in found for row in one.rows)
-    points = altair.X("difference:Q", title="difference: the second minus the first (points of per cent)")
     shown = [
-        *(altair.Tooltip(f"{name}:N") for name in ("first", "second", "part", "p")),
+        *(altair.Tooltip(f"{name}:N") for name in ("first", "second", "part")),
         altair.Tooltip("said:N", title="difference"),
-        altair.Tooltip("adjusted:N", title="p, adjusted"),
-        altair.Tooltip("n:Q", title="questions", format=","),
+        *_tested(),
         *(altair.Tooltip(f"{name}:Q", format=",") for name in ("wins", "losses")),
     ]
-    nothing = (
-        altair.Chart(altair.InlineData(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3], opacity=0.7).encode(x="at:Q")
-    )
     ranges = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
-        x=altair.X("low:Q"), x2="high:Q", tooltip=shown
+        x="low:Q", x2="high:Q", tooltip=shown
     )  # fmt: skip
-    dots = base.mark_circle(size=90, opacity=1).encode(x=points, tooltip=shown)
-    return altair.layer(nothing, ranges, dots).properties(
+    dots = base.mark_circle(size=90, opacity=1).encode(
+        x=altair.X("difference:Q", title=_AXIS).axis(labelExpr=SIGNED), tooltip=shown
+    )
+    return altair.layer(zero_line(_AXIS), ranges, dots).properties(
         title=altair.Title(
             "Differences, question by question",
             subtitle=" · ".join([*(one.title for one in found), *about, *([_LEFT_OUT] if some_left_out else [])]),
         ),
         width="container",
-        height={"step": STEP},
+        height={"step": _ROW},
     )
 
 
@@ -73,7 +80,10 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | a
     """Every model against every other: what the column's has more than the row's, both ways round."""
     import altair
 
-    both = [*rows, *({**row, "first": row["second"], "second": row["first"], **_turned(row)} for row in rows)]
+    both = [
+        *rows,
+        *({**row, "first": row["second"], "second": row["first"], "difference": -row["difference"]} for row in rows),
+    ]
     gained: dict[str, float] = {}
     for row in both:
         gained[row["second"]] = gained.get(row["second"], 0.0) + row["difference"]
@@ -86,9 +96,7 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | a
             altair.Tooltip("first:N", title="row"),
             altair.Tooltip("second:N", title="column"),
             altair.Tooltip("difference:Q", title="column minus row, points", format="+.2f"),
-            altair.Tooltip("p:N"),
-            altair.Tooltip("adjusted:N", title="p, adjusted"),
-            altair.Tooltip("n:Q", title="questions", format=","),
+            *_tested(),
         ],
     )
     colour = altair.Color("difference:Q", title="points of per cent").scale(
@@ -111,9 +119,14 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | a
     )
 
 
-def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A comparison the other way round."""
-    return {"difference": -row["difference"], "wins": row["losses"], "losses": row["wins"]}
+def _tested() -> list[altair.Tooltip]:
+    import altair
+
+    return [
+        altair.Tooltip("p:N"),
+        altair.Tooltip("adjusted:N", title="p, adjusted"),
+        altair.Tooltip("n:Q", title="questions", format=","),
+    ]
 
 
 def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | altair.FacetChart:
@@ -128,14 +141,15 @@ def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | a
         }
         for pair in found for name, label in labels if name in pair.figures
     ]  # fmt: skip
-    nothing = altair.Chart(altair.InlineData(values=[{"at": 0}])).mark_rule(strokeDash=[4, 3], opacity=0.7)
     dots = altair.Chart(altair.InlineData(values=rows)).mark_circle(size=90, opacity=1)
     names = [label for _, label in labels]
     return altair.layer(
-        nothing.encode(x="at:Q"),
+        zero_line(_AXIS),
         dots.encode(
-            x=altair.X("difference:Q", title="difference: the second minus the first (points of per cent)"),
-            y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(labelLimit=380),
+            x=altair.X("difference:Q", title=_AXIS).axis(labelExpr=SIGNED),
+            y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(
+                labelExpr=_LINES, labelOffset=_UP
+            ),
             color=altair.Color("column:N", title=None, sort=names).scale(
                 domain=names, range=list(category()[:COLUMNS])
             ),
@@ -144,7 +158,7 @@ def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | a
     ).properties(
         title=altair.Title(f"Published differences · {one.benchmark}", subtitle=one_line(one.source.table, 90)),
         width="container",
-        height={"step": STEP},
+        height={"step": _ROW},
     )
 
 
@@ -157,13 +171,12 @@ def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
     sure = one.adjusted if one.adjusted is not None else one.p
     name = ": ".join(filter(None, (title, row.part, "" if alone else f"{row.first} → {row.second}")))
     return {
-        "row": one_line(name, 90),
+        "row": one_line(name, 160),
         "first": one_line(row.first, 60),
         "second": one_line(row.second, 60),
         "part": one_line(row.part, 60) or ALL,
-        "difference": _points(one.difference),
-        "low": _points(one.low),
-        "high": _points(one.high),
+        "difference": per_cent(one.difference),
+        **ends(one),
         "said": difference_text(one),
         "p": p_text(one.p),
         "adjusted": p_text(one.adjusted),
@@ -172,7 +185,3 @@ def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
         "losses": one.losses,
         "verdict": SURE if sure is not None and sure <= LEVEL else UNSURE,
     }
-
-
-def _points(share: float | None) -> float | None:
-    return None if share is None else 100 * share

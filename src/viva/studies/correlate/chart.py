@@ -73,14 +73,12 @@ def _panel(pair: Pair, one: Correlations) -> Any:
     named = [row for row in rows if row["row"] in {outlier.row for outlier in pair.outliers[:NAMED]}]
     # Labels stand where there is room: of rows in the right half, to their left.
     middle = (min(x for _, x, _ in pair.rows) + max(x for _, x, _ in pair.rows)) / 2
-    near = [row for row in named if float(str(row["x"])) <= middle]
-    beyond = [row for row in named if row not in near]
-    if near:
-        labels = alt.Chart(alt.InlineData(values=near)).mark_text(align="left", dx=8, fontSize=11)
-        layers.append(labels.encode(x=across, y=up, text="row:N"))
-    if beyond:
-        labels = alt.Chart(alt.InlineData(values=beyond)).mark_text(align="right", dx=-8, fontSize=11)
-        layers.append(labels.encode(x=across, y=up, text="row:N"))
+    for left in (True, False):
+        near = [row for row in named if (float(str(row["x"])) <= middle) is left]
+        labels = alt.Chart(alt.InlineData(values=near)).mark_text(
+            align="left" if left else "right", dx=8 if left else -8, fontSize=11
+        )
+        layers += [labels.encode(x=across, y=up, text="row:N")] if near else []
     return alt.layer(*layers).properties(
         title=alt.Title(f"{first} and {second}", subtitle=subtitle(rows, _said(pair, one.title)))
     )

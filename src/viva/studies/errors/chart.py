@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.errortypes import Errors
 from viva.errors import VivaError
+from viva.render.theme import ends, per_cent
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -44,9 +45,8 @@ def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> altair.LayerCha
         {
             "model": one_line(one.model, _LABEL),
             "type": names.get(share.type, share.type),
-            "share": None if share.share is None else 100 * share.share,
-            "low": None if share.low is None else 100 * share.low,
-            "high": None if share.high is None else 100 * share.high,
+            "share": per_cent(share.share),
+            **ends(share),
             "count": share.count,
             "labelled": one.labelled,
             "wrong": one.wrong,
@@ -56,7 +56,7 @@ def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> altair.LayerCha
     ]
     kinds = list(dict.fromkeys(row["type"] for row in rows))
     base = altair.Chart(altair.InlineData(values=rows)).encode(
-        y=altair.Y("model:N", sort=None, title="model", axis=altair.Axis(labelLimit=240)),
+        y=altair.Y("model:N", sort=None, title="model"),
         yOffset=altair.YOffset("type:N", sort=kinds),
         tooltip=[
             altair.Tooltip("model:N"),

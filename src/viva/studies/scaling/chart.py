@@ -9,7 +9,7 @@ import numpy as np
 
 from viva.analysis.scaling import Fit, predict
 from viva.analysis.scalinggroups import Group, Point
-from viva.render.theme import daggers, mark_of, one_exam, subtitle
+from viva.render.theme import daggers, ends, mark_of, one_exam, subtitle
 from viva.studies.scaling.tables import NAMES, Scaling, break_text, size_text
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def chart(found: Scaling) -> altair.TopLevelMixin:
     )  # fmt: skip
     layers.append(line)
     points = [row for group in groups for row in _points(group)]
-    ranged = [row for row in points if row["low"] is not None]
-    if ranged:
-        bars = alt.Chart(alt.InlineData(values=ranged)).mark_rule(opacity=0.45)
-        layers.append(bars.encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q", color=colour))
+    layers += _bars(points, size, colour, opacity=0.45)
     layers += _spans(groups, size, score, colour)
     layers += _references(found, score)
     layers.append(_dots(points, size, score, colour))
@@ -94,7 +91,7 @@ def _references(found: Scaling, score: Any) -> list[Any]:
     import altair as alt
 
     rows = [
-        {"model": point.model, "score": 100 * point.score, "low": _per_cent(point.low), "high": _per_cent(point.high),
+        {"model": point.model, "score": 100 * point.score, **ends(point),
          "name": f"{point.model} {100 * point.score:.2f}"}
         for point in found.references
     ]  # fmt: skip
@@ -120,14 +117,11 @@ def _dots(points: list[dict[str, Any]], size: Any, score: Any, colour: Any) -> A
         alt.Tooltip("score:Q", format=".2f", title=_SCORE),
         alt.Tooltip("role:N"),
     ]
-    filled = alt.Chart(alt.InlineData(values=[row for row in points if row["role"] == "fitted"])).mark_circle(
-        size=60, opacity=0.9
+    base = alt.Chart(alt.InlineData(values=points)).encode(x=size, y=score, color=colour, tooltip=shown)
+    return alt.layer(
+        base.transform_filter("datum.role === 'fitted'").mark_circle(size=60, opacity=0.9),
+        base.transform_filter("datum.role !== 'fitted'").mark_point(size=60, filled=False),
     )
-    hollow = alt.Chart(alt.InlineData(values=[row for row in points if row["role"] != "fitted"])).mark_point(
-        size=60, filled=False
-    )
-    drawn = [one.encode(x=size, y=score, color=colour, tooltip=shown) for one in (filled, hollow)]
-    return alt.layer(*drawn)
 
 
 def _predicted(groups: list[Group], size: Any, score: Any, colour: Any) -> list[Any]:
@@ -140,8 +134,7 @@ def _predicted(groups: list[Group], size: Any, score: Any, colour: Any) -> list[
             "size": one.prediction.size,
             "said": size_text(one.prediction.size),
             "score": 100 * one.prediction.score,
-            "low": _per_cent(one.prediction.low),
-            "high": _per_cent(one.prediction.high),
+            **ends(one.prediction),
         }
         for group in groups
         for one in group.forecasts
@@ -157,12 +150,16 @@ def _predicted(groups: list[Group], size: Any, score: Any, colour: Any) -> list[
         alt.Tooltip("high:Q", format=".2f", title="to"),
     ]
     diamonds = alt.Chart(alt.InlineData(values=rows)).mark_point(shape="diamond", size=130, filled=True)
-    layers: list[Any] = [diamonds.encode(x=size, y=score, color=colour, tooltip=shown)]
+    return [*_bars(rows, size, colour, strokeWidth=2), diamonds.encode(x=size, y=score, color=colour, tooltip=shown)]
+
+
+def _bars(rows: list[dict[str, Any]], size: Any, colour: Any, **look: Any) -> list[Any]:
+    """The intervals of those rows that have one."""
+    import altair as alt
+
     ranged = [row for row in rows if row["low"] is not None]
-    if ranged:
-        bars = alt.Chart(alt.InlineData(values=ranged)).mark_rule(strokeWidth=2)
-        layers.insert(0, bars.encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q", color=colour))
-    return layers
+    bars = alt.Chart(alt.InlineData(values=ranged)).mark_rule(**look)
+    return [bars.encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q", color=colour)] if ranged else []
 
 
 def _breaks(groups: list[Group], size: Any, colour: Any) -> list[Any]:
@@ -195,8 +192,7 @@ def _curve(group: Group, fit: Fit) -> Iterator[dict[str, Any]]:
             "fit": NAMES[fit.kind],
             "size": float(size),
             "score": 100 * said.curve,
-            "low": _per_cent(said.low),
-            "high": _per_cent(said.high),
+            **ends(said),
         }
 
 
@@ -212,11 +208,6 @@ def _point(point: Point) -> dict[str, Any]:
         "size": point.size,
         "said": size_text(point.size),
         "score": 100 * point.score,
-        "low": _per_cent(point.low),
-        "high": _per_cent(point.high),
+        **ends(point),
         **mark_of(complete=not point.partial),
     }
-
-
-def _per_cent(share: float | None) -> float | None:
-    return None if share is None else 100 * share

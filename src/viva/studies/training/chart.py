@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.training import Training
 from viva.render.textchart import short_number
-from viva.render.theme import PER_CENT, daggers, mark_of, one_exam, subtitle
+from viva.render.theme import PER_CENT, daggers, ends, mark_of, one_exam, subtitle
 
 if TYPE_CHECKING:
     import altair
@@ -38,8 +38,7 @@ def training_chart(every: Sequence[Training]) -> altair.TopLevelMixin:
             "at": point.at,
             "said": short_number(point.at),
             "score": 100 * cell.mean,
-            "low": None if cell.low is None else 100 * cell.low,
-            "high": None if cell.high is None else 100 * cell.high,
+            **ends(cell),
             "n": cell.n,
             **mark_of(complete=cell.complete),
         }

@@ -45,14 +45,14 @@
   }
 
   // A long title must not make the picture narrow; on a telephone names of models must leave room for their dots.
-  const fitted = (config, width) => {
+  const fitted = (config, width, dots) => {
     const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) } };
     if (width >= 520) return titled;
-    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, legend: { ...config.legend, columns: 2 } };
+    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: dots ? { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelFontSize: 11, labelLimit: width - 20, ticks: false } : {}, legend: { ...config.legend, columns: 1, labelLimit: width - 130 } };
   };
-  const options = (scheme, renderer, width = 1000) => ({
+  const options = (scheme, renderer, width = 1000, dots = false) => ({
     ast: true, actions: false, defaultStyle: false, renderer,
-    config: fitted(configs[scheme], width), tooltip: showTip, loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
+    config: fitted(configs[scheme], width, dots), tooltip: showTip, loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
   });
 
   const spec = (figure) => {
@@ -80,7 +80,8 @@
   async function draw(figure) {
     const canvas = place(figure);
     drawn.get(figure)?.finalize();
-    const result = await vivaEmbed(canvas, spec(figure), options(dark.matches ? "dark" : "light", "svg", canvas.clientWidth));
+    const chart = spec(figure), dots = !/"(?:rect|bar)"|yOffset/.test(JSON.stringify(chart)); // whose rows have room for a name above them
+    const result = await vivaEmbed(canvas, chart, options(dark.matches ? "dark" : "light", "svg", canvas.clientWidth, dots));
     drawn.set(figure, result);
     figure.dataset.chart = "drawn";
     if (!figure.querySelector(".chart-tools")) figure.append(tools(figure));
@@ -145,7 +146,7 @@
     document.documentElement.dataset.charts = "drawn";
   }
 
-  dark.addEventListener("change", drawAll);
+  for (const one of [dark, matchMedia("(width < 600px)")]) one.addEventListener("change", drawAll);
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
   addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
   window.vivaCharts = { draw, drawAll, download };
