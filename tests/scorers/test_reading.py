@@ -49,7 +49,7 @@ FORMULAS: tuple[tuple[str, str | None], ...] = (
     ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"),
 )  # fmt: skip
 WORDS: tuple[tuple[str, str | None], ...] = (
-    ("<answer>Paris</answer>", "Paris"), ('{"answer": "Paris"}', "Paris"), ("\\boxed{\\text{Paris}}", "Paris"), ("Answer: Paris\nExplanation: it is large.", "Paris"),
+    ("<answer>Paris</answer>", "Paris"), ('{"answer": "Paris"}', "Paris"), ("So.\n#### Answer: Paris", "Paris"), ("So.\n#### ANSWER\nParis", "Paris"), ("\\boxed{\\text{Paris}}", "Paris"), ("Answer: Paris\nExplanation: it is large.", "Paris"),
     ("Die Antwort ist Berlin.", "Berlin"), ("La réponse est Paris.", "Paris"), ("Sure! The answer is **Paris**.", "Paris"), ("Resposta: Paris.", "Paris"), ("Paris", "Paris"),
     ("<think>\nParis or Lyon?\n</think>\n\n<answer>\nParis\n</answer>", "Paris"), ("The capital of France is Paris.", "Paris"), ("La capitale de la France est **Paris**.", "Paris"),
     ("Sure! The place that you ask for is:\n\n> Paris", "Paris"), ("**City:** Paris", "Paris"), ("Sure! Here is the place that you asked for:", None),

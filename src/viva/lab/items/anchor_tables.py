@@ -11,7 +11,7 @@ from viva.analysis.wording import percent
 from viva.errors import flag
 from viva.lab.items.anchor_error import Validation, Way
 from viva.render.findings import Findings
-from viva.render.table import DASH, FIGURE, NAME, PERCENT, Column, Kind, Table, fields, figure
+from viva.render.table import DASH, FIGURE, NAME, PERCENT, POINTS, Column, Kind, Table, fields, figure
 
 _OWN = ("question", "share", "facility", "discrimination")
 _SHARED = ("exam", "of_questions", "models", "families", "lowest", "highest", "error", "bias", "inflation", "scatter")
@@ -76,10 +76,6 @@ class Prediction(Struct, frozen=True, kw_only=True):
     """Its true full score, where the run has all questions."""
 
 
-def _signed(bias: float) -> str:
-    return f"{100 * bias:+.2f}".replace("-", "−")
-
-
 def _compared(v: Validation, other: Way, words: str) -> str:
     better = sum(error > v.halves.error for error in other.errors)
     how = "better than" if 2 * better > len(other.errors) else "NO better than most of"
@@ -123,7 +119,7 @@ def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], liste
         *fields("", "name"),
         Column("error", "error", _CENT),
         Column("±", "spread", Kind(lambda spread: _CENT.text(spread) if spread else DASH), "spread"),
-        Column("bias", "bias", Kind(_signed)),
+        Column("bias", "bias", POINTS),
         Column("worst", "worst", _CENT),
         *fields("", "errors"),
     )
@@ -202,7 +198,7 @@ def _notes_on_predictions(found: Sequence[Prediction], anchors: AnchorSet) -> li
         f"predictions of {anchors.families} families ({anchors.models} models) that had no part in the choice "
         f"erred more (Student's t). It holds for models like these, asked in the same way, about all "
         f"{anchors.of_questions:,} questions.",
-        f"Models that had no part in the choice were predicted {_signed(anchors.bias)} points off on average (bias: "
+        f"Models that had no part in the choice were {POINTS.text(anchors.bias)} points off on average (bias: "
         f"the sharpest questions are no fair sample), with an error of {100 * anchors.error:.2f} (root mean square).",
     ]
     if any(one.full is not None for one in found):

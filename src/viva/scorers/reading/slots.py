@@ -244,7 +244,7 @@ def marked(text: str, start: int = 0, *, judgements: bool = False) -> list[Slot]
         found += _pairs(text, start, "judgement" if judgements else "key")
     if "####" in text:
         for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
-            if not _words()["noun"].match(fold(match[1]).strip(" *:")):
+            if not _words()["noun"].match(fold(match[1]).lower().strip(" *:")):
                 found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
