@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import lzma
 from pathlib import Path
@@ -16,6 +17,17 @@ from viva.errors import DataError
 from viva.files import LockedError, lock, write_whole
 from viva.io.packed import unpacked
 from viva.io.tables import CsvText, json_lines, read_csv, table_text
+
+
+def test_tables_that_are_read_by_turns_keep_their_own_limits() -> None:
+    usual = csv.field_size_limit()
+    text = "a\n1\n" + "x" * 300_000 + "\n"
+    first, second = (read_csv("t", text, longest=longest)[1] for longest in (10**6, 10))
+    assert [next(first), next(second)] == [(2, {"a": "1"})] * 2
+    assert next(first) == (3, {"a": "x" * 300_000})
+    with pytest.raises(DataError, match="field larger than field limit"):
+        next(second)
+    assert csv.field_size_limit() == usual
 
 
 @each_row(

@@ -22,6 +22,7 @@ from viva.errors import DataError
 from viva.files import UNREADABLE, reading
 from viva.io import bounded, columnar
 from viva.io.documents import listed, unnested
+from viva.io.tables import within
 
 Record = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
@@ -177,19 +178,19 @@ def _is_lines(content: bytes) -> bool:
 
 
 def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> Iterator[tuple[int, Record]]:
-    usual = csv.field_size_limit(_LONGEST_CELL)
     try:
         delimiter, preface = _dialect(path, encoding, form, headless=bool(columns))
         with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding=encoding, newline="") as text:
             reader = csv.reader(text, delimiter=delimiter, strict=True)
+            rows = within(_LONGEST_CELL, reader)
             for _ in range(preface):
-                next(reader)
-            header = list(columns) or [name.strip() for name in next(reader, [])]
+                next(rows)
+            header = list(columns) or [name.strip() for name in next(rows, [])]
             twice = [name for name in header if name and header.count(name) > 1]
             if twice:
                 raise DataError(f"{path}, line 1: column {twice[0][:60]!r} is there twice")
             number = 0
-            for row in reader:
+            for row in rows:
                 if not any(row):
                     continue
                 del row[len(header) : len(row) if not any(row[len(header) :]) else len(header)]
@@ -207,8 +208,6 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
         raise DataError(f"{path} is no CSV: {problem}") from None
     except (OSError, EOFError) as problem:
         raise DataError(f"cannot read {path}: {problem}") from None
-    finally:
-        csv.field_size_limit(usual)
 
 
 def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[str, int]:
@@ -219,7 +218,8 @@ def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[s
     widths = {}
     for delimiter in (usual, *(one for one in ",;\t|" if one != usual)):
         try:
-            rows = list(islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), 30))
+            reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+            rows = list(islice(within(_LONGEST_CELL, reader), 30))
         except csv.Error:
             continue
         widths[delimiter] = rows

@@ -20,6 +20,20 @@ Row = tuple[int, dict[str, str]]
 """The number of the line that a row ends in, and its cells by column."""
 
 
+def within(longest: int, reader: Iterator[T]) -> Iterator[T]:
+    """The rows of one of csv's readers with cells of at most so many characters. That limit is the process's: it is set
+    while a row is read, not while others read theirs, and a longer cell is an error of csv's."""
+    while True:
+        usual = csv.field_size_limit(longest)
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        finally:
+            csv.field_size_limit(usual)
+        yield row
+
+
 class CsvText:
     """A table in the making. Cells that others wrote are made harmless (`visible.csv_safe`) by who adds them."""
 
@@ -78,17 +92,15 @@ def read_csv(
 
 def _records(name: Path | str, text: str, longest: int) -> Iterator[tuple[int, list[str]]]:
     """Return the header, trimmed, [] where there is none; then the rows."""
-    usual = csv.field_size_limit(longest)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows = within(longest, reader)
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        yield 1, [column.strip() for column in next(reader, [])]
-        for row in reader:
+        yield 1, [column.strip() for column in next(rows, [])]
+        for row in rows:
             if row:
                 yield reader.line_num, row
     except csv.Error as problem:
         raise DataError(f"{name} is no CSV: {problem}") from None
-    finally:
-        csv.field_size_limit(usual)
 
 
 def _rows(name: Path | str, header: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:

@@ -19,6 +19,7 @@ from viva.benchmarks.infibench.cases import Case, read_case
 from viva.benchmarks.infibench.reading import Reading, read_yaml, shown
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError, MissingDataError, option
+from viva.io.tables import within
 from viva.types import Defect
 
 DATA_CSV = "suite_v2.1_data.csv"
@@ -114,22 +115,20 @@ def _rows(file: Path, content: bytes, needed: tuple[str, ...]) -> Iterator[tuple
     text = _decoded(content, file)
     if "\0" in text:
         raise DataError(f"{file}: it holds a NUL character; is it a CSV file?")
-    before = csv.field_size_limit(MAX_FIELD)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows = within(MAX_FIELD, reader)
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        header = next(reader, [])
+        header = next(rows, [])
         for name in needed:
             if name not in header:
                 raise DataError(f"{file} lacks the column {name!r}; it has {', '.join(filter(None, header)) or 'none'}")
-        for number, row in enumerate(reader, start=2):
+        for number, row in enumerate(rows, start=2):
             if row and len(row) != len(header):
                 raise DataError(f"{file}, row {number}: {len(row)} columns, and the header names {len(header)}")
             if row:
                 yield number, dict(zip(header, row, strict=True))
     except csv.Error as problem:
         raise DataError(f"{file}, line {reader.line_num}: {problem}") from None
-    finally:
-        csv.field_size_limit(before)
 
 
 # --- a suite file and a folder of cases ---

@@ -27,6 +27,7 @@ from msgspec import Struct
 from viva.analysis.leakage import Document, OverlapConfig, Search, TextMatch
 from viva.errors import DataError, option
 from viva.io.packed import BROKEN, SUFFIXES, unpacking
+from viva.io.tables import within
 from viva.visible import one_line
 
 Unit = Literal["line", "paragraph", "file"]
@@ -153,11 +154,10 @@ def cuts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _csv(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]]:
-    usual = csv.field_size_limit(sys.maxsize)
     text = io.TextIOWrapper(cast("Any", opened), encoding="utf-8-sig", errors="replace", newline="")
     try:
         reader = csv.DictReader(text)
-        for row in reader:
+        for row in within(sys.maxsize, reader):
             found = text_of(
                 {str(name): value for name, value in row.items()}, column, f"{file}, line {reader.line_num}"
             )
@@ -166,7 +166,6 @@ def _csv(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]
         raise DataError(f"{file} is no CSV: {problem}") from None
     finally:
         text.detach()  # whoever opened the file closes it
-        csv.field_size_limit(usual)
 
 
 def _json(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str]]:
