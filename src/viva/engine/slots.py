@@ -488,16 +488,22 @@ async def listen(
             found = None
         if found and (found.st_ino, found.st_mtime_ns) != ignored:
             ignored = (found.st_ino, found.st_mtime_ns)  # what cannot be removed is looked at once
+            request, wrong = None, ""
             try:
                 request = read_file(folder / ASKED, LimitRequest)
-                if request and request.pid == os.getpid():
-                    answer = LimitAnswer(number=request.number, problem=apply(request), groups=[])
-                    answer.groups = [_now(rate_limit_group, slots) for rate_limit_group, slots in groups.items()]
-                    write_file(folder / TOLD, answer)
-            except (ValueError, OSError) as problem:
-                notify(f"limits were not changed: {problem}")
-            with contextlib.suppress(OSError):
+            except ValueError as problem:
+                wrong = str(problem)
+            with contextlib.suppress(OSError):  # before anything is told: who hears of it may ask again at once
                 (folder / ASKED).unlink(missing_ok=True)
+            if request and request.pid == os.getpid():
+                answer = LimitAnswer(number=request.number, problem=apply(request), groups=[])
+                answer.groups = [_now(rate_limit_group, slots) for rate_limit_group, slots in groups.items()]
+                try:
+                    write_file(folder / TOLD, answer)
+                except OSError as problem:
+                    wrong = str(problem)
+            if wrong:
+                notify(f"limits were not changed: {wrong}")
         await asyncio.sleep(LOOK)
 
 

@@ -39,7 +39,8 @@ def _tasks(pid: int) -> list[str]:
     return []
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """List the processes that one has started or adopted."""
     found: list[int] = []
     for task in _tasks(pid):
         with suppress(OSError):
@@ -53,7 +54,7 @@ def tree(root: int) -> list[int]:
     while queue:
         pid = queue.pop()
         found.append(pid)
-        queue += _children(pid)
+        queue += children(pid)
     return found
 
 
