@@ -137,7 +137,7 @@ def test_it_stops_where_the_interval_is_narrow_or_the_answer_is_known(here: Path
 def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) -> None:
     rows = Path("good.jsonl").read_text().splitlines(keepends=True)
     Path("gaps.jsonl").write_text("".join(rows[::2]))
-    with pytest.warns(library.UnansweredWarning, match="have no answer in the file"):
+    with pytest.warns(library.UnansweredWarning, match="answers missing in the file"):
         found = adaptive("replay/gaps.jsonl", run="gaps")
     (result,), whole = found.results, adaptive().results[0]
     assert result.missing

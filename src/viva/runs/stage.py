@@ -200,7 +200,7 @@ def _failed(run: Run, missing: str, left: str, resume: str) -> str:
     """What to say of questions that were asked and not answered."""
     tally = run.tally
     if tally.failures == {"missing"}:
-        return f"{missing} questions have no answer in the file ({tally.last_error})"
+        return f"answers missing in the file: {missing} ({tally.last_error})"
     if tally.failures and tally.failures <= FOR_GOOD:
         return f"{left}, and not to be answered by this model ({tally.last_failure})"
     why = tally.last_failure or tally.last_error
