@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from benchmarks.handmade import opened
 from evidence import heard, opinion
 from rows import each_row, table
+from servers.fixtures import LocalServer, Viva
 from viva.benchmarks import find_benchmark
+from viva.benchmarks.csbench.benchmark import COMPREHENSION
+from viva.benchmarks.csbench.loading import KINDS
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import fence as fence_of
@@ -364,25 +367,19 @@ def test_the_tables_are_those_of_the_paper() -> None:
     domains, formats, subfields = (layouts[name] for name in ("domains", "formats", "subfields"))
     assert [line.label for line in domains.rows] == ["DSA", "CO", "CN", "OS", "Overall"]
     assert [line.label for line in domains.columns] == ["Knowledge", "Reasoning", "Average"]
-    assert [line.label for line in formats.rows[:4]] == [
-        "Multiple-choice",
-        "Assertion",
-        "Fill-in-the-blank",
-        "Open-ended",
-    ]
+    assert [line.label for line in formats.rows[:4]] == [*KINDS]
     assert len(subfields.rows) == len({line.label for line in subfields.rows}) == 26
     assert Counter(line.label.split(":")[0] for line in subfields.rows if line.label.endswith("Overview")).total() == 3
     assert (usual().headline().where, usual().headline().over) == ({}, "")
 
 
-def test_as_published_a_blank_reply_goes_to_the_judge() -> None:
-    for kind in ("blank", "open"):
-        asked = question(kind, "gold")
-        assert usual().judgements(asked, Response(text=" "), 1, {}) == ()
-        (request,) = as_published().judgements(asked, Response(text=" "), 1, {})
-        assert request.question == asked.id
-        assert graded(asked, " ", "1", exam=as_published()).value == (1.0 if kind == "blank" else 0.1)
-        assert graded(asked, " ", exam=usual()).outcome == "empty"
+def test_as_published_a_blank_reply_goes_to_the_judge(viva: Viva, server: LocalServer) -> None:
+    judge = f"--model baseline/silent --judge openai/m --judge-base-url {server.url} --progress quiet".split()
+    for more, judged, outcome in (((), 0, "empty"), (("--as-published",), 20, "wrong")):
+        viva("run", "csbench", *judge, *more, "--run", f"runs/{judged}")
+        assert server.asked == judged
+        kinds = {row["outcome"] for row in viva.scores(f"runs/{judged}") if row["tags"]["format"] not in COMPREHENSION}
+        assert kinds == {outcome}
 
 
 def test_as_published_a_judges_prompt_needs_no_fences() -> None:

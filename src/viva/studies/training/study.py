@@ -93,10 +93,8 @@ class Progress:
         if self.checkpoints:
             return DataError(f"{self.checkpoints.path} has no row for what the runs hold: {strangers}")
         return DataError(
-            f"nothing says how far these were trained: {strangers}; name a file, {flag('checkpoints', 'FILE')} "
-            "(`model,tokens`), "
-            f"or say it when you run them (viva run {flag('revision', 'NAME=TOKENS')}, or "
-            f"{flag('checkpoints', 'FILE')})"
+            f"nothing says how far these were trained: {strangers}; viva training and viva run take a file "
+            f"(`model,tokens`), {flag('checkpoints', 'FILE')}; viva run also takes {flag('revision', 'NAME=TOKENS')}"
         )
 
     def _recorded(self, one: ScoreSet) -> ModelRecord | None:
