@@ -254,7 +254,7 @@ def test_a_published_question_has_its_handler_by_its_id(tmp_path: Path) -> None:
     grading = "customized: {real_metric_type: keywords, module: cases.handler, func: handle}"
     case, _, defects = load(tmp_path, grading, identity="0-0-26")
     assert (case.rubric.handler, case.invalid_gold, defects) == ("0-0-26", "", [])
-    assert (case.metrics, case.metric_of) == (("keywords",), {"customized": "keywords"})
+    assert case.metrics == ("keywords",)
 
 
 def test_a_handler_of_another_kind_is_not_taken_for_it(tmp_path: Path) -> None:

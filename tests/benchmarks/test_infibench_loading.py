@@ -49,14 +49,11 @@ def test_an_empty_test_file_asks_that_the_answer_runs(tmp_path: Path) -> None:
         read_cases(tmp_path / "b")
 
 
-def test_entries_may_have_weights_which_nothing_reads_and_the_suite_gives_the_scores(tmp_path: Path) -> None:
-    case = spec("keywords: [x]") + "null_score: 0.25\n"
-    as_folder(tmp_path, {"cases/a.yaml": case}, suite="full_score_per_question: 2\nnull_score_per_question: 0.5")
-    (tmp_path / "suite_v2.1.yaml").write_text(
-        "full_score_per_question: 2.0\ncases:\n  - {path: cases/a.yaml, weight: 7}\n"
-    )
+def test_entries_may_have_weights_which_nothing_reads(tmp_path: Path) -> None:
+    as_folder(tmp_path, {"cases/a.yaml": spec("keywords: [x]")})
+    (tmp_path / "suite_v2.1.yaml").write_text("cases:\n  - {path: cases/a.yaml, weight: 7}\n")
     (read,), _, _ = read_cases(tmp_path)
-    assert (read.full_score, read.null_score, read.prompt) == (2.0, 0.25, "Why?")
+    assert read.prompt == "Why?"
 
 
 def test_levels_and_addresses_are_read_where_they_lie_beside(tmp_path: Path) -> None:

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from viva.errors import DataError
-from viva.published.model import Kind, plain
+from viva.published.model import Entry, Neighbour, plain
 
 
-class Named(Protocol):
-    """An entry or a neighbour."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def kind(self) -> Kind:
-        """What it is about."""
-        ...
-
-
-N = TypeVar("N", bound=Named)
+N = TypeVar("N", Entry, Neighbour)
 
 
 def find(rows: Sequence[N], model: str) -> N | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.csbench.loading import FOLDERS
+from viva.benchmarks.csbench.loading import FOLDERS, plain
 from viva.benchmarks.sets import fingerprint, read_bytes
 from viva.errors import DataError, option
 from viva.languages import LANGUAGES
@@ -128,11 +128,7 @@ def written(records: Sequence[Raw]) -> bytes:
 
 def text(value: object) -> str:
     """A field as a text; "" for none."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return "" if value is None else plain(value)
 
 
 def asked(record: Raw) -> str:

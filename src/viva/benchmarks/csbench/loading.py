@@ -115,7 +115,7 @@ def _question(record: Record, identity: str, language: Language, defects: list[D
     options: tuple[str, ...] = ()
     if kind == "choice":
         given = (record.A, record.B, record.C, record.D)
-        options = tuple(_plain(value) for value in given if value is not None and _plain(value).strip())
+        options = tuple(plain(value) for value in given if value is not None and plain(value).strip())
         if len(options) < len(_LETTERS):
             defects.append(Defect(identity, "missing option", f"only {len(options)} of 4 options", "noted"))
         if any(not isinstance(value, str) for value in given if value is not None):
@@ -141,7 +141,7 @@ def _question(record: Record, identity: str, language: Language, defects: list[D
 def _gold(
     record: Record, kind: Kind, identity: str, options: tuple[str, ...], defects: list[Defect], *, repaired: bool
 ) -> str | None:
-    answer = _plain(record.Answer).strip()
+    answer = plain(record.Answer).strip()
     if kind == "truth":
         value = truth_value(answer)
         if value is not None and not isinstance(record.Answer, bool):
@@ -149,8 +149,10 @@ def _gold(
         return value
     if kind != "choice":
         return answer or None
-    if len(options) < len(_LETTERS) or (answer in _LETTERS and len(answer) == 1):
-        return answer if len(options) == len(_LETTERS) else None
+    if len(options) < len(_LETTERS):
+        return None
+    if answer in tuple(_LETTERS):
+        return answer
     if not repaired and answer:
         defects.append(Defect(identity, "translated letter", f"{answer!r} kept as published", "noted"))
         return answer
@@ -181,7 +183,7 @@ def _recover_by_counting(
             here[record.cell][question.answer] += 1
     for record in siblings:
         if record.Format == "Multiple-choice":
-            there[record.cell][_plain(record.Answer).strip()] += 1
+            there[record.cell][plain(record.Answer).strip()] += 1
     for index in lost:
         cell = records[index].cell
         missing = there[cell] - here[cell]
@@ -192,7 +194,7 @@ def _recover_by_counting(
         if letter not in _LETTERS:
             continue
         questions[index] = msgspec.structs.replace(questions[index], answer=letter)
-        detail = f"{_plain(records[index].Answer)!r}: the sibling set has one more {letter} in {' / '.join(cell)}"
+        detail = f"{plain(records[index].Answer)!r}: the sibling set has one more {letter} in {' / '.join(cell)}"
         defects.append(Defect(questions[index].id, "translated letter", detail, "repaired"))
 
 
@@ -222,7 +224,8 @@ def truth_value(answer: str) -> str | None:
     return _TRUTH.get(answer.strip().lower())
 
 
-def _plain(value: _Scalar) -> str:
+def plain(value: object) -> str:
+    """A field as a text: Viva has truth values in lower case."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

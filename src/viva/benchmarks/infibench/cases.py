@@ -54,11 +54,6 @@ class Case(Struct, frozen=True, kw_only=True):
     rubric: Rubric
     metrics: tuple[str, ...]
     """What grades it, of METRICS; the six questions with a rule of their own count as the metric the data set says."""
-    metric_of: dict[str, str] = {}
-    """Section of the rubric → metric it counts as, where that is another: {"customized": "keywords"}."""
-    full_score: float = 1.0
-    null_score: float = 0.0
-    """What the question is worth, and what it counts without any answer."""
     invalid_gold: str = ""
     """Why no answer to it can be graded; "" if it can."""
 
@@ -87,10 +82,8 @@ def area_of(identity: str, language: str) -> str:
     return next((area.name for area in areas() if number and area.number == number[1]), "other")
 
 
-def read_case(
-    node: dict[str, object], prompt: str, fetch: Fetch, reading: Reading, *, scores: tuple[float, float] = (1.0, 0.0)
-) -> Case:
-    """A case from its YAML mapping. `scores` are the suite's full and null score. What is odd goes to `reading`.
+def read_case(node: dict[str, object], prompt: str, fetch: Fetch, reading: Reading) -> Case:
+    """A case from its YAML mapping, worth 1 as all published ones are. What is odd goes to `reading`.
 
     Raises DataError for what cannot be read.
     """
@@ -101,7 +94,7 @@ def read_case(
     sections = [name for name in SECTIONS if name in grading]
     if not sections:
         raise reading.wrong("grading", f"nothing grades this case; it needs one of {', '.join(SECTIONS)}")
-    metric_of = _real_metrics(grading, reading)
+    metrics = dict.fromkeys(_metric(name, grading, reading) for name in sections)
     if not prompt.strip():
         raise reading.wrong("prompt", "the question is empty")
     return Case(
@@ -112,23 +105,21 @@ def read_case(
         area=area_of(reading.case, language),
         system="brief" if "similarity" in grading else "plain",
         rubric=rubric,
-        metrics=tuple(dict.fromkeys(metric_of.get(name, name) for name in sections)),
-        metric_of=metric_of,
-        full_score=reading.number_at(node, "full_score", "case", scores[0]),
-        null_score=reading.number_at(node, "null_score", "case", scores[1]),
+        metrics=tuple(metrics),
         invalid_gold=reading.invalid_gold,
     )
 
 
-def _real_metrics(grading: Mapping[str, object], reading: Reading) -> dict[str, str]:
-    if "customized" not in grading:
-        return {}
-    section = reading.mapping(grading["customized"], "grading.customized")
+def _metric(name: str, grading: Mapping[str, object], reading: Reading) -> str:
+    """The metric that a section counts as; a rule of the case's own says as which."""
+    if name != "customized":
+        return name
+    section = reading.mapping(grading[name], "grading.customized")
     metric = section.get("real_metric_type", "keywords")
     if metric not in METRICS:
         known = ", ".join(METRICS)
         raise reading.wrong("grading.customized.real_metric_type", f"one of {known} belongs here, not {shown(metric)}")
-    return {"customized": str(metric)}
+    return str(metric)
 
 
 def _rubric(grading: dict[str, object], language: str, prompt: str, fetch: Fetch, reading: Reading) -> Rubric:

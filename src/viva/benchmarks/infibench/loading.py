@@ -137,8 +137,6 @@ def _rows(file: Path, content: bytes, needed: tuple[str, ...]) -> Iterator[tuple
 def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[list[Case], list[Defect]]:
     suite = Reading(str(file), published=published)
     node = suite.mapping(read_yaml(_decoded(contents[0], file), str(file)), "the suite")
-    full = suite.number_at(node, "full_score_per_question", "the suite", 1.0)
-    null = suite.number_at(node, "null_score_per_question", "the suite", 0.0)
     cases: list[Case] = []
     defects: list[Defect] = []
     seen: set[str] = set()
@@ -155,7 +153,7 @@ def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[lis
             return _decoded(contents[-1], found).replace("\r\n", "\n").replace("\r", "\n")
 
         prompt = fetch(reading.text(node.get("prompt_path"), "prompt_path"), "prompt_path")
-        cases.append(read_case(node, prompt, fetch, reading, scores=(full, null)))
+        cases.append(read_case(node, prompt, fetch, reading))
         defects.extend(reading.defects)
     return cases, defects
 
