@@ -14,6 +14,9 @@ from viva.files import read_regular
 from viva.languages import without_words
 from viva.types import Defect, ExamSpec, Question
 
+LARGEST = 4 << 30
+"""Bytes of one file of a data set."""
+
 
 def locate(data: Path, name: str, marker: str) -> Path:
     """The folder that holds `marker` (a file or folder name): `data` itself or its sub-folder `name`.
@@ -30,14 +33,12 @@ def locate(data: Path, name: str, marker: str) -> Path:
     )
 
 
-LARGEST = 4 << 30
-"""Bytes of one file of a data set."""
-
-
-def read_bytes(path: Path, *, empty: bool = False) -> bytes:
-    """A data file's bytes, or a DataError that names it; `empty` ones are read where they mean something."""
+def read_bytes(path: Path, most: int = LARGEST, *, empty: bool = False) -> bytes:
+    """A data file's bytes, at most so many, or a DataError that names it; `empty` ones are read where they mean
+    something.
+    """
     try:
-        content = read_regular(path, LARGEST, follow=True)
+        content = read_regular(path, most, follow=True)
     except FileNotFoundError:
         raise DataError(f"the file {path} is missing: is its name right?") from None
     except OSError as problem:

@@ -8,7 +8,6 @@ from typing import TypeVar
 from viva.errors import DataError
 from viva.published.model import Entry, Neighbour, plain
 
-
 N = TypeVar("N", Entry, Neighbour)
 
 

@@ -28,15 +28,16 @@ def neighbours(
     Empty where nothing was published, and where the headline is another one: with rationales of a benchmark whose paper
     asked for none.
     """
-    if spec.benchmark not in catalogue() or not catalogue()[spec.benchmark].settings:
+    paper = catalogue().get(spec.benchmark)
+    if paper is None or not paper.settings:
         return ()
-    setting = _setting(spec)
+    setting = _setting(paper.settings, spec)
     if spec.rationale and not setting.rationale:
         return ()
     differs = differences(setting, spec, sample=sample, answers=answers, questions=questions, template=template)
     said = f"{setting.said}; here: {', '.join(differs)}" if differs else setting.said
-    ours = [one for one in catalogue()[spec.benchmark].tables if one.name in setting.tables]
-    ours.sort(key=lambda one: setting.tables.index(one.name))
+    declared = {one.name: one for one in paper.tables}
+    ours = [declared[name] for name in setting.tables]
     shown = [table(spec.benchmark, one.name) for one in ours]
     entries = [
         {plain(entry.name): entry for entry in one.entries if entry.kind not in setting.without} for one in shown
@@ -109,9 +110,8 @@ def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
     return f"{spec.limit:,} questions at most" if spec.limit is not None and spec.limit < published else ""
 
 
-def _setting(spec: ExamSpec) -> Setting:
+def _setting(settings: Sequence[Setting], spec: ExamSpec) -> Setting:
     """The nearest way in which the paper asked: first the language, then the exemplars (some beat none)."""
-    settings = catalogue()[spec.benchmark].settings
 
     def distance(setting: Setting) -> tuple[bool, bool, int]:
         some = bool(max(setting.shots)) != bool(spec.shots)

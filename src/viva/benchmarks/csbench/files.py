@@ -100,9 +100,7 @@ def _said(records: Sequence[Raw], path: Path) -> Language:
 
 def read_raw(path: Path) -> tuple[list[Raw], bytes]:
     """A file's records, and its bytes. Raises DataError that names the record."""
-    if path.is_file() and path.stat().st_size > LARGEST:
-        raise DataError(f"{path} has {path.stat().st_size:,} bytes; at most {LARGEST:,} are read")
-    content = read_bytes(path)
+    content = read_bytes(path, LARGEST)
     try:
         found = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:

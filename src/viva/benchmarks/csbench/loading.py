@@ -149,10 +149,8 @@ def _gold(
         return value
     if kind != "choice":
         return answer or None
-    if len(options) < len(_LETTERS):
-        return None
-    if answer in tuple(_LETTERS):
-        return answer
+    if len(options) < len(_LETTERS) or answer in tuple(_LETTERS):
+        return answer if len(options) == len(_LETTERS) else None
     if not repaired and answer:
         defects.append(Defect(identity, "translated letter", f"{answer!r} kept as published", "noted"))
         return answer

@@ -47,10 +47,8 @@ def find_built(data: Path) -> Path | None:
 def _manifest(path: Path) -> Named | None:
     if not path.is_file():
         return None
-    if path.stat().st_size > MOST_BYTES:
-        raise DataError(f"{path} has {path.stat().st_size:,} bytes; a manifest has at most {MOST_BYTES:,}")
     try:
-        return msgspec.json.decode(read_bytes(path), type=Named)
+        return msgspec.json.decode(read_bytes(path, MOST_BYTES), type=Named)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as problem:
         raise DataError(f"{path} is damaged: {problem}; export the set anew") from None
 

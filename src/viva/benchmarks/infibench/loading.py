@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from viva.benchmarks.infibench.cases import Case, read_case
 from viva.benchmarks.infibench.reading import Reading, read_yaml, shown
@@ -41,7 +42,7 @@ def read_cases(data: Path, *, published: bool = False) -> tuple[list[Case], list
     "repaired". Raises DataError naming file, case and key; MissingDataError where there is no data set.
     """
     file = find_set(data)
-    contents = [_bounded(file)]
+    contents = [read_bytes(file, MAX_FILE)]
     if file.suffix == ".csv":
         cases, defects = _from_csv(file, contents[0], published)
     else:
@@ -49,12 +50,8 @@ def read_cases(data: Path, *, published: bool = False) -> tuple[list[Case], list
     if not cases:
         raise DataError(f"{file} holds no cases")
     levels, urls = _levels(file.with_name(LEVELS), contents), _urls(file.with_name(URLS), contents)
-    known = {"level": levels, "url": urls}
-    return [_with(case, known) for case in cases], defects, contents
-
-
-def _with(case: Case, known: dict[str, dict[str, str]]) -> Case:
-    return msgspec.structs.replace(case, **{name: values.get(case.id, "") for name, values in known.items()})
+    described = [replace(case, level=levels.get(case.id, ""), url=urls.get(case.id, "")) for case in cases]
+    return described, defects, contents
 
 
 def find_set(data: Path) -> Path:
@@ -144,12 +141,14 @@ def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[lis
         key = f"cases[{number}]"
         name = suite.text(entry if isinstance(entry, str) else suite.mapping(entry, key).get("path"), key)
         path = _inside(file.parent, file.parent, name, f"{file}, {key}")
-        contents.append(_bounded(path))
+        contents.append(read_bytes(path, MAX_FILE))
         node, reading = _open_case(_decoded(contents[-1], path), str(path), published, seen)
 
         def fetch(name: str, key: str, path: Path = path, reading: Reading = reading) -> str:
             found = _inside(file.parent, path.parent, name, f"{reading.file}, case {reading.case}, {key}")
-            contents.append(_bounded(found, empty="unit_test" in key))  # an empty test asks that the answer runs
+            contents.append(
+                read_bytes(found, MAX_FILE, empty="unit_test" in key)
+            )  # an empty test asks that the answer runs
             return _decoded(contents[-1], found).replace("\r\n", "\n").replace("\r", "\n")
 
         prompt = fetch(reading.text(node.get("prompt_path"), "prompt_path"), "prompt_path")
@@ -197,7 +196,7 @@ def _levels(file: Path, contents: list[bytes]) -> dict[str, str]:
     """Case id → difficulty level."""
     if not file.is_file():
         return {}
-    contents.append(_bounded(file))
+    contents.append(read_bytes(file, MAX_FILE))
     reading = Reading(str(file), published=True)
     levels: dict[str, str] = {}
     for name, paths in reading.mapping(read_yaml(_decoded(contents[-1], file), str(file)), "the file").items():
@@ -213,23 +212,13 @@ def _urls(file: Path, contents: list[bytes]) -> dict[str, str]:
     """Case id → the question's web address."""
     if not file.is_file():
         return {}
-    contents.append(_bounded(file))
+    contents.append(read_bytes(file, MAX_FILE))
     return {_id_of(row["case"]): row["url"] for _, row in _rows(file, contents[-1], ("case", "url"))}
 
 
 def _id_of(path: str) -> str:
     """cases/eval_0-0-1.yaml is the case 0-0-1."""
     return path.rpartition("/")[2].removesuffix(".yaml").removeprefix("eval_")
-
-
-def _bounded(path: Path, *, empty: bool = False) -> bytes:
-    try:
-        size = path.stat().st_size
-    except OSError:
-        size = 0  # read_bytes says what is wrong
-    if size > MAX_FILE:
-        raise DataError(f"{path} has {size:,} bytes; the limit for a file of the data set is {MAX_FILE:,}")
-    return read_bytes(path, empty=empty)
 
 
 def _decoded(content: bytes, file: Path) -> str:

@@ -223,17 +223,16 @@ def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
         return list(found)
     entries = [entry for one in found for entry in one.entries if entry.kind != "count"]
     for name in names:
-        if not plain(name) or not any(plain(name) in plain(entry.name) for entry in entries):
+        if not plain(name) or not any(_is_called(entry, name) for entry in entries):
             near = dict.fromkeys(entry.name for entry in similar(entries, name[:3], limit=200))
             hint = f"; near: {', '.join(list(near)[:8])}" if near else ""
             raise DataError(f"{name[:60]!r}: no row is called so{hint}", field="model")
-    kept: list[Table] = []
-    for one in found:
-        rows = tuple(
-            entry
-            for entry in one.entries
-            if entry.kind != "count" and any(plain(name) in plain(entry.name) for name in names)
-        )
-        if rows:
-            kept.append(replace(one, entries=rows))
-    return kept
+    kept = [
+        replace(one, entries=tuple(entry for entry in one.entries if any(_is_called(entry, name) for name in names)))
+        for one in found
+    ]
+    return [one for one in kept if one.entries]
+
+
+def _is_called(entry: Entry, name: str) -> bool:
+    return entry.kind != "count" and plain(name) in plain(entry.name)
