@@ -145,7 +145,7 @@ def test_runs_that_know_their_tokens_need_no_file(viva: Viva, server: LocalServe
     del record["models"][0]["shown"]
     (runs / "a" / "run.json").write_text(json.dumps(record), encoding="utf-8")
     (runs / "a" / "scores.made.json").unlink()
-    with pytest.raises(VivaError, match=r"nothing says how far these were trained: openai/m of .*a; viva training and viva run take"):
+    with pytest.raises(VivaError, match=r"nothing says how far these were trained: openai/m of .*a; viva training and"):
         training(runs / "a", "--by", "subject")
     assert curves(runs / "a", "--by", "subject", "--checkpoints", checkpoints) == found
 
