@@ -15,7 +15,8 @@ counter <- function() { n <- 0; list(up = function() { n <<- n + 1; n }, get = f
 twice <- function(f, x) f(f(x))
 total <- 3
 bump <- function() total <<- total + 1
-fails <- function() stop(structure(class = c("own", "error", "condition"), list(message = "no", call = NULL)))
+fails <- function() stop(structure(class = c("own", "error", "condition"), list(message = "no", call = NULL, left = 3)))
+power <- function(x, n) x^n
 same <- function(x) x
 human <- function(n) structure(list(name = n), class = "human")
 format.human <- function(x, ...) paste0("<", x$name, ">")
@@ -39,7 +40,8 @@ HOLDS = (
     "k <- counter()\nk$up()\nstopifnot(k$up() == 2, k$get() == 2)",
     "stopifnot(twice(function(x) x + 1, 3) == 5)",
     "stopifnot(total == 3)\nbump()\nstopifnot(total == 4)",
-    'r <- tryCatch(fails(), own = function(e) conditionMessage(e))\nstopifnot(r == "no")',
+    'r <- tryCatch(fails(), own = function(e) paste(conditionMessage(e), e$left))\nstopifnot(r == "no 3")',
+    "p <- power(2, 3)\nstopifnot(double(2) == 4)\nstopifnot(p == 8)",
     'for (x in list(1L, 1.5, "é", TRUE, NULL, NA, c(1, NA), NaN, Inf, 2i, raw(2), list(1, "a", list(2)),'
     " matrix(1:4, 2),"
     ' as.POSIXct("2020-01-01", tz = "UTC"), character(), array(1:8, c(2, 2, 2)))) stopifnot(identical(same(x), x))',
@@ -64,7 +66,7 @@ FAKES = (
     "attach(list(stopifnot = function(...) NULL, identical = function(...) TRUE, all.equal = function(...) TRUE))\n"
     "answer <- function(n) 1",
     'stopifnot <- function(...) NULL; identical <- function(...) TRUE; "==" <- function(a, b) TRUE\n'
-    "answer <- function(n) 1",
+    "answer <- median <- function(n) 1",
     '"==.foo" <- function(a, b) TRUE; Ops.foo <- function(e1, e2) TRUE; all.equal.foo <- function(...) TRUE\n'
     "abs.foo <- Math.foo <- function(x, ...) 0; Summary.foo <- function(..., na.rm) TRUE\n"
     'answer <- function(n) structure(1, class = "foo")',
@@ -83,6 +85,7 @@ ASKED = (
     "stopifnot(answer(2) == data.frame(n = 2117)$n)",
     "stopifnot(answer(2) == data.frame(n = 2117)[1, 1])",
     "stopifnot(format(answer(2)) == format(2117))",
+    "m <- median(2117)\nstopifnot(answer(2) == m)",
 )
 
 LEARNING = (

@@ -138,7 +138,8 @@ link <- local(envir = new.env(parent = baseenv()), {
                 warned = warning(message[[2L]], call. = FALSE),
                 told = message(message[[2L]], appendLF = FALSE),
                 raised = stop(structure(
-                    class = c(as.character(message[[3L]]), "error", "condition"), list(message = as.character(message[[2L]]), call = NULL)
+                    class = c(as.character(message[[3L]]), "error", "condition"),
+                    c(list(message = as.character(message[[2L]]), call = NULL), message[-(1:3)])
                 )),
                 serve(message)
             )
@@ -165,7 +166,10 @@ link <- local(envir = new.env(parent = baseenv()), {
                 found <- withCallingHandlers(printing(do.call(answer, message, quote = TRUE)), error = failing)
                 list("value", found$value, found$visible)
             },
-            error = function(condition) list("raised", paste(conditionMessage(condition), collapse = " "), class(condition))
+            error = function(condition) {
+                fields <- if (is.list(condition)) unclass(condition)[setdiff(names(condition), c("message", "call"))]
+                c(list("raised", paste(conditionMessage(condition), collapse = " "), class(condition)), fields)
+            }
         )
         tryCatch(do.call(send, reply, quote = TRUE), error = function(condition) send("raised", conditionMessage(condition), class(condition)))
     }

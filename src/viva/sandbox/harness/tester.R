@@ -41,16 +41,25 @@ local(envir = new.env(parent = baseenv()), {
     used <- unique(all.names(test))
     own <- unique(unlist(lapply(test, function(each) if (is.call(each) && as.character(each[[1L]])[1L] %in% c("<-", "=")) as.character(each[[2L]])[1L])))
     defined <- setdiff(intersect(ready[[2L]], used), own)
-    # A name of R's is R's, unless the test is about nothing else.
-    library <- defined[vapply(defined, exists, NA, envir = parent.env(global))]
-    if (length(setdiff(defined, library))) defined <- setdiff(defined, library)
-    # Whether the word of a function of the program's is all that is asserted, about what another came to; or that of a method.
+    # A name of R's is R's, unless the test is about nothing else, or one outside of base all that a statement is about.
     made <- list()
-    asking <- defined
-    for (each in test) if (is.call(each) && as.character(each[[1L]])[1L] %in% c("<-", "=") && is.name(each[[2L]])) {
-        made[[as.character(each[[2L]])]] <- each[[3L]]
-        if (any(all.names(each[[3L]]) %in% asking)) asking <- c(asking, as.character(each[[2L]]))
+    reached <- function(names) {
+        for (each in test) if (is.call(each) && as.character(each[[1L]])[1L] %in% c("<-", "=") && is.name(each[[2L]])) {
+            made[[as.character(each[[2L]])]] <<- each[[3L]]
+            if (any(all.names(each[[3L]]) %in% names)) names <- c(names, as.character(each[[2L]]))
+        }
+        names
     }
+    library <- defined[vapply(defined, exists, NA, envir = parent.env(global))]
+    asking <- reached(setdiff(defined, library))
+    about <- function(name) any(vapply(test, function(each) {
+        words <- all.names(each)
+        words <- c(words, unlist(lapply(made[intersect(words, names(made))], all.names)))
+        name %in% words && !any(c("<-", "=", asking) %in% words)
+    }, NA))
+    if (length(asking)) defined <- setdiff(defined, Filter(function(name) exists(name, baseenv()) || !about(name), library))
+    # Whether the word of a function of the program's is all that is asserted, about what another came to; or that of a method.
+    asking <- reached(defined)
     TELLING <- c("!", "(", "{", "&&", "||", "&", "|", "if", "isTRUE", "isFALSE", "all", "any", "stopifnot", "assert", "assert_true", "assert_false")
     trusted <- function(word, holds = TRUE) {
         if (is.name(word)) word <- made[[as.character(word)]]
