@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -345,15 +346,7 @@ def test_whether_places_count_from_0_or_1_is_asked_with_three_questions(tmp_path
             )
 
 
-ENCODED = {
-    "gb18030": ("下列关于第{}种颜色的说法中，正确的是哪一个？", "红色的花"),
-    "big5": ("下列關於第{}種顏色的說法中，何者為正確的？", "紅色的花"),
-    "cp932": ("{}番目の花の色はどれですか。", "赤いのです"),
-    "cp949": ("{}번째 꽃의 색은 다음 중 어느 것이다?", "빨간색이다"),
-    "cp1251": ("Какого цвета растение номер {}?", "красного"),
-    "cp1252": ("Welche Farbe hat die Blüte der {}. Pflanze?", "weiß"),
-    "cp1250": ("Jaki kolor ma kwiat rośliny numer {} w późnej porze?", "żółty"),
-}
+ENCODED = tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))["encodings"]
 
 
 def test_a_table_in_another_encoding_is_read_and_its_card_says_in_which(tmp_path: Path) -> None:

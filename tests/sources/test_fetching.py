@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,8 @@ CONTENT = b'{"question": "2 + 2?", "answer": "4"}\n' * 4_000
 PIN = hashlib.sha256(CONTENT).hexdigest()
 BLOB = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
 PATH = f"/datasets/some/sums/resolve/{COMMIT}/data/test.jsonl"
+
+REFUSALS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -165,21 +168,7 @@ def test_a_token_goes_to_its_host_and_never_to_another(
 
 def test_every_refusal_says_what_to_do(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with table() as row:
-        for status, headers, token, said in (
-            (401, {"X-Error-Code": "GatedRepo"}, "", ("accept", "terms", "HF_TOKEN")),
-            (403, {"X-Error-Code": "GatedRepo"}, "hf_x", ("accept", "terms", "datasets/some/sums")),
-            (401, {}, "", ("no such repository", "HF_TOKEN")),
-            (401, {}, "hf_x", ("token in HF_TOKEN is not valid",)),
-            (404, {"X-Error-Code": "EntryNotFound"}, "", ("no such file", "moved", "VIVA_SOURCES")),
-            (404, {"X-Error-Code": "RevisionNotFound"}, "", ("no such commit", "VIVA_SOURCES")),
-            (403, {}, "hf_x", ("HTTP 403", "proxy", "HF_TOKEN")),
-            (404, {}, "", ("HTTP 404", "moved", "VIVA_SOURCES")),
-            (404, {"X-Error-Code": "RepoNotFound"}, "", ("no such repository", "VIVA_SOURCES")),
-            (503, {"Retry-After": "900"}, "", ("the server fails", "900 s", "try again")),
-            (429, {"Retry-After": "900"}, "", ("900 s", "HF_TOKEN")),
-            (429, {"RateLimit": '"resolvers";r=0;t=300'}, "hf_x", ("300 s", "try again")),
-            (418, {"X-Error-Code": "Teapot\x1b[31m"}, "", ("HTTP 418",)),
-        ):
+        for status, headers, token, said in REFUSALS["refusals"]:
             with row((status, headers)):
                 monkeypatch.setenv("HF_TOKEN", token)
                 hub.refuse = [(status, headers)]
