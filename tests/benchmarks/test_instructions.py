@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from benchmarks.card_layouts import overall
 from rows import table
-from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.instructions import check, follows, sentences
-from viva.types import ExamSpec, Response, ScoreRow
+from viva.types import ExamSpec, Response
 
 ROWS = tomllib.loads(Path(__file__).with_name("instructions.toml").read_text(encoding="utf-8"))
 
@@ -81,23 +80,7 @@ def test_four_numbers_are_those_of_the_paper(tmp_path: Path) -> None:
         if question.id in replies
     ]
     assert [score.value for _, score in scored] == [1.0, 0.0]
-    given: dict[str, Any] = {"benchmark": "card", "exam": "ifeval", "model": "m", "sample": 0, "repeat": 0}
-    found = Breakdown(
-        frame(
-            ScoreRow(
-                **given,
-                question=question.id,
-                value=score.value,
-                outcome=score.outcome,
-                answer="",
-                explanation="",
-                tags={},
-                parts=score.parts,
-            )
-            for question, score in scored
-        )
-    ).table(exam.layouts()[0], "ifeval", "m")
-    means = dict(zip(found.rows, (cells[0].mean for cells in found.cells), strict=True))
+    means = overall(exam, scored)
     assert means == pytest.approx(
         {
             "Prompt level, strict": 1 / 2,

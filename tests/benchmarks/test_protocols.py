@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.card_layouts import overall
 from rows import table
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.exam import CardExam
 from viva.errors import DataError
 from viva.prompting import prompt_text
 from viva.scorers.drop import drop_scores
-from viva.types import ANSWER, Evidence, ExamSpec, Opinion, Response, Sampling
+from viva.types import ANSWER, UNREADABLE, Evidence, ExamSpec, Opinion, Response, Sampling
 
 ROWS = tomllib.loads(Path(__file__).with_name("replies.toml").read_text(encoding="utf-8"))
 
@@ -76,7 +77,10 @@ def test_simpleqa_has_three_verdicts_and_an_unreadable_one_is_none(tmp_path: Pat
                 assert score.value == value
                 assert score.parts.get("attempted") == attempted
                 assert (score.outcome == "ungraded") == (value is None)
-                assert published.score(question, Response(text="It is tin."), evidence).value == as_published
+                for reply in ("It is tin.", ""):  # the authors' judge is sent what is blank, too
+                    judged = published.score(question, Response(text=reply), evidence)
+                    assert judged.value == as_published
+                    assert judged.parts.get("attempted", 0.0) == (0.0 if value is None else attempted)
 
 
 def test_a_blank_is_worth_its_points_and_some_of_several_letters_half(tmp_path: Path) -> None:
@@ -91,7 +95,40 @@ def test_a_blank_is_worth_its_points_and_some_of_several_letters_half(tmp_path: 
             for reply, points in replies.items():
                 with row(reply):
                     score = exam.score(question, Response(text=reply))
-                    assert score.parts.get("points", score.outcome) == points
+                    assert (score.outcome if score.value is None else score.parts["points"]) == points
+
+
+def test_a_reply_that_earns_nothing_counts_as_its_authors_count_it(tmp_path: Path) -> None:
+    facts = [{"metadata": "{}", "problem": f"Which is {at}?", "answer": "tin"} for at in range(2)]
+    told = [["punctuation:no_comma"], ["startend:quotation", "punctuation:no_comma", "detectable_format:title"]]
+    prompts = [
+        {"key": len(names), "prompt": "p", "instruction_id_list": names, "kwargs": [{}] * len(names)} for names in told
+    ]
+    blanks = [
+        {"question": "…", "answer": answer, "score": 2, "analysis": "", "year": "1"}
+        for answer in (["A"], ["A", "B", "C"])
+    ]
+    share = ("Incorrect", "Not attempted", "Correct given attempted", "F-score")
+    followed = ("Prompt level, strict", "Prompt level, loose", "Instruction level, strict", "Instruction level, loose")
+    with table() as row:
+        for card, rows, right, nothing, means in (
+            ("simpleqa", facts, "tin", "", dict(zip(share, (0, 1 / 2, 1, 2 / 3), strict=True)) | {"Correct": 1 / 2}),
+            ("ifeval", prompts, "tin", "", dict(zip(followed, (1 / 2, 1 / 2, 1 / 4, 1 / 4), strict=True))),
+            ("ifeval", prompts, "tin", "<think>so", dict(zip(followed, (1 / 2, 1 / 2, 1 / 4, 1 / 4), strict=True))),
+            ("gaokao-bench", blanks, "答案是A", "", {"Overall": 2 / 8}),
+            ("gaokao-bench", blanks, "答案是A", "题目有误", {"Overall": 2 / 8}),
+        ):
+            with row((card, nothing)):
+                (tmp_path / card).mkdir(exist_ok=True)
+                exam = opened(card, tmp_path / card, rows)
+                judged = Evidence(opinions=[Opinion("judge", ANSWER, "VERDICT: 2")])
+                first, second = exam.questions()
+                scores = [
+                    (first, exam.score(first, Response(text=right), judged)),
+                    (second, exam.score(second, Response(text=nothing))),
+                ]
+                assert scores[1][1].outcome in UNREADABLE
+                assert overall(exam, scores) == pytest.approx(means)
 
 
 def test_drop_matches_spans_one_to_one_and_numbers_by_value() -> None:

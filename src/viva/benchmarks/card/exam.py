@@ -28,6 +28,7 @@ from viva.scorers.squad import exact_match, token_f1
 from viva.scorers.truth import read_truth
 from viva.types import (
     NOTHING,
+    UNREADABLE,
     Aggregate,
     Defect,
     Evidence,
@@ -155,11 +156,26 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return Score(value=None, outcome="unsound", explanation=question.explanation)
         if question.kind == "choice":
             return super().score(question, response)
-        if response.text.strip():
-            return self._of_text(question, question.answer, response, evidence)
-        nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
-        outcome = nothing.get(response.stop_reason, "empty")
-        return Score(value=None, outcome=outcome, explanation="the reply holds nothing visible")
+        if response.text.strip() or (self.spec.as_published and evidence.opinions):
+            score = self._of_text(question, question.answer, response, evidence)
+        else:
+            nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
+            outcome = nothing.get(response.stop_reason, "empty")
+            score = Score(value=None, outcome=outcome, explanation="the reply holds nothing visible")
+        if score.outcome not in UNREADABLE:
+            return score
+        return msgspec.structs.replace(score, parts=self._unearned(question, question.answer))
+
+    def _unearned(self, question: Question, gold: str) -> dict[str, float]:
+        """Return the parts of a reply that earns nothing, which the authors count in what they divide by."""
+        if self._card.format == "facts":
+            return _fact_parts(0.0, attempted=0.0)
+        if self._card.format == "instructions":
+            none = [False] * len(msgspec.json.decode(gold))
+            return _followed(none, none)
+        if self._card.format == "letters":
+            return {"points": 0.0, "possible": self._points.get(question.id, 1.0) * len(gold.split())}
+        return {}
 
     def _of_text(self, question: Question, gold: str, response: Response, evidence: Evidence) -> Score:
         if question.kind == "open":
@@ -183,15 +199,8 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             verdict = 0.5
         if verdict is None:
             return judged if judged.value is None else msgspec.structs.replace(judged, value=None, outcome="ungraded")
-        correct, attempted = float(verdict == 1.0), float(verdict != 0.5)  # the middle one of VERDICTS
-        parts = {
-            "correct": correct,
-            "incorrect": attempted - correct,
-            "declined": 1 - attempted,
-            "attempted": attempted,
-            "twice_correct": 2 * correct,
-            "asked_and_attempted": 1 + attempted,
-        }
+        correct = float(verdict == 1.0)
+        parts = _fact_parts(correct, attempted=float(verdict != 0.5))  # the middle one of VERDICTS
         return msgspec.structs.replace(judged, value=correct, outcome=outcome_of(correct), parts=parts)
 
     def _by_rule(self, question: Question, gold: str, response: Response) -> Score:
@@ -239,6 +248,27 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         if self._card.format == "letters":
             return Aggregate("Overall", part="points", per="possible")
         return Aggregate("Overall", over=chosen.macro if isinstance(chosen, Macro) else "")
+
+
+def _fact_parts(correct: float, *, attempted: float) -> dict[str, float]:
+    return {
+        "correct": correct,
+        "incorrect": attempted - correct,
+        "declined": 1 - attempted,
+        "attempted": attempted,
+        "twice_correct": 2 * correct,
+        "asked_and_attempted": 1 + attempted,
+    }
+
+
+def _followed(strict: Sequence[bool], loose: Sequence[bool]) -> dict[str, float]:
+    """Return which of a prompt's instructions were followed, as its tables count them."""
+    return {
+        "loose": float(all(loose)),
+        "followed": float(sum(strict)),
+        "followed_loose": float(sum(loose)),
+        "instructions": float(len(strict)),
+    }
 
 
 def _visible(response: Response) -> str | None:
@@ -300,12 +330,7 @@ def _instructions(response: Response, asked: str, *, published: bool) -> Score:
         outcome=outcome_of(value),
         answer=text.strip()[:500],
         explanation=f"not followed: {broken}" if broken else "all instructions are followed",
-        parts={
-            "loose": float(all(loose)),
-            "followed": float(sum(strict)),
-            "followed_loose": float(sum(loose)),
-            "instructions": float(len(strict)),
-        },
+        parts=_followed(strict, loose),
     )
 
 
