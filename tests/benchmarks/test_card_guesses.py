@@ -239,7 +239,12 @@ def separated(by: str, end: str = "\n") -> str:
 CONTAINERS: dict[str, str | bytes] = {
     "semicolons.csv": separated(";"),
     "utf-16.csv": separated("\t").encode("utf-16"),
+    "utf-16-be.csv": separated(",").encode("utf-16-be"),
     "bom.csv": separated(",").encode("utf-8-sig"),
+    "utf-16.jsonl": lines(PLAIN).encode("utf-16"),
+    "utf-32.json": json.dumps(PLAIN).encode("utf-32"),
+    "bom.jsonl": lines(PLAIN).encode("utf-8-sig"),
+    "bom.json": json.dumps(PLAIN).encode("utf-8-sig"),
     "ends.csv": separated(",", "\r\n").replace("\r\n", "\n", 2).replace("\r\n", "\r", 1),
     "preface.csv": "My questions,,,\n,,,\n" + separated(","),
     "trailing.csv": separated(",").replace("\n", ",\n"),
@@ -280,9 +285,12 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
         ("empty.csv", "", "empty.csv: there is no row in it"),
         ("empty.json", "[]", "empty.json: there is no row in it"),
-        ("wide.jsonl", lines(PLAIN).encode("utf-16"), "save it in that encoding (iconv -f UTF-16 -t UTF-8)"),
         ("junk.csv", b"question,answer\n\xff\x81\xfe\x99\xf0?,\x80\n", "iconv -f ENCODING -t UTF-8"),
-        ("zh.jsonl", lines([{"问": "下列的说法中，正确的是？"}]).encode("gb18030"), "iconv -f GB18030 -t UTF-8"),
+        (
+            "junk.jsonl",
+            b'{"question": "\xff\x81\xfe\x99\xf0?"}\n',
+            "iconv -f ENCODING -t UTF-8), or name it in the card",
+        ),
         (
             "comma.csv",
             "question,answer\nWho, me?,x\n",
@@ -352,14 +360,19 @@ ENCODED = tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encodin
 def test_a_table_in_another_encoding_is_read_and_its_card_says_in_which(tmp_path: Path) -> None:
     for (encoding, (question, option)), row in tabled(*ENCODED.items()):
         with row:
-            content = "question,A,B,answer\n" + "".join(f"{question.format(at)},{option},x,A\n" for at in range(12))
-            card, path, said = card_of(tmp_path, f"{encoding}.csv", content.encode(encoding))
-            assert card.encoding == encoding
-            assert f"read as {encoding}" in said
-            first = next(iter(open_exam(ExamSpec(benchmark=CARD), path).questions()))
-            assert (first.text, option in first.options) == (question.format(0), True)
-            plain, _, said = card_of(tmp_path, f"{encoding}-utf8.csv", content)
-            assert (plain.encoding, "UTF-8" in said) == ("", False)
+            rows = [{"question": question.format(at), "A": option, "B": "x\u2028y", "answer": "A"} for at in range(12)]
+            for form, content in (
+                ("csv", "\n".join([",".join(rows[0]), *(",".join(one.values()) for one in rows)])),
+                ("jsonl", lines(rows)),
+                ("json", json.dumps(rows, ensure_ascii=False)),
+            ):
+                content = content if encoding == "gb18030" else content.replace("\u2028", " ")  # noqa: PLW2901
+                card, path, said = card_of(tmp_path, f"{encoding}.{form}", content.encode(encoding))
+                assert (card.encoding, f"read as {encoding}" in said) == (encoding, True)
+                first = next(iter(open_exam(ExamSpec(benchmark=CARD), path).questions()))
+                assert (first.text, option in first.options) == (question.format(0), True)
+                plain, _, said = card_of(tmp_path, f"{encoding}-utf8.{form}", content)
+                assert (plain.encoding, "UTF-8" in said) == ("", False)
 
 
 def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ from viva.benchmarks.card.model import Card, is_card, parse_card, read_card
 from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
-from viva.io.records import SUFFIXES, EncodingError, files_of, plain_stem, records, split_of
+from viva.io.bounded import EncodingError
+from viva.io.records import SUFFIXES, files_of, plain_stem, records, split_of
 from viva.visible import one_line
 
 SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
