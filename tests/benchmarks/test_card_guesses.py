@@ -159,6 +159,10 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         lambda at: {"input": [{"role": "user", "content": LETTERED.format(at)}], "ideal": f"[{'ABC'[at % 3]}]"},
         {"format": "choice", "options.in_question": True, "answer": "ideal"},
     ),
+    "the right option's text": (
+        lambda at: {"question": LETTERED.format(at), "answer": ["mercury", "iron", "gold"][at % 3]},
+        {"format": "choice", "options.in_question": True, "answer.form": "text"},
+    ),
     "a chat that ends with the answer": (
         lambda at: {
             "messages": [{"role": "user", "content": f"1 + {at}?"}, {"role": "assistant", "content": str(at + 1)}]
@@ -380,6 +384,15 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
     ending: list[Row] = [{"question": "Which is it?\nA) x\nB) y", "answer": "DDDA"[at % 4]} for at in range(40)]
     unparted: list[Row] = [{"question": "Which is it?", "options": "x/y/z", "answer": "ABC"[at % 3]} for at in range(9)]
     chosen = {"format": "choice", "question": "question"}
+    listed: Row = {"options": ["x", "y", "z"]}
+    labelled: Row = {"choices": {"text": ["x", "y"], "label": ["1", "2"]}}
+    beyond: list[tuple[Row, list[object]]] = [  # words, numbers, truth values, formulas and long texts are no options
+        (listed, ["blue"]), (listed, [9]), (listed, [9, 9, 9, 1]), (listed, ["blue", "blue", "blue", "x"]),
+        (listed, [2.5]),
+        (listed, ["True", "False"]), (listed, ["$z^2$"]), (listed, ["A long story that goes on and on. " * 4]),
+        (dict(zip("ABCD", "wxyz", strict=True)), ["blue", 7]), (labelled, ["3", "4"]), ({"options": "A) x B) y"}, [5]),
+        ({"question": "Which is it?\nA) x\nB) y"}, ["blue"]), ({"question": "Which is it?\nA) x\nB) y"}, [5, 4]),
+    ]  # fmt: skip
     drafts: list[tuple[str, str, str, dict[str, Any]]] = [
         (
             "gold.jsonl",
@@ -398,6 +411,15 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
         ("all.csv", letters.format(*"E" * 40), "gold is none of the options", {"options": list("ABCD")} | chosen),
         ("ending.jsonl", lines(ending), "gold is none", {"options": Options(in_question=True)} | chosen),
         ("unparted.jsonl", lines(unparted), "options holds no list", {"options": "options"} | chosen),
+        *(
+            (
+                f"beyond{number}.jsonl",
+                lines([{"question": f"Which is {at}?", **where, "answer": golds[at % len(golds)]} for at in range(40)]),
+                "gold is none of the",
+                {"format": "choice"},
+            )
+            for number, (where, golds) in enumerate(beyond)
+        ),
     ]
     with table() as row:
         for name, content, said, fields in drafts:
