@@ -137,6 +137,8 @@ def test_exemplars_reasoning_and_prompts(tmp_path: Path) -> None:
     assert shown.endswith("Let us think step by step.")
     own = f'{PLAIN}prompt: {{task: "Go{{subject}}.", question: "Q {{question}} / {{options}}"}}\n'
     assert prompt(card(tmp_path, own, ROWS)).startswith("Go.\n\nQ Which metal is liquid? / A. mercury\n")
+    competing = prompt(card(tmp_path, PLAIN, ROWS, choose="likelihood", form="base"))
+    assert competing.endswith("Question: Which metal is liquid?\nAnswer:"), "options that follow are not listed before"
     with pytest.raises(DataError, match="the card names none"):
         card(tmp_path, PLAIN, ROWS, shots=1)
     with pytest.raises(DataError, match=r"lacks \{options\}"):

@@ -128,6 +128,7 @@ def test_a_reply_that_earns_nothing_counts_as_its_authors_count_it(tmp_path: Pat
                     (second, exam.score(second, Response(text=nothing))),
                 ]
                 assert scores[1][1].outcome in UNREADABLE
+                assert exam.constant() is None, "no answer is the same to all"
                 assert overall(exam, scores) == pytest.approx(means)
 
 

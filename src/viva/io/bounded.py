@@ -78,45 +78,20 @@ def _unpacked(path: Path) -> IO[bytes]:
 def opened(path: Path, encoding: str = "") -> IO[bytes]:
     """Return a file, unpacked where it is gzipped, and as UTF-8 where it is a text in another encoding.
 
-    Raises DataError where it cannot be opened; reading what is not in that encoding raises EncodingError.
+    Raises DataError where it cannot be read, EncodingError where it is not in that encoding.
     """
     try:
         file = _unpacked(path)
     except OSError as problem:
         raise DataError(f"cannot read {path}: {problem.strerror}") from None
-    return io.BufferedReader(_Recoded(path, file, encoding), _CHUNK) if encoding else file
-
-
-class _Recoded(io.RawIOBase):
-    """A text in another encoding, as UTF-8."""
-
-    def __init__(self, path: Path, file: IO[bytes], encoding: str) -> None:
-        self._path, self._file = path, file
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._waiting = b""
-
-    def readable(self) -> bool:
-        """Say that it can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with what comes next."""
-        while not self._waiting:
-            part = self._file.read(_CHUNK)
-            try:
-                self._waiting = self._decoder.decode(part, final=not part).encode("utf-8", "replace")
-            except UnicodeDecodeError:
-                raise EncodingError(str(self._path), part) from None
-            if not part:
-                break
-        size = min(len(buffer), len(self._waiting))
-        buffer[:size], self._waiting = self._waiting[:size], self._waiting[size:]
-        return size
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-        super().close()
+    if not encoding:
+        return file
+    with file:
+        whole = _whole(path, file)
+    try:
+        return io.BytesIO(whole.decode(encoding).encode("utf-8", "replace"))
+    except UnicodeDecodeError:
+        raise EncodingError(str(path), whole[:_CHUNK]) from None
 
 
 def _guarded(path: Path, read: Any) -> bytes:
@@ -150,7 +125,11 @@ def rows(path: Path, encoding: str = "") -> Iterator[tuple[int, dict[str, Any]]]
 def content(path: Path, encoding: str = "") -> bytes:
     """Return a whole file, unpacked. Raises DataError for one that is too large."""
     with opened(path, encoding) as file:
-        found = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
+        return _whole(path, file)
+
+
+def _whole(path: Path, file: IO[bytes]) -> bytes:
+    found = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
     if len(found) > LARGEST_DOCUMENT:
         raise DataError(f"{path} is larger than {LARGEST_DOCUMENT >> 30} GiB: give it in parts")
     return found

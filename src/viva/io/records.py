@@ -156,9 +156,7 @@ def _encoding_of(path: Path, first: bytes, other: str) -> str:
     if not other or not told.startswith("utf-8"):
         return "" if told.startswith("utf-8") else told
     try:
-        with bounded.opened(path, "utf-8") as text:
-            while text.read(_SAMPLE):
-                pass
+        bounded.opened(path, "utf-8").close()
     except bounded.EncodingError:
         try:
             return codecs.lookup(other).name

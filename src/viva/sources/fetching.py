@@ -173,11 +173,13 @@ class _Fetch:
                 )
             if unpinned:
                 self._tell(f"{self.name}: without {', '.join(unpinned)}, of which no hash is known: {self._to_record}")
+        if missing and offline():
+            raise DataError(self._by_hand(missing[0], "HF_HUB_OFFLINE forbids to ask for it"))
         if missing:
             size = f", {_bytes(source.size)}" if source.size and len(missing) == len(source.files) else ""
             files = f"{len(missing)} of " * (len(missing) < len(source.files)) + plural(len(source.files), "file")
             given = os.environ.get("HF_ENDPOINT")
-            by = f" by way of {given}" if given and source.kind != "address" else ""
+            by = f", by way of {given}" if given and source.kind != "address" else ""
             self._tell(f"{self.name}: fetching {files}{size} from {source.described}{by}")
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=SILENCE)
             headers = {"User-Agent": f"viva/{__version__}", "Accept-Encoding": "identity"}
@@ -229,8 +231,6 @@ class _Fetch:
     async def _ask(self, session: aiohttp.ClientSession, path: str) -> None:
         """Fetch a file from the first place that has it. Raises DataError that says of each place why not."""
         source, pin = self.source, self._pin(path)
-        if offline():
-            raise DataError(self._by_hand(path, "HF_HUB_OFFLINE forbids to ask for it"))
         place = self.folder / source.local(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         partial = place.with_name(f".{place.name}.partial")

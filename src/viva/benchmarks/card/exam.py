@@ -30,6 +30,7 @@ from viva.types import (
     NOTHING,
     UNREADABLE,
     Aggregate,
+    Constant,
     Defect,
     Evidence,
     ExamSpec,
@@ -112,8 +113,11 @@ class CardExam(JudgedExam, MultipleChoiceExam):
                     return
 
     def text(self, question: Question, name: str) -> str:
-        """Return the template of the card's format, in its language or English."""
-        return self._texts.text(name)
+        """Return the template of the card's format, in its language or English. Options that compete by their texts
+        are not listed before: so `acc` and `acc_norm` are measured (Brown et al., 2020, arXiv 2005.14165, section 2.4).
+        """
+        text = self._texts.text(name)
+        return text.replace("\n{options}", "") if self.spec.choose == "likelihood" else text
 
     def task(self, question: Question) -> str:
         """Return the task; in a set with published exemplars the text that comes before the questions of its file."""
@@ -143,6 +147,10 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         if question.kind == "truth":
             return (self._texts.text("true"), self._texts.text("false"))
         return super().choices(question)
+
+    def constant(self) -> Constant | None:
+        """Return the best constant answer; none to instructions, whose gold is what is checked and no answer."""
+        return None if self._card.format == "instructions" else super().constant()
 
     def marks(self, question: Question) -> Sequence[float]:
         """Return an open-ended answer's 1 to 10."""
