@@ -238,18 +238,21 @@ def _unsure(rows: Sequence[Mapping[str, Any]], best: Written | None) -> Written:
 
 def _leaves_options(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether a card asks without the options of which its gold must be one: then that is a defect of the data."""
-    gold = plain.get("answer", "")
-    column = gold["column"] if isinstance(gold, dict) else gold
+    gold = _gold_of(plain)
     question = columns_of(plain["question"], rows[0])[-1]
-    return bool(column) and "options" not in plain and is_bound(table_of(rows), question, column)
+    return bool(gold) and "options" not in plain and is_bound(table_of(rows), question, gold)
+
+
+def _gold_of(plain: Mapping[str, Any]) -> str:
+    """Return the column of the gold answer."""
+    return str(dict_of(gold := plain.get("answer", "")).get("column", gold))
 
 
 def _optioned(rows: Sequence[Mapping[str, Any]]) -> Written | None:
     """Return the likeliest card with options and a gold, of which it can grade none."""
     golds = table_of(rows).golds()
     for plain, notes in guesses(rows):
-        gold = plain.get("answer")
-        if "options" in plain and (gold["column"] if isinstance(gold, dict) else gold) in golds:
+        if "options" in plain and _gold_of(plain) in golds:
             return Written(plain, 0.0, notes, len(rows), _gradable(plain, rows)[1])
     return None
 

@@ -222,7 +222,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return graded(response, accepted, self._card.tolerance)
         if self._card.format == "phrase":
             return _phrase(response, accepted, drop=self._card.metric == "drop")
-        return _term(response, accepted)
+        return grade_term(*read_term(response.text, accepted, ended=ended(response)), response)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the overall score, a table for every tag, and what phrases are graded by."""
@@ -232,16 +232,14 @@ class CardExam(JudgedExam, MultipleChoiceExam):
                 TableSpec("overall", "Overall", lines, (Aggregate("Share"),)),
                 *self._by_tags((Aggregate("Score"),)),
             )
-        column: tuple[Aggregate, ...] = (Aggregate("Accuracy" if self._card.format != "open" else "Score"),)
-        overall = [TableSpec("overall", "Overall", (self.headline(),), column)]
+        rows: tuple[Aggregate, ...] = (Aggregate("Overall"),)
         if self._card.format == "phrase":
-            columns = (Aggregate("Exact match", part=EM), Aggregate("F1", part=F1))
-            overall = [TableSpec("overall", "Overall", (Aggregate("Overall"),), columns)]
-            column = columns
-        if self._card.format == "letters":
-            column = (Aggregate("Share of points", part="points", per="possible"),)
-            overall = [TableSpec("overall", "Overall", (Aggregate("Overall"),), column)]
-        return (*overall, *self._by_tags(column))
+            columns = [Aggregate("Exact match", part=EM), Aggregate("F1", part=F1)]
+        elif self._card.format == "letters":
+            columns = [Aggregate("Share of points", part="points", per="possible")]
+        else:
+            rows, columns = (self.headline(),), [Aggregate("Accuracy" if self._card.format != "open" else "Score")]
+        return (TableSpec("overall", "Overall", rows, tuple(columns)), *self._by_tags(tuple(columns)))
 
     def _by_tags(self, column: tuple[Aggregate, ...]) -> Iterator[TableSpec]:
         """Return a table for every tag with few enough values."""
@@ -285,6 +283,11 @@ def _visible(response: Response) -> str | None:
     return None if unfinished else response.text[start:]
 
 
+def _graded(value: float, answer: str, why: str, parts: Mapping[str, float] = {}) -> Score:
+    value = float(value)
+    return Score(value=value, outcome=outcome_of(value), answer=answer[:500], explanation=why, parts=dict(parts))
+
+
 def _unread(response: Response, why: str) -> Score:
     return grade_reading(Reading(UNPARSED, rule=why), "", response)
 
@@ -293,9 +296,8 @@ def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Sc
     number, reading = read_number(response.text, ended=ended(response))
     if number is None:
         return grade_reading(reading, "", response)
-    value = float(same_number(number, accepted, tolerance) is not None)
-    why = f"{'is' if value else 'is not'} {accepted[0]} ({reading.rule})"
-    return Score(value=value, outcome=outcome_of(value), answer=number.text, explanation=why)
+    same = same_number(number, accepted, tolerance) is not None
+    return _graded(same, number.text, f"{'is' if same else 'is not'} {accepted[0]} ({reading.rule})")
 
 
 def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
@@ -304,12 +306,7 @@ def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Scor
         return grade_reading(reading, "", response)
     same = same_answer(said, accepted, tolerance)
     why = f"the same as {same!r}" if same is not None else f"not {accepted[0]!r}"
-    value = float(same is not None)
-    return Score(value=value, outcome=outcome_of(value), answer=said[:500], explanation=f"{why} ({reading.rule})")
-
-
-def _term(response: Response, accepted: Sequence[str]) -> Score:
-    return grade_term(*read_term(response.text, accepted, ended=ended(response)), response)
+    return _graded(same is not None, said, f"{why} ({reading.rule})")
 
 
 def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
@@ -319,9 +316,7 @@ def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) 
         return grade_reading(reading, "", response)
     exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))
     why = f"exact match {exact:.0f}, F1 {overlap:.3f} ({reading.rule})"
-    return Score(
-        value=exact, outcome=outcome_of(exact), answer=said[:500], explanation=why, parts={EM: exact, F1: overlap}
-    )
+    return _graded(exact, said, why, {EM: exact, F1: overlap})
 
 
 def _instructions(response: Response, asked: str, *, published: bool) -> Score:
@@ -332,14 +327,8 @@ def _instructions(response: Response, asked: str, *, published: bool) -> Score:
     strict, loose = follows(text, asked, published=published)
     names = [name for name, _ in msgspec.json.decode(asked)]
     broken = ", ".join(name for name, done in zip(names, strict, strict=True) if not done)
-    value = float(all(strict))
-    return Score(
-        value=value,
-        outcome=outcome_of(value),
-        answer=text.strip()[:500],
-        explanation=f"not followed: {broken}" if broken else "all instructions are followed",
-        parts=_followed(strict, loose),
-    )
+    why = f"not followed: {broken}" if broken else "all instructions are followed"
+    return _graded(all(strict), text.strip(), why, _followed(strict, loose))
 
 
 def _letters(response: Response, gold: str, worth: float) -> Score:
@@ -358,14 +347,9 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
         1.0 if said == right else 0.5 if said and set(said) < set(right) else 0.0
         for said, right in zip(read, wanted, strict=True)
     ]
-    value = sum(shares) / len(shares)
-    return Score(
-        value=value,
-        outcome=outcome_of(value),
-        answer=" ".join(read),
-        explanation=f"{sum(shares):g} of {len(shares)} blanks, {worth:g} points each",
-        parts={"points": worth * sum(shares), "possible": worth * len(shares)},
-    )
+    why = f"{sum(shares):g} of {len(shares)} blanks, {worth:g} points each"
+    parts = {"points": worth * sum(shares), "possible": worth * len(shares)}
+    return _graded(sum(shares) / len(shares), " ".join(read), why, parts)
 
 
 def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
