@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,10 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         lambda at: {"input": [{"role": "user", "content": LETTERED.format(at)}], "ideal": f"[{'ABC'[at % 3]}]"},
         {"format": "choice", "options.in_question": True, "answer": "ideal"},
     ),
+    "the right option's text": (
+        lambda at: {"question": LETTERED.format(at), "answer": ["mercury", "iron", "gold"][at % 3]},
+        {"format": "choice", "options.in_question": True, "answer.form": "text"},
+    ),
     "a chat that ends with the answer": (
         lambda at: {
             "messages": [{"role": "user", "content": f"1 + {at}?"}, {"role": "assistant", "content": str(at + 1)}]
@@ -238,7 +243,12 @@ def separated(by: str, end: str = "\n") -> str:
 CONTAINERS: dict[str, str | bytes] = {
     "semicolons.csv": separated(";"),
     "utf-16.csv": separated("\t").encode("utf-16"),
+    "utf-16-be.csv": separated(",").encode("utf-16-be"),
     "bom.csv": separated(",").encode("utf-8-sig"),
+    "utf-16.jsonl": lines(PLAIN).encode("utf-16"),
+    "utf-32.json": json.dumps(PLAIN).encode("utf-32"),
+    "bom.jsonl": lines(PLAIN).encode("utf-8-sig"),
+    "bom.json": json.dumps(PLAIN).encode("utf-8-sig"),
     "ends.csv": separated(",", "\r\n").replace("\r\n", "\n", 2).replace("\r\n", "\r", 1),
     "preface.csv": "My questions,,,\n,,,\n" + separated(","),
     "trailing.csv": separated(",").replace("\n", ",\n"),
@@ -279,9 +289,12 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ("header.csv", "question,A,B,answer\n", "header.csv: there is no row in it"),
         ("empty.csv", "", "empty.csv: there is no row in it"),
         ("empty.json", "[]", "empty.json: there is no row in it"),
-        ("wide.jsonl", lines(PLAIN).encode("utf-16"), "save it in that encoding (iconv -f UTF-16 -t UTF-8)"),
         ("junk.csv", b"question,answer\n\xff\x81\xfe\x99\xf0?,\x80\n", "iconv -f ENCODING -t UTF-8"),
-        ("zh.jsonl", lines([{"问": "下列的说法中，正确的是？"}]).encode("gb18030"), "iconv -f GB18030 -t UTF-8"),
+        (
+            "junk.jsonl",
+            b'{"question": "\xff\x81\xfe\x99\xf0?"}\n',
+            "iconv -f ENCODING -t UTF-8), or name it in the card",
+        ),
         (
             "comma.csv",
             "question,answer\nWho, me?,x\n",
@@ -345,28 +358,25 @@ def test_whether_places_count_from_0_or_1_is_asked_with_three_questions(tmp_path
             )
 
 
-ENCODED = {
-    "gb18030": ("下列关于第{}种颜色的说法中，正确的是哪一个？", "红色的花"),
-    "big5": ("下列關於第{}種顏色的說法中，何者為正確的？", "紅色的花"),
-    "cp932": ("{}番目の花の色はどれですか。", "赤いのです"),
-    "cp949": ("{}번째 꽃의 색은 다음 중 어느 것이다?", "빨간색이다"),
-    "cp1251": ("Какого цвета растение номер {}?", "красного"),
-    "cp1252": ("Welche Farbe hat die Blüte der {}. Pflanze?", "weiß"),
-    "cp1250": ("Jaki kolor ma kwiat rośliny numer {} w późnej porze?", "żółty"),
-}
+ENCODED = tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))["encodings"]
 
 
 def test_a_table_in_another_encoding_is_read_and_its_card_says_in_which(tmp_path: Path) -> None:
     for (encoding, (question, option)), row in tabled(*ENCODED.items()):
         with row:
-            content = "question,A,B,answer\n" + "".join(f"{question.format(at)},{option},x,A\n" for at in range(12))
-            card, path, said = card_of(tmp_path, f"{encoding}.csv", content.encode(encoding))
-            assert card.encoding == encoding
-            assert f"read as {encoding}" in said
-            first = next(iter(open_exam(ExamSpec(benchmark=CARD), path).questions()))
-            assert (first.text, option in first.options) == (question.format(0), True)
-            plain, _, said = card_of(tmp_path, f"{encoding}-utf8.csv", content)
-            assert (plain.encoding, "UTF-8" in said) == ("", False)
+            rows = [{"question": question.format(at), "A": option, "B": "x\u2028y", "answer": "A"} for at in range(12)]
+            for form, content in (
+                ("csv", "\n".join([",".join(rows[0]), *(",".join(one.values()) for one in rows)])),
+                ("jsonl", lines(rows)),
+                ("json", json.dumps(rows, ensure_ascii=False)),
+            ):
+                content = content if encoding == "gb18030" else content.replace("\u2028", " ")  # noqa: PLW2901
+                card, path, said = card_of(tmp_path, f"{encoding}.{form}", content.encode(encoding))
+                assert (card.encoding, f"read as {encoding}" in said) == (encoding, True)
+                first = next(iter(open_exam(ExamSpec(benchmark=CARD), path).questions()))
+                assert (first.text, option in first.options) == (question.format(0), True)
+                plain, _, said = card_of(tmp_path, f"{encoding}-utf8.{form}", content)
+                assert (plain.encoding, "UTF-8" in said) == ("", False)
 
 
 def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> None:
@@ -374,6 +384,15 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
     ending: list[Row] = [{"question": "Which is it?\nA) x\nB) y", "answer": "DDDA"[at % 4]} for at in range(40)]
     unparted: list[Row] = [{"question": "Which is it?", "options": "x/y/z", "answer": "ABC"[at % 3]} for at in range(9)]
     chosen = {"format": "choice", "question": "question"}
+    listed: Row = {"options": ["x", "y", "z"]}
+    labelled: Row = {"choices": {"text": ["x", "y"], "label": ["1", "2"]}}
+    beyond: list[tuple[Row, list[object]]] = [  # words, numbers, truth values, formulas and long texts are no options
+        (listed, ["blue"]), (listed, [9]), (listed, [9, 9, 9, 1]), (listed, ["blue", "blue", "blue", "x"]),
+        (listed, [2.5]),
+        (listed, ["True", "False"]), (listed, ["$z^2$"]), (listed, ["A long story that goes on and on. " * 4]),
+        (dict(zip("ABCD", "wxyz", strict=True)), ["blue", 7]), (labelled, ["3", "4"]), ({"options": "A) x B) y"}, [5]),
+        ({"question": "Which is it?\nA) x\nB) y"}, ["blue"]), ({"question": "Which is it?\nA) x\nB) y"}, [5, 4]),
+    ]  # fmt: skip
     drafts: list[tuple[str, str, str, dict[str, Any]]] = [
         (
             "gold.jsonl",
@@ -392,6 +411,15 @@ def test_what_cannot_be_told_is_a_todo_with_the_first_rows(tmp_path: Path) -> No
         ("all.csv", letters.format(*"E" * 40), "gold is none of the options", {"options": list("ABCD")} | chosen),
         ("ending.jsonl", lines(ending), "gold is none", {"options": Options(in_question=True)} | chosen),
         ("unparted.jsonl", lines(unparted), "options holds no list", {"options": "options"} | chosen),
+        *(
+            (
+                f"beyond{number}.jsonl",
+                lines([{"question": f"Which is {at}?", **where, "answer": golds[at % len(golds)]} for at in range(40)]),
+                "gold is none of the",
+                {"format": "choice"},
+            )
+            for number, (where, golds) in enumerate(beyond)
+        ),
     ]
     with table() as row:
         for name, content, said, fields in drafts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -55,29 +56,7 @@ def test_a_card_is_told_from_a_question_file(content: str, wanted: str, *, tmp_p
 
 def test_a_slip_in_a_card_is_named() -> None:
     with table() as row:
-        for said, wanted in [
-            (
-                "format: choic\nquestion: q\noptions: o\nanswer: a",
-                "'choic' - at `$.format`; there are: choice, choices, truth,",
-            ),
-            ("format: number\nquestion: q\nanswer: {column: a, as: boxd}", "`$.answer.as`; there are: letter, index,"),
-            ("format: choice\nquestion: q\noption: o\nanswer: a", "`option` is unknown; did you mean `options`?"),
-            ("format: choice\nquestion: q\nanswer: a", "`options` must say where the options are"),
-            ("format: choice\nquestion: q\noptions: o", "`answer` is missing"),
-            ("format: number\nquestion: q\noptions: o\nanswer: a", "`options` are for the formats choice and choices"),
-            ("format: choice\nquestion: q\noptions: {text: o, labl: x}\nanswer: a", "`options.labl` is unknown"),
-            (
-                "format: choice\nquestion: q\noptions: o\nanswer: {column: a, as: value}",
-                "`answer.as: value` is for other",
-            ),
-            ("format: choice\nquestion: q\noptions: {right: a}", "`options.wrong` is missing"),
-            (f"{PLAIN}headline: {{macro: area}}", "must name one of `tags`"),
-            ("format: rubric\nquestion: q", "needs `tests` or `keywords`"),
-            ("format: number\nquestion: q\nanswer: a\ntolerance: -1", "it is at least 0"),
-            ("format: choice\nformat: choice", "`format` stands here twice"),
-            ("a: [", "expected"),
-            ("&a [*a]", "c.yaml"),
-        ]:
+        for said, wanted in tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))["slips"]:
             with row(said), pytest.raises(DataError) as problem:
                 parse_card(said.encode(), "c.yaml")
             with row(f"{said}, said"):
@@ -158,60 +137,22 @@ def test_exemplars_reasoning_and_prompts(tmp_path: Path) -> None:
     assert shown.endswith("Let us think step by step.")
     own = f'{PLAIN}prompt: {{task: "Go{{subject}}.", question: "Q {{question}} / {{options}}"}}\n'
     assert prompt(card(tmp_path, own, ROWS)).startswith("Go.\n\nQ Which metal is liquid? / A. mercury\n")
+    competing = prompt(card(tmp_path, PLAIN, ROWS, choose="likelihood", form="base"))
+    assert competing.endswith("Question: Which metal is liquid?\nAnswer:"), "options that follow are not listed before"
     with pytest.raises(DataError, match="the card names none"):
         card(tmp_path, PLAIN, ROWS, shots=1)
     with pytest.raises(DataError, match=r"lacks \{options\}"):
         card(tmp_path, f'{PLAIN}prompt: "Only {{question}}"\n', ROWS)
 
 
-GRADED: list[tuple[str, dict[str, Any], list[tuple[str, float | None]]]] = [
-    (
-        "format: number\nanswer: {column: a, after: '####'}",
-        {"q": "How many?", "a": "3 * 6 = 18\n#### 1,018"},
-        [
-            ("1018", 1), ("The answer is $1,018.00.", 1), ("12 and 6 are 18.\n#### 1018", 1), ("so \\boxed{1018}", 1),
-            ("18", 0), ("It is 1018 in all, not 1000.\n\nAnswer: 1018", 1), ("I cannot say.", None), ("1018 eggs", 1),
-            ("First 5, then 7, in all 1018.", 1), ("1018.5", 0), ("-1018", 0), ("1.018e3", 1),
-        ],
-    ),
-    ("format: number\nanswer: a", {"q": "Share?", "a": "0.5"}, [("50%", 1), ("1/2", 1), ("\\frac{1}{2}", 1), ("5", 0)]),
-    ("format: number\nanswer: a", {"q": "Percent?", "a": "50"}, [("50%", 1), ("50 percent", 1), ("0.5", 0)]),
-    ("format: number\nanswer: a\ntolerance: 0.01", {"q": "Pi?", "a": "3.14"}, [("3.1416", 1), ("3.2", 0)]),
-    (
-        "format: phrase\nanswer: a",
-        {"q": "Which tower?", "a": ["the Eiffel Tower", "Eiffel"]},
-        [("Eiffel tower", 1), ("The answer is the Eiffel Tower.", 1), ("“Eiffel”", 1), ("the tower", 0), (" ", None)],
-    ),
-    ("format: exact\nanswer: a", {"q": "x?", "a": "x+1"}, [("x + 1", 1), ("Thus $\\boxed{x+1}$.", 1), ("x-1", 0)]),
-    ("format: truth\nanswer: a", {"q": "Tin is a metal.", "a": True}, [("True", 1), ("No, false.", 0), ("Tin.", None)]),
-    (
-        "format: choices\noptions: o\nanswer: a", {"q": "Metals?", "o": ["tin", "neon", "iron"], "a": ["A", "C"]},
-        [("A, C", 1), ("A and C", 1), ("AC", 1), ("B", 0)],
-    ),
-    (
-        "format: choice\noptions: o\nanswer: {column: a, as: index, from: 1}",
-        {"q": "?", "o": ["x", "y"], "a": 2}, [("B", 1)],
-    ),
-    (
-        "format: choice\noptions: o\nanswer: {column: a, as: text}",
-        {"q": "?", "o": ["x", "y"], "a": "y"}, [("B", 1), ("A", 0)],
-    ),
-    (
-        "format: choice\noptions: [c1, c2]\nanswer: a",
-        {"q": "?", "c1": "x", "c2": 3, "a": "b"}, [("B", 1), ("Hm.", None)],
-    ),
-    ("format: rubric\nkeywords: k", {"q": "Why?", "k": ["rain", "cloud"]}, [("Rain of a cloud", 1), ("Rain", 0.5)]),
-]  # fmt: skip
-
-
 def test_every_format_is_graded(tmp_path: Path) -> None:
     with table() as row:
-        for said, record, replies in GRADED:
-            exam = card(tmp_path, f"question: q\n{said}\n", [record])
+        for graded in tomllib.loads(Path(__file__).with_name("replies.toml").read_text(encoding="utf-8"))["graded"]:
+            exam = card(tmp_path, f"question: q\n{graded['card']}\n", [graded["row"]])
             (question,) = exam.questions()
-            for reply, value in replies:
-                with row((said, reply)):
-                    assert exam.score(question, Response(text=reply)).value == value
+            for reply, value in graded["replies"].items():
+                with row((graded["card"], reply)):
+                    assert exam.score(question, Response(text=reply)).value == (None if value == "unscored" else value)
 
 
 def test_phrases_have_exact_match_and_f1(tmp_path: Path) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.card_layouts import overall
 from rows import table
 from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.exam import CardExam
 from viva.errors import DataError
 from viva.prompting import prompt_text
 from viva.scorers.drop import drop_scores
-from viva.types import ANSWER, Evidence, ExamSpec, Opinion, Response, Sampling
+from viva.types import ANSWER, UNREADABLE, Evidence, ExamSpec, Opinion, Response, Sampling
+
+ROWS = tomllib.loads(Path(__file__).with_name("replies.toml").read_text(encoding="utf-8"))
 
 
 def opened(card: str, folder: Path, rows: list[dict[str, Any]], name: str = "rows", **settings: Any) -> CardExam:
@@ -73,7 +77,10 @@ def test_simpleqa_has_three_verdicts_and_an_unreadable_one_is_none(tmp_path: Pat
                 assert score.value == value
                 assert score.parts.get("attempted") == attempted
                 assert (score.outcome == "ungraded") == (value is None)
-                assert published.score(question, Response(text="It is tin."), evidence).value == as_published
+                for reply in ("It is tin.", ""):  # the authors' judge is sent what is blank, too
+                    judged = published.score(question, Response(text=reply), evidence)
+                    assert judged.value == as_published
+                    assert judged.parts.get("attempted", 0.0) == (0.0 if value is None else attempted)
 
 
 def test_a_blank_is_worth_its_points_and_some_of_several_letters_half(tmp_path: Path) -> None:
@@ -83,48 +90,51 @@ def test_a_blank_is_worth_its_points_and_some_of_several_letters_half(tmp_path: 
         {"question": "…", "answer": ["BD"], "score": 6, "analysis": "", "year": "2010"},
     ]
     exam = opened("gaokao-bench", tmp_path, rows)
-    single, three, several = exam.questions()
     with table() as row:
-        for question, reply, points in (
-            (single, "【解析】A错B对 <eoe>\n【答案】 A <eoa>", 4),
-            (single, "【答案】 B <eoa>", 0),
-            (single, "【答案】 题目有误 <eoa>", None),
-            (single, "答案是A", 4),
-            (single, "答案是A，因为B错", 4),
-            (single, "Answer: A. Explanation: x", 4),
-            (single, "The answer is A because B is wrong.", 4),
-            (three, "【答案】 A C D", 6),
-            (three, "【答案】：ACB", 4),
-            (three, "（1）【答案】 A <eoa>\n（2）【答案】 C <eoa>\n（3）【答案】 D <eoa>", 6),
-            (three, "【答案】 A C", None),
-            (several, "答案：BD", 6),
-            (several, "答案：B", 3),
-            (several, "答案：ABD", 0),
-            (several, "答案：Ｂ、Ｄ", 6),
+        for question, replies in zip(exam.questions(), ROWS["gaokao"].values(), strict=True):
+            for reply, points in replies.items():
+                with row(reply):
+                    score = exam.score(question, Response(text=reply))
+                    assert (score.outcome if score.value is None else score.parts["points"]) == points
+
+
+def test_a_reply_that_earns_nothing_counts_as_its_authors_count_it(tmp_path: Path) -> None:
+    facts = [{"metadata": "{}", "problem": f"Which is {at}?", "answer": "tin"} for at in range(2)]
+    told = [["punctuation:no_comma"], ["startend:quotation", "punctuation:no_comma", "detectable_format:title"]]
+    prompts = [
+        {"key": len(names), "prompt": "p", "instruction_id_list": names, "kwargs": [{}] * len(names)} for names in told
+    ]
+    blanks = [
+        {"question": "…", "answer": answer, "score": 2, "analysis": "", "year": "1"}
+        for answer in (["A"], ["A", "B", "C"])
+    ]
+    share = ("Incorrect", "Not attempted", "Correct given attempted", "F-score")
+    followed = ("Prompt level, strict", "Prompt level, loose", "Instruction level, strict", "Instruction level, loose")
+    with table() as row:
+        for card, rows, right, nothing, means in (
+            ("simpleqa", facts, "tin", "", dict(zip(share, (0, 1 / 2, 1, 2 / 3), strict=True)) | {"Correct": 1 / 2}),
+            ("ifeval", prompts, "tin", "", dict(zip(followed, (1 / 2, 1 / 2, 1 / 4, 1 / 4), strict=True))),
+            ("ifeval", prompts, "tin", "<think>so", dict(zip(followed, (1 / 2, 1 / 2, 1 / 4, 1 / 4), strict=True))),
+            ("gaokao-bench", blanks, "答案是A", "", {"Overall": 2 / 8}),
+            ("gaokao-bench", blanks, "答案是A", "题目有误", {"Overall": 2 / 8}),
         ):
-            with row(reply):
-                score = exam.score(question, Response(text=reply))
-                assert score.parts.get("points") == points
-                assert (score.outcome == "unparsed") == (points is None)
+            with row((card, nothing)):
+                (tmp_path / card).mkdir(exist_ok=True)
+                exam = opened(card, tmp_path / card, rows)
+                judged = Evidence(opinions=[Opinion("judge", ANSWER, "VERDICT: 2")])
+                first, second = exam.questions()
+                scores = [
+                    (first, exam.score(first, Response(text=right), judged)),
+                    (second, exam.score(second, Response(text=nothing))),
+                ]
+                assert scores[1][1].outcome in UNREADABLE
+                assert exam.constant() is None, "no answer is the same to all"
+                assert overall(exam, scores) == pytest.approx(means)
 
 
 def test_drop_matches_spans_one_to_one_and_numbers_by_value() -> None:
     with table() as row:
-        for said, accepted, exact, overlap in (
-            ("4", ["4"], 1, 1),
-            ("4.0", ["4"], 1, 1),
-            ("four", ["4"], 0, 0),
-            ("5 yards", ["4 yards"], 0, 0),
-            ("4 yards", ["4"], 0, 0.67),
-            ("the Ann", ["Ann"], 1, 1),
-            ("Ann and Bob", ["Bob & Ann"], 1, 1),
-            ("Ann", ["Ann & Bob"], 0, 0.5),
-            ("big red, cat", ["red big & cat"], 0, 1),
-            ("Ann, Bob, Eve", ["Ann & Bob"], 0, 0.67),
-            ("1,200", ["1200"], 1, 1),
-            ("3 May 1900", ["3 May 1900", "1900"], 1, 1),
-            ("", ["Ann"], 0, 0),
-        ):
+        for said, accepted, exact, overlap in ROWS["drop"]:
             with row((said, accepted)):
                 assert drop_scores(said, accepted) == (exact, overlap)
 

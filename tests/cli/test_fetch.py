@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from rows import table
 from servers.fixtures import Viva
 from servers.hub import Hub, serving
 
+ROOT = Path(__file__).parents[2]
 Serve = Callable[
     [type[http.server.BaseHTTPRequestHandler] | functools.partial[http.server.BaseHTTPRequestHandler]], str
 ]
@@ -145,6 +147,29 @@ def test_all_sets_end_in_one_list_of_those_that_failed_and_why(viva: Viva) -> No
     assert any(line.startswith("  gsm8k: cannot fetch test.jsonl") and "HF_HUB_OFFLINE" in line for line in listed)
     assert any(line.startswith("  ceval: ") and "--accept-hash" in line for line in listed)
     assert f"{len(listed)} of {len(listed)}" in before
+
+
+def test_the_documented_job_checks_every_pin_at_its_host(viva: Viva) -> None:
+    job = re.search(
+        r"^env -u VIVA_DATA (.*) viva (fetch --all --accept-hash)$",
+        (ROOT / "docs/data.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
+    assert job is not None
+    viva.environment |= dict(part.split("=") for part in job[1].replace("$(mktemp -d)", "fresh").split())
+    commit, hub = "0123456789abcdef0123456789abcdef01234567", Hub()
+    pins = {name: hub.add(f"our/{name}", commit, "test.jsonl", name.encode()) for name in ("kept", "changed")}
+    (viva.folder / "own.toml").write_text(
+        "".join(f'[{name}]\nrepository = "hf:our/{name}"\ncommit = "{commit}"\nfiles = {{"test.jsonl" = "{pin}"}}\n'
+                for name, pin in pins.items()), encoding="utf-8"
+    )  # fmt: skip
+    with serving(hub):
+        viva.environment |= {"HF_ENDPOINT": hub.url, "VIVA_SOURCES": "own.toml"}
+        hub.files[f"/datasets/our/changed/resolve/{commit}/test.jsonl"] = b"another"
+        ended = viva(*job[2].split())
+    assert ended.code == 3
+    assert "kept is in " in ended.out
+    assert "changed: cannot fetch test.jsonl" in ended.err.partition("sets are not here:")[2]
 
 
 def test_a_name_that_several_sets_begin_with_names_them(viva: Viva) -> None:

@@ -35,6 +35,10 @@ class Hub:
     ranges: bool = True
     linked: dict[str, str] = field(default_factory=dict)
     """Path → the X-Linked-Etag that it has in place of its own SHA-256."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """What every file comes with, besides."""
+    moved: dict[str, bytes] = field(default_factory=dict)
+    """What the files are once a connection was cut."""
     url: str = ""
 
     def add(self, repository: str, commit: str, path: str, content: bytes) -> str:
@@ -57,9 +61,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if content is None:
             self._answer(404, {"X-Error-Code": "EntryNotFound"}, b"no")
             return
-        linked = {"X-Linked-Etag": f'"{hub.linked.get(self.path) or hashlib.sha256(content).hexdigest()}"'}
+        digest = hashlib.sha256(content).hexdigest()
+        linked = {"X-Linked-Etag": f'"{hub.linked.get(self.path) or digest}"'}
+        given = {name: value.format(digest) for name, value in hub.headers.items()}
         if hub.redirect:
-            self._answer(302, {**linked, "Location": f"{hub.redirect}{self.path}"}, b"")
+            self._answer(302, {**linked, **given, "Location": f"{hub.redirect}{self.path}"}, b"")
             return
         start = int(self.headers["Range"].removeprefix("bytes=").rstrip("-")) if self.headers["Range"] else 0
         if start and hub.ranges and start >= len(content):
@@ -68,16 +74,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         part = content[start:] if hub.ranges else content
         partial = bool(start and hub.ranges)
         ranged = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if partial else {}
-        self._answer(206 if partial else 200, {**linked, **ranged}, part, hub.cut.pop(0) if hub.cut else None)
+        self._answer(206 if partial else 200, {**linked, **given, **ranged}, part, hub.cut.pop(0) if hub.cut else None)
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes, cut: int | None = None) -> None:
-        self.send_response(status)
+        self.send_response_only(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body[:cut])
         self.wfile.flush()
         if cut is not None:
+            self.hub.files.update(self.hub.moved)
             self.close_connection = True
             self.connection.close()
 

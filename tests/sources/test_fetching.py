@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,8 @@ CONTENT = b'{"question": "2 + 2?", "answer": "4"}\n' * 4_000
 PIN = hashlib.sha256(CONTENT).hexdigest()
 BLOB = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
 PATH = f"/datasets/some/sums/resolve/{COMMIT}/data/test.jsonl"
+
+REFUSALS = tomllib.loads(Path(__file__).with_name("refusals.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -122,6 +125,38 @@ def test_a_cut_connection_is_resumed_and_a_server_without_ranges_begins_again(hu
                 assert len(begun) == 3
 
 
+def test_what_no_hash_verifies_is_never_two_files_in_one(hub: Hub, tmp_path: Path) -> None:
+    pin(tmp_path, "")
+    later = CONTENT.replace(b"4", b"5")
+    with table() as row:
+        for number, (headers, whole) in enumerate((
+            ({"X-Linked-Etag": '"{}"'}, "again"),  # the server names the content; or its version; or nothing
+            ({"X-Linked-Etag": "", "ETag": '"{}"'}, "again"),
+            ({"X-Linked-Etag": "", "ETag": 'W/"same"', "X-Repo-Commit": "{}"}, "again"),
+            ({"X-Linked-Etag": "", "ETag": '"same"', "X-Repo-Commit": COMMIT}, "resumed"),
+            ({"X-Linked-Etag": ""}, "again"),
+        )):  # fmt: skip
+            for moved in (CONTENT, later):
+                with row((headers, moved is later)):
+                    hub.files, hub.moved = {PATH: CONTENT}, {PATH: moved}
+                    hub.headers, hub.cut, hub.asked = headers, [60_000], []
+                    if whole == "resumed" and moved is later:
+                        continue  # a server that calls two files the same
+                    to = tmp_path / f"to{number}{moved is later}"
+                    (tmp_path / "cache" / "sums" / ".fetched.json").unlink(missing_ok=True)
+                    assert (got(to, accept=lambda _question: True).folder / "test.jsonl").read_bytes() == moved
+                    assert there(to) == {"test.jsonl"}
+
+
+def test_a_connection_that_is_cut_again_and_again_says_what_is_kept_and_how_to_go_on(hub: Hub) -> None:
+    hub.cut = [60_000, *([0] * 20)]
+    with pytest.raises(DataError, match=r"connection was cut;.* 60\.0 kB of it are kept, and `viva fetch sums` goes on"):
+        got()
+    hub.cut, hub.asked = [], []
+    assert got().asked == 1
+    assert [asked.range for asked in hub.asked] == ["bytes=60000-"]
+
+
 def test_what_a_process_left_is_resumed_and_what_is_not_of_this_file_is_thrown_away(hub: Hub, tmp_path: Path) -> None:
     folder = tmp_path / "cache" / "sums"
     with table() as row:
@@ -165,21 +200,7 @@ def test_a_token_goes_to_its_host_and_never_to_another(
 
 def test_every_refusal_says_what_to_do(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with table() as row:
-        for status, headers, token, said in (
-            (401, {"X-Error-Code": "GatedRepo"}, "", ("accept", "terms", "HF_TOKEN")),
-            (403, {"X-Error-Code": "GatedRepo"}, "hf_x", ("accept", "terms", "datasets/some/sums")),
-            (401, {}, "", ("no such repository", "HF_TOKEN")),
-            (401, {}, "hf_x", ("token in HF_TOKEN is not valid",)),
-            (404, {"X-Error-Code": "EntryNotFound"}, "", ("no such file", "moved", "VIVA_SOURCES")),
-            (404, {"X-Error-Code": "RevisionNotFound"}, "", ("no such commit", "VIVA_SOURCES")),
-            (403, {}, "hf_x", ("HTTP 403", "proxy", "HF_TOKEN")),
-            (404, {}, "", ("HTTP 404", "moved", "VIVA_SOURCES")),
-            (404, {"X-Error-Code": "RepoNotFound"}, "", ("no such repository", "VIVA_SOURCES")),
-            (503, {"Retry-After": "900"}, "", ("the server fails", "900 s", "try again")),
-            (429, {"Retry-After": "900"}, "", ("900 s", "HF_TOKEN")),
-            (429, {"RateLimit": '"resolvers";r=0;t=300'}, "hf_x", ("300 s", "try again")),
-            (418, {"X-Error-Code": "Teapot\x1b[31m"}, "", ("HTTP 418",)),
-        ):
+        for status, headers, token, said in REFUSALS["refusals"]:
             with row((status, headers)):
                 monkeypatch.setenv("HF_TOKEN", token)
                 hub.refuse = [(status, headers)]
@@ -190,10 +211,21 @@ def test_every_refusal_says_what_to_do(hub: Hub, monkeypatch: pytest.MonkeyPatch
                 assert there(tmp_path / "to") == set()
 
 
+def test_the_hash_that_a_later_answer_of_a_redirect_names_counts(hub: Hub) -> None:
+    hub.refuse, hub.linked = [(307, {"Location": PATH})], {PATH: "e" * 64}
+    with pytest.raises(DataError, match="the set has moved"):
+        got()
+
+
 def test_a_short_wait_is_waited_for(hub: Hub) -> None:
-    hub.refuse = [(429, {"RateLimit": '"resolvers";r=0;t=0'}), (503, {"Retry-After": "0"})]
+    date = "Wed, 21 Oct 2015 07:28:00 GMT"  # over, by the server's clock or by ours
+    hub.refuse = [
+        (429, {"RateLimit": '"resolvers";r=0;t=0'}),
+        (503, {"Retry-After": "0"}),
+        (429, {"Retry-After": date}),
+    ]
     assert got().asked == 1
-    assert len(hub.asked) == 3
+    assert len(hub.asked) == 4
 
 
 def test_redirects_come_to_an_end_and_only_the_web_is_asked(hub: Hub) -> None:

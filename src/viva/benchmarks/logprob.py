@@ -43,7 +43,12 @@ CHOSEN: frozenset[Kind] = frozenset({"choice", "truth"})
 LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 SUM, PER_TOKEN, PER_BYTE, PER_CHARACTER = "sum", "per_token", "per_byte", "per_character"
 CONFIDENCE = "confidence"
-_WAYS = (("By the sum", SUM), ("Per token", PER_TOKEN), ("Per byte", PER_BYTE), ("Per character", PER_CHARACTER))
+_WAYS = (
+    ("By the sum (acc)", SUM),
+    ("Per token", PER_TOKEN),
+    ("Per byte (acc_bytes)", PER_BYTE),
+    ("Per character (acc_norm)", PER_CHARACTER),
+)
 
 
 class LogprobExam(ExamWrapper):

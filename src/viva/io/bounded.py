@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import json
 import zipfile
 import zlib
@@ -33,6 +34,16 @@ SMALL = 16 << 20
 _CHUNK = 1 << 20
 
 
+class EncodingError(DataError):
+    """A text in another encoding than the one that it was read in; `likely` is the one that it seems to have, or ""."""
+
+    def __init__(self, where: str, content: bytes, or_else: str = "") -> None:
+        self.likely = likely_encoding(content)
+        looks = f" and looks like {self.likely}" if self.likely else " (it may be WINDOWS-1252, GB18030, …)"
+        command = f"iconv -f {self.likely.upper() or 'ENCODING'} -t UTF-8"
+        super().__init__(f"{where} is not UTF-8{looks}: save it as UTF-8 ({command}){or_else}")
+
+
 class _Encoding(Struct, frozen=True):
     """encodings.toml, which explains the fields."""
 
@@ -60,12 +71,27 @@ def unpacked_head(path: Path, size: int) -> bytes:
         return _guarded(path, lambda: file.read(size))
 
 
-def opened(path: Path) -> IO[bytes]:
-    """Return a file, unpacked where it is gzipped. Raises DataError where it cannot be read."""
+def _unpacked(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else reading(path, follow=True)
+
+
+def opened(path: Path, encoding: str = "") -> IO[bytes]:
+    """Return a file, unpacked where it is gzipped, and as UTF-8 where it is a text in another encoding.
+
+    Raises DataError where it cannot be read, EncodingError where it is not in that encoding.
+    """
     try:
-        return cast("IO[bytes]", gzip.open(path)) if is_gzip(path) else reading(path, follow=True)
+        file = _unpacked(path)
     except OSError as problem:
         raise DataError(f"cannot read {path}: {problem.strerror}") from None
+    if not encoding:
+        return file
+    with file:
+        whole = _whole(path, file)
+    try:
+        return io.BytesIO(whole.decode(encoding).encode("utf-8", "replace"))
+    except UnicodeDecodeError:
+        raise EncodingError(str(path), whole[:_CHUNK]) from None
 
 
 def _guarded(path: Path, read: Any) -> bytes:
@@ -75,9 +101,9 @@ def _guarded(path: Path, read: Any) -> bytes:
         raise DataError(f"cannot read {path}: {problem}") from None
 
 
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def lines(path: Path, encoding: str = "") -> Iterator[tuple[int, bytes]]:
     """Return the lines of a file that are not blank, with their numbers. Raises DataError for one that is too long."""
-    with opened(path) as file:
+    with opened(path, encoding) as file:
         number = 0
         while line := _guarded(path, lambda: file.readline(LONGEST_LINE + 1)):
             number += 1
@@ -87,27 +113,31 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
-def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def rows(path: Path, encoding: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
     """Return the objects of a JSONL file with the numbers of their lines. Raises DataError for what is none."""
-    for number, line in lines(path):
+    for number, line in lines(path, encoding):
         found = decoded(line, f"{path}, line {number}")
         if not isinstance(found, dict):
             raise DataError(f"{path}, line {number} is no JSON object")
         yield number, found
 
 
-def content(path: Path) -> bytes:
+def content(path: Path, encoding: str = "") -> bytes:
     """Return a whole file, unpacked. Raises DataError for one that is too large."""
-    with opened(path) as file:
-        found = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
+    with opened(path, encoding) as file:
+        return _whole(path, file)
+
+
+def _whole(path: Path, file: IO[bytes]) -> bytes:
+    found = _guarded(path, lambda: file.read(LARGEST_DOCUMENT + 1))
     if len(found) > LARGEST_DOCUMENT:
         raise DataError(f"{path} is larger than {LARGEST_DOCUMENT >> 30} GiB: give it in parts")
     return found
 
 
-def document(path: Path) -> object:
+def document(path: Path, encoding: str = "") -> object:
     """Return a whole JSON file. Raises DataError for one that is too large or none."""
-    return decoded(content(path), str(path))
+    return decoded(content(path, encoding), str(path))
 
 
 def yaml_document(path: Path, loader: Any = None, *, most: int = MOST_VALUES, deepest: int = DEEPEST) -> object:
@@ -144,7 +174,7 @@ def decoded(given: bytes, where: str) -> object:
     except RecursionError:
         raise DataError(f"{where}: JSON that is nested too deep") from None
     except UnicodeDecodeError:
-        raise DataError(f"{where} {not_utf8(given)}") from None
+        raise EncodingError(where, given) from None
     except ValueError as problem:  # JSONDecodeError, numbers of too many digits
         raise DataError(f"{where} is no JSON: {str(problem)[:200]}") from None
 
@@ -160,13 +190,6 @@ def likely_encoding(content: bytes) -> str:
         if sum(char in about.usual for char in foreign) >= max(1, about.share * len(foreign)):
             return name
     return ""
-
-
-def not_utf8(content: bytes) -> str:
-    """Return what a text is, and what to do, behind its name."""
-    likely = likely_encoding(content)
-    looks = f" and looks like {likely}" if likely else " (it may be WINDOWS-1252, GB18030, …)"
-    return f"is not UTF-8{looks}: save it as UTF-8 (iconv -f {likely.upper() or 'ENCODING'} -t UTF-8)"
 
 
 def refuse_bomb(path: Path) -> None:

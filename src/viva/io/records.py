@@ -10,6 +10,7 @@ import codecs
 import csv
 import hashlib
 import io
+import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -36,14 +37,6 @@ _SAMPLE = 1 << 16
 """Characters of a CSV by which its form is told."""
 _MOST_FILES, _MOST_ENTRIES = 10_000, 50_000
 _SPLIT = re.compile(rf"(?:\A|[-_./])({'|'.join(SPLITS)})(?=\Z|[-_.])", re.IGNORECASE)
-
-
-class EncodingError(DataError):
-    """A CSV in another encoding than the one that it was read in; `likely` is the one that it seems to have, or ""."""
-
-    def __init__(self, path: Path, content: bytes) -> None:
-        super().__init__(f"{path} {bounded.not_utf8(content)}, or name it in the card: `encoding`")
-        self.likely = bounded.likely_encoding(content)
 
 
 def split_of(path: Path, root: Path) -> str:
@@ -121,7 +114,7 @@ def fingerprint_of(files: Sequence[Path]) -> bytes:
 
 
 def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iterator[tuple[int, Record]]:
-    """The rows of a table, counted from 0; `columns` name those of a CSV without a header, `encoding` is that of a CSV
+    """The rows of a table, counted from 0; `columns` name those of a CSV without a header, `encoding` is that of a text
     which is not UTF-8.
 
     Raises DataError, which names the file and the line, for what is no table.
@@ -134,38 +127,42 @@ def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iter
         raise DataError(f"{path} is a zip file or a spreadsheet: unpack it, or save it as CSV")
     form = Path(path.name.removesuffix(".gz")).suffix.lower()
     first = bounded.unpacked_head(path, 1 << 16)
-    wide = first.startswith((b"\xff\xfe", b"\xfe\xff"))
-    content = first.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if wide and (form not in (".csv", ".tsv", ".txt", "") or first[2:4].strip(b"\x00") in (b"{", b"[")):
-        raise DataError(f"{path} is UTF-16, and JSON is UTF-8: save it in that encoding (iconv -f UTF-16 -t UTF-8)")
-    if form in (".jsonl", ".ndjson") or (content[:1] == b"{" and _is_lines(content)):
-        found: Iterator[Record] = (row for _, row in bounded.rows(path))
-    elif form in DOCUMENTS[1:]:
-        found = iter(listed(bounded.yaml_document(path), str(path)))
-    elif form == ".json" or content[:1] in (b"{", b"["):
-        found = iter(listed(bounded.document(path), str(path)))
-    elif form in (".csv", ".tsv", ".txt") or not form:
-        yield from _delimited(path, "utf-16" if wide else _encoding_of(path, encoding), form, columns)
-        return
-    else:
-        raise DataError(f"{path} is none of the tables that can be read: {', '.join(SUFFIXES)} (also .gz)")
-    yield from enumerate(part for row in found for part in unnested(row))
-
-
-def _encoding_of(path: Path, other: str) -> str:
-    """UTF-8, or the other encoding where one is given and the file is not UTF-8. Raises DataError for no encoding."""
-    if not other:
-        return "utf-8-sig"
+    encoding = _encoding_of(path, first, encoding)
+    content = first.decode(encoding or "utf-8-sig", "ignore").encode().lstrip()
     try:
-        with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding="utf-8", newline="") as text:
-            while text.read(_SAMPLE):
-                pass
-    except UnicodeDecodeError:
+        if form in (".jsonl", ".ndjson") or (content[:1] == b"{" and _is_lines(content)):
+            found: Iterator[Record] = (row for _, row in bounded.rows(path, encoding))
+        elif form in DOCUMENTS[1:]:
+            found = iter(listed(bounded.yaml_document(path), str(path)))
+        elif form == ".json" or content[:1] in (b"{", b"["):
+            found = iter(listed(bounded.document(path, encoding), str(path)))
+        elif form in (".csv", ".tsv", ".txt") or not form:
+            yield from _delimited(path, encoding, form, columns)
+            return
+        else:
+            raise DataError(f"{path} is none of the tables that can be read: {', '.join(SUFFIXES)} (also .gz)")
+        yield from enumerate(part for row in found for part in unnested(row))
+    except (bounded.EncodingError, UnicodeDecodeError):
+        foreign = b"".join(islice((line for _, line in bounded.lines(path) if not line.isascii()), 2_000))
+        raise bounded.EncodingError(str(path), foreign, ", or name it in the card: `encoding`") from None
+
+
+def _encoding_of(path: Path, first: bytes, other: str) -> str:
+    """UTF-16 or UTF-32 by the first bytes, the other encoding where one is given and the file is not UTF-8; else "".
+
+    Raises DataError for no encoding.
+    """
+    told = json.detect_encoding(first)  # by its mark, or by the zeros between ASCII characters
+    if not other or not told.startswith("utf-8"):
+        return "" if told.startswith("utf-8") else told
+    try:
+        bounded.opened(path, "utf-8").close()
+    except bounded.EncodingError:
         try:
             return codecs.lookup(other).name
         except LookupError:
             raise DataError(f"{path}: there is no encoding {other[:40]!r}") from None
-    return "utf-8-sig"
+    return ""
 
 
 def _is_lines(content: bytes) -> bool:
@@ -180,7 +177,7 @@ def _is_lines(content: bytes) -> bool:
 def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> Iterator[tuple[int, Record]]:
     try:
         delimiter, preface = _dialect(path, encoding, form, headless=bool(columns))
-        with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding=encoding, newline="") as text:
+        with bounded.opened(path, encoding) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
             reader = csv.reader(text, delimiter=delimiter, strict=True)
             rows = within(_LONGEST_CELL, reader)
             for _ in range(preface):
@@ -201,9 +198,6 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
                     )
                 yield number, dict(zip(header, row, strict=True))
                 number += 1
-    except UnicodeDecodeError:
-        foreign = b"".join(islice((line for _, line in bounded.lines(path) if not line.isascii()), 2_000))
-        raise EncodingError(path, foreign) from None
     except csv.Error as problem:
         raise DataError(f"{path} is no CSV: {problem}") from None
     except (OSError, EOFError) as problem:
@@ -212,7 +206,7 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
 
 def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[str, int]:
     """What separates the cells, and how many rows stand before the header: titles and empty ones of a spreadsheet."""
-    with bounded.opened(path) as packed, io.TextIOWrapper(packed, encoding=encoding, newline="") as text:
+    with bounded.opened(path, encoding) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
         sample = text.read(_SAMPLE)
     usual = "\t" if form == ".tsv" else ","
     widths = {}

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import email.utils
 import fcntl
 import hashlib
 import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -171,11 +173,13 @@ class _Fetch:
                 )
             if unpinned:
                 self._tell(f"{self.name}: without {', '.join(unpinned)}, of which no hash is known: {self._to_record}")
+        if missing and offline():
+            raise DataError(self._by_hand(missing[0], "HF_HUB_OFFLINE forbids to ask for it"))
         if missing:
             size = f", {_bytes(source.size)}" if source.size and len(missing) == len(source.files) else ""
             files = f"{len(missing)} of " * (len(missing) < len(source.files)) + plural(len(source.files), "file")
             given = os.environ.get("HF_ENDPOINT")
-            by = f" by way of {given}" if given and source.kind != "address" else ""
+            by = f", by way of {given}" if given and source.kind != "address" else ""
             self._tell(f"{self.name}: fetching {files}{size} from {source.described}{by}")
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=SILENCE)
             headers = {"User-Agent": f"viva/{__version__}", "Accept-Encoding": "identity"}
@@ -227,8 +231,6 @@ class _Fetch:
     async def _ask(self, session: aiohttp.ClientSession, path: str) -> None:
         """Fetch a file from the first place that has it. Raises DataError that says of each place why not."""
         source, pin = self.source, self._pin(path)
-        if offline():
-            raise DataError(self._by_hand(path, "HF_HUB_OFFLINE forbids to ask for it"))
         place = self.folder / source.local(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         partial = place.with_name(f".{place.name}.partial")
@@ -247,8 +249,11 @@ class _Fetch:
                     raise
                 pin = self._pin(path)
             partial.replace(place)
+            _remove(partial)
             self._keep(path, pin)
             return
+        if kept := _size(partial):
+            problems.append(f"{_bytes(kept)} of it are kept, and `viva fetch {self.name}` goes on from there")
         raise DataError(self._by_hand(path, "; ".join(problems)))
 
     def _record(self, path: str, file: Path, claimed: str) -> None:
@@ -272,9 +277,10 @@ class _Fetch:
 
         Raises _Failed.
         """
-        tries = 0
+        tries = most = 0
         while True:
             before = _size(partial)
+            most = max(most, before)
             try:
                 claimed = await self._attempt(session, address, partial, pin, path)
                 if not pin or hash_of(partial, pin) == pin:
@@ -287,26 +293,31 @@ class _Fetch:
                 if failed.again is None or tries + 1 >= MOST_TRIES:
                     raise
                 await asyncio.sleep(failed.again)
-            tries = 0 if _size(partial) > before else tries + 1
+            tries = 0 if _size(partial) > most else tries + 1
             if tries >= MOST_TRIES:
                 raise _Failed("its hash is not the pinned one")
 
     async def _attempt(self, session: aiohttp.ClientSession, address: str, partial: Path, pin: str, path: str) -> str:
         import aiohttp
 
+        begun = "" if pin else _version_of(partial)
+        if not (pin or begun):
+            _remove(partial)  # nothing could tell whether the rest is of the same file
         offset = _size(partial)
-        claimed = ""
+        claimed = commit = ""
         token, origin = _token(address), _origin(address)
+        tag = begun.partition(" ")[2]
+        ranged = {"Range": f"bytes={offset}-"} | ({} if not tag or tag.startswith("W/") else {"If-Range": tag})
         try:
-            for hop in range(MOST_REDIRECTS + 1):
-                headers = {"Range": f"bytes={offset}-"} if offset else {}
-                if token and _origin(address) == origin:  # a token is for its own host
-                    headers["Authorization"] = f"Bearer {token}"
+            for _ in range(MOST_REDIRECTS + 1):
+                own = {"Authorization": f"Bearer {token}"} if token and _origin(address) == origin else {}
+                headers = own | (ranged if offset else {})  # a token is for its own host
                 async with session.get(address, headers=headers, allow_redirects=False) as reply:
-                    if not hop:
-                        claimed = reply.headers.get("X-Linked-Etag", "").strip('W/"').lower()
-                        if len(pin) == 64 and len(claimed) == 64 and claimed != pin:
-                            raise _Failed(f"the set has moved: {_unequal(claimed, self.source, pin)}")
+                    linked = reply.headers.get("X-Linked-Etag", "").strip('W/"').lower()
+                    claimed = claimed or linked * (len(linked) == 64)
+                    commit = commit or reply.headers.get("X-Repo-Commit", "")
+                    if claimed and len(pin) == 64 and claimed != pin:
+                        raise _Failed(f"the set has moved: {_unequal(claimed, self.source, pin)}")
                     if reply.status in (301, 302, 303, 307, 308) and "Location" in reply.headers:
                         address = urljoin(address, reply.headers["Location"])
                         if urlsplit(address).scheme not in ("http", "https"):
@@ -317,19 +328,19 @@ class _Fetch:
                         raise _Failed("it has less than what came before", again=0)
                     if reply.status not in (200, 206):
                         raise _refused(self.source, reply, has_token=bool(token))
+                    if not pin:
+                        _refuse_another(reply, partial, begun, claimed, commit)
                     with partial.open("ab") as out:
                         _begin(out, reply, offset)
                         length = reply.content_length or 0
                         if length > LARGE:
                             self._tell(f"{self.name}: {path}, {_bytes(length)}" + (" more" if out.tell() else ""))
                         await _take(reply, out, partial)
-                return claimed if len(claimed) == 64 else ""
+                return claimed
         except aiohttp.InvalidURL:
             raise _Failed("that is no web address") from None
         except (aiohttp.ClientError, TimeoutError) as problem:
-            reached = not isinstance(problem, aiohttp.ClientConnectorError | aiohttp.InvalidURL)
-            why = one_line(str(problem), 200) or type(problem).__name__
-            raise _Failed(why, again=0.2 if reached else None) from None
+            raise _unreached(problem) from None
         raise _Failed(f"it redirects more than {MOST_REDIRECTS} times")
 
     def _by_hand(self, path: str, why: str) -> str:
@@ -344,8 +355,39 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
+def _unreached(problem: Exception) -> _Failed:
+    """Say why no answer came, or not the whole of it."""
+    import aiohttp
+
+    cut = isinstance(problem, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError)
+    why = "the connection was cut" if cut else one_line(str(problem), 200) or type(problem).__name__
+    return _Failed(why, again=None if isinstance(problem, aiohttp.ClientConnectorError) else 0.2)
+
+
+def _beside(partial: Path) -> Path:
+    """Return the file that says of which version of a file without a pin the partial one is."""
+    return partial.with_suffix(".version")
+
+
+def _version_of(partial: Path) -> str:
+    """Return it: the SHA-256 that a server named, else its commit and ETag (or date) with a space between, or ""."""
+    version = _beside(partial)
+    return version.read_text(encoding="utf-8").partition("\n")[0] if version.exists() else ""
+
+
+def _refuse_another(reply: aiohttp.ClientResponse, partial: Path, begun: str, claimed: str, commit: str) -> None:
+    """Note which version of a file comes. Raises _Failed where it goes on from the beginning of another one."""
+    tag = reply.headers.get("ETag") or reply.headers.get("Last-Modified", "")
+    version = claimed or f"{commit} {tag}".rstrip()
+    if reply.status == 206 and version != begun:
+        _remove(partial)
+        raise _Failed("it has another file now than the one that was begun", again=0)
+    _beside(partial).write_text(version, encoding="utf-8")
+
+
+def _remove(partial: Path) -> None:
+    partial.unlink(missing_ok=True)
+    _beside(partial).unlink(missing_ok=True)
 
 
 def _begin(out: IO[bytes], reply: aiohttp.ClientResponse, offset: int) -> None:
@@ -377,42 +419,48 @@ async def _take(reply: aiohttp.ClientResponse, out: IO[bytes], partial: Path) ->
 
 _NEW_PLACE = "name its new place in a file for VIVA_SOURCES"
 _WHAT_TO_DO = {
-    "terms": "its authors ask for an account that accepted their terms: accept them at {page}, then set HF_TOKEN",
-    "unknown": "HTTP 401: there is no such repository, or it is closed; set HF_TOKEN to a token that may read {page}",
-    "token": "HTTP 401: the token in HF_TOKEN is not valid there, or there is no such repository ({page})",
-    "closed": "HTTP 403: the server, or a proxy before it, refuses this machine, or HF_TOKEN may not read {page}",
+    "gated": "its authors ask for an account that accepted their terms: accept them at {page}, then set HF_TOKEN",
+    "gated, token": "the account of HF_TOKEN has not accepted its authors' terms, or waits for their leave: see {page}",
+    "401": "HTTP 401: there is no such repository, or it is closed; set HF_TOKEN to a token that may read {page}",
+    "401, token": "HTTP 401: the token in HF_TOKEN is not valid there, or there is no such repository ({page})",
+    "403": "HTTP 403: the server, or a proxy before it, refuses this machine, or {page} needs a token: set HF_TOKEN",
+    "403, token": "HTTP 403: the server, or a proxy before it, refuses this machine, or HF_TOKEN may not read {page}",
     "EntryNotFound": "HTTP 404: the commit has no such file: the set has moved; " + _NEW_PLACE,
     "RevisionNotFound": "HTTP 404: the repository has no such commit any more: " + _NEW_PLACE,
-    "missing": "HTTP 404: there is no such repository or file: if the set has moved, " + _NEW_PLACE,
+    "404": "HTTP 404: there is no such repository or file: if the set has moved, " + _NEW_PLACE,
 }
 
 
 def _refused(source: Source, reply: aiohttp.ClientResponse, *, has_token: bool) -> _Failed:
     """What a status other than success means, and what to do."""
     status, code = reply.status, reply.headers.get("X-Error-Code", "")
-    if code == "GatedRepo" or (source.gated and (status == 403 or (status == 401 and not has_token))):
-        kind = "terms"
-    elif status in (401, 403):
-        kind = "closed" if status == 403 else "token" if has_token else "unknown"
-    elif status == 404:
-        kind = code if code in _WHAT_TO_DO else "missing"
-    elif status == 429 or status >= 500:
+    if status == 429 or status >= 500:
         wait = _wait(reply)
         limits = "it limits requests" if status == 429 else "the server fails"
         if wait > LONGEST_WAIT:
             more = "" if has_token or status != 429 else ", or set HF_TOKEN, which allows more"
             return _Failed(f"HTTP {status}: {limits} and asks to wait {wait:.0f} s: try again then{more}")
         return _Failed(f"HTTP {status}: {limits}: try again later", again=wait)
-    else:
+    if status not in (401, 403, 404):
         return _Failed(f"HTTP {status}{f' ({one_line(code, 60)})' if code else ''}")
+    kind = code if status == 404 and code in _WHAT_TO_DO else str(status)
+    if status != 404:
+        gated = (source.gated or code == "GatedRepo") and (status == 403 or not has_token)
+        kind = ("gated" if gated else kind) + ", token" * has_token
     return _Failed(_WHAT_TO_DO[kind].format(page=source.page))
 
 
 def _wait(reply: aiohttp.ClientResponse) -> float:
-    """Seconds until another request may succeed: `Retry-After`, else the `t` of `RateLimit`, else a second."""
+    """Seconds until another request may succeed: `Retry-After` (as seconds or a date), else the `t` or `reset` of
+    `RateLimit`, else a second."""
     after = reply.headers.get("Retry-After", "")
-    limit = re.search(r"\bt=(\d{1,7})\b", reply.headers.get("RateLimit", ""))
-    return float(after) if re.fullmatch(r"\d{1,7}", after) else float(limit[1]) if limit else 1.0
+    if re.fullmatch(r"\d{1,7}", after):
+        return float(after)
+    if date := email.utils.parsedate_tz(after):
+        now = email.utils.parsedate_tz(reply.headers.get("Date", ""))
+        return max(0.0, email.utils.mktime_tz(date) - (email.utils.mktime_tz(now) if now else time.time()))
+    limit = re.search(r"\b(?:t|reset)=(\d{1,7})\b", reply.headers.get("RateLimit", ""))
+    return float(limit[1]) if limit else 1.0
 
 
 def _origin(address: str) -> tuple[str, str]:

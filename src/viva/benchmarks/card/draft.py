@@ -21,9 +21,9 @@ from viva.benchmarks import CARDS
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, columns_of, text_of
 from viva.benchmarks.card.guesses import (
     DOUBT,
-    are_letters,
     clusters_of,
     guesses,
+    is_bound,
     language_of,
     questions,
     table_of,
@@ -34,7 +34,8 @@ from viva.benchmarks.card.model import Card, is_card, parse_card, read_card
 from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
-from viva.io.records import SUFFIXES, EncodingError, files_of, plain_stem, records, split_of
+from viva.io.bounded import EncodingError
+from viva.io.records import SUFFIXES, files_of, plain_stem, records, split_of
 from viva.visible import one_line
 
 SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
@@ -207,7 +208,7 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
     best: Written | None = None
     few = rows[:: max(1, len(rows) // 50)]
     for plain, notes in _candidates(rows, data, files):
-        if not _gradable(plain, few)[0]:
+        if not _gradable(plain, few)[0] or _leaves_options(plain, rows):
             continue
         sound, lacking, first = _gradable(plain, rows)
         if best is None or _rank(plain, sound) > _rank(best.card, best.sound):
@@ -221,7 +222,7 @@ def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) 
 def _unsure(rows: Sequence[Mapping[str, Any]], best: Written | None) -> Written:
     """Return a card to be completed by hand: what could be told, and a TODO where nothing could."""
     asked = questions(table_of(rows))
-    if best := best or _lettered(rows):
+    if best := best or _optioned(rows):
         why = (
             f"the likeliest (format {best.card['format']}, question {one_line(repr(best.card['question']), 40)}) "
             f"grades {best.sound:.0%} of the rows; of the others: {one_line(best.lacking, 120)}"
@@ -235,12 +236,23 @@ def _unsure(rows: Sequence[Mapping[str, Any]], best: Written | None) -> Written:
     return Written(card, best.sound if best else 0.0, notes, len(rows), why)
 
 
-def _lettered(rows: Sequence[Mapping[str, Any]]) -> Written | None:
-    """Return the likeliest card whose golds are letters of options, of which it can grade none."""
-    table = table_of(rows)
+def _leaves_options(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a card asks without the options of which its gold must be one: then that is a defect of the data."""
+    gold = _gold_of(plain)
+    question = columns_of(plain["question"], rows[0])[-1]
+    return bool(gold) and "options" not in plain and is_bound(table_of(rows), question, gold)
+
+
+def _gold_of(plain: Mapping[str, Any]) -> str:
+    """Return the column of the gold answer."""
+    return str(dict_of(gold := plain.get("answer", "")).get("column", gold))
+
+
+def _optioned(rows: Sequence[Mapping[str, Any]]) -> Written | None:
+    """Return the likeliest card with options and a gold, of which it can grade none."""
+    golds = table_of(rows).golds()
     for plain, notes in guesses(rows):
-        gold = plain.get("answer")
-        if isinstance(gold, str) and are_letters(table.values(gold)):
+        if "options" in plain and _gold_of(plain) in golds:
             return Written(plain, 0.0, notes, len(rows), _gradable(plain, rows)[1])
     return None
 

@@ -28,7 +28,9 @@ from viva.scorers.squad import exact_match, token_f1
 from viva.scorers.truth import read_truth
 from viva.types import (
     NOTHING,
+    UNREADABLE,
     Aggregate,
+    Constant,
     Defect,
     Evidence,
     ExamSpec,
@@ -111,8 +113,11 @@ class CardExam(JudgedExam, MultipleChoiceExam):
                     return
 
     def text(self, question: Question, name: str) -> str:
-        """Return the template of the card's format, in its language or English."""
-        return self._texts.text(name)
+        """Return the template of the card's format, in its language or English. Options that compete by their texts
+        are not listed before: so `acc` and `acc_norm` are measured (Brown et al., 2020, arXiv 2005.14165, section 2.4).
+        """
+        text = self._texts.text(name)
+        return text.replace("\n{options}", "") if self.spec.choose == "likelihood" else text
 
     def task(self, question: Question) -> str:
         """Return the task; in a set with published exemplars the text that comes before the questions of its file."""
@@ -143,6 +148,10 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return (self._texts.text("true"), self._texts.text("false"))
         return super().choices(question)
 
+    def constant(self) -> Constant | None:
+        """Return the best constant answer; none to instructions, whose gold is what is checked and no answer."""
+        return None if self._card.format == "instructions" else super().constant()
+
     def marks(self, question: Question) -> Sequence[float]:
         """Return an open-ended answer's 1 to 10."""
         return () if question.kind != "open" else VERDICTS if self._card.format == "facts" else MARKS
@@ -155,11 +164,26 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return Score(value=None, outcome="unsound", explanation=question.explanation)
         if question.kind == "choice":
             return super().score(question, response)
-        if response.text.strip():
-            return self._of_text(question, question.answer, response, evidence)
-        nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
-        outcome = nothing.get(response.stop_reason, "empty")
-        return Score(value=None, outcome=outcome, explanation="the reply holds nothing visible")
+        if response.text.strip() or (self.spec.as_published and evidence.opinions):
+            score = self._of_text(question, question.answer, response, evidence)
+        else:
+            nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
+            outcome = nothing.get(response.stop_reason, "empty")
+            score = Score(value=None, outcome=outcome, explanation="the reply holds nothing visible")
+        if score.outcome not in UNREADABLE:
+            return score
+        return msgspec.structs.replace(score, parts=self._unearned(question, question.answer))
+
+    def _unearned(self, question: Question, gold: str) -> dict[str, float]:
+        """Return the parts of a reply that earns nothing, which the authors count in what they divide by."""
+        if self._card.format == "facts":
+            return _fact_parts(0.0, attempted=0.0)
+        if self._card.format == "instructions":
+            none = [False] * len(msgspec.json.decode(gold))
+            return _followed(none, none)
+        if self._card.format == "letters":
+            return {"points": 0.0, "possible": self._points.get(question.id, 1.0) * len(gold.split())}
+        return {}
 
     def _of_text(self, question: Question, gold: str, response: Response, evidence: Evidence) -> Score:
         if question.kind == "open":
@@ -183,15 +207,8 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             verdict = 0.5
         if verdict is None:
             return judged if judged.value is None else msgspec.structs.replace(judged, value=None, outcome="ungraded")
-        correct, attempted = float(verdict == 1.0), float(verdict != 0.5)  # the middle one of VERDICTS
-        parts = {
-            "correct": correct,
-            "incorrect": attempted - correct,
-            "declined": 1 - attempted,
-            "attempted": attempted,
-            "twice_correct": 2 * correct,
-            "asked_and_attempted": 1 + attempted,
-        }
+        correct = float(verdict == 1.0)
+        parts = _fact_parts(correct, attempted=float(verdict != 0.5))  # the middle one of VERDICTS
         return msgspec.structs.replace(judged, value=correct, outcome=outcome_of(correct), parts=parts)
 
     def _by_rule(self, question: Question, gold: str, response: Response) -> Score:
@@ -205,7 +222,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return graded(response, accepted, self._card.tolerance)
         if self._card.format == "phrase":
             return _phrase(response, accepted, drop=self._card.metric == "drop")
-        return _term(response, accepted)
+        return grade_term(*read_term(response.text, accepted, ended=ended(response)), response)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the overall score, a table for every tag, and what phrases are graded by."""
@@ -215,16 +232,14 @@ class CardExam(JudgedExam, MultipleChoiceExam):
                 TableSpec("overall", "Overall", lines, (Aggregate("Share"),)),
                 *self._by_tags((Aggregate("Score"),)),
             )
-        column: tuple[Aggregate, ...] = (Aggregate("Accuracy" if self._card.format != "open" else "Score"),)
-        overall = [TableSpec("overall", "Overall", (self.headline(),), column)]
+        rows: tuple[Aggregate, ...] = (Aggregate("Overall"),)
         if self._card.format == "phrase":
-            columns = (Aggregate("Exact match", part=EM), Aggregate("F1", part=F1))
-            overall = [TableSpec("overall", "Overall", (Aggregate("Overall"),), columns)]
-            column = columns
-        if self._card.format == "letters":
-            column = (Aggregate("Share of points", part="points", per="possible"),)
-            overall = [TableSpec("overall", "Overall", (Aggregate("Overall"),), column)]
-        return (*overall, *self._by_tags(column))
+            columns = [Aggregate("Exact match", part=EM), Aggregate("F1", part=F1)]
+        elif self._card.format == "letters":
+            columns = [Aggregate("Share of points", part="points", per="possible")]
+        else:
+            rows, columns = (self.headline(),), [Aggregate("Accuracy" if self._card.format != "open" else "Score")]
+        return (TableSpec("overall", "Overall", rows, tuple(columns)), *self._by_tags(tuple(columns)))
 
     def _by_tags(self, column: tuple[Aggregate, ...]) -> Iterator[TableSpec]:
         """Return a table for every tag with few enough values."""
@@ -241,10 +256,36 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return Aggregate("Overall", over=chosen.macro if isinstance(chosen, Macro) else "")
 
 
+def _fact_parts(correct: float, *, attempted: float) -> dict[str, float]:
+    return {
+        "correct": correct,
+        "incorrect": attempted - correct,
+        "declined": 1 - attempted,
+        "attempted": attempted,
+        "twice_correct": 2 * correct,
+        "asked_and_attempted": 1 + attempted,
+    }
+
+
+def _followed(strict: Sequence[bool], loose: Sequence[bool]) -> dict[str, float]:
+    """Return which of a prompt's instructions were followed, as its tables count them."""
+    return {
+        "loose": float(all(loose)),
+        "followed": float(sum(strict)),
+        "followed_loose": float(sum(loose)),
+        "instructions": float(len(strict)),
+    }
+
+
 def _visible(response: Response) -> str | None:
     """Return what follows the thinking; None where it has no end."""
     start, unfinished = after_thinking(response.text)
     return None if unfinished else response.text[start:]
+
+
+def _graded(value: float, answer: str, why: str, parts: Mapping[str, float] = {}) -> Score:
+    value = float(value)
+    return Score(value=value, outcome=outcome_of(value), answer=answer[:500], explanation=why, parts=dict(parts))
 
 
 def _unread(response: Response, why: str) -> Score:
@@ -255,9 +296,8 @@ def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Sc
     number, reading = read_number(response.text, ended=ended(response))
     if number is None:
         return grade_reading(reading, "", response)
-    value = float(same_number(number, accepted, tolerance) is not None)
-    why = f"{'is' if value else 'is not'} {accepted[0]} ({reading.rule})"
-    return Score(value=value, outcome=outcome_of(value), answer=number.text, explanation=why)
+    same = same_number(number, accepted, tolerance) is not None
+    return _graded(same, number.text, f"{'is' if same else 'is not'} {accepted[0]} ({reading.rule})")
 
 
 def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
@@ -266,12 +306,7 @@ def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Scor
         return grade_reading(reading, "", response)
     same = same_answer(said, accepted, tolerance)
     why = f"the same as {same!r}" if same is not None else f"not {accepted[0]!r}"
-    value = float(same is not None)
-    return Score(value=value, outcome=outcome_of(value), answer=said[:500], explanation=f"{why} ({reading.rule})")
-
-
-def _term(response: Response, accepted: Sequence[str]) -> Score:
-    return grade_term(*read_term(response.text, accepted, ended=ended(response)), response)
+    return _graded(same is not None, said, f"{why} ({reading.rule})")
 
 
 def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
@@ -281,9 +316,7 @@ def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) 
         return grade_reading(reading, "", response)
     exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))
     why = f"exact match {exact:.0f}, F1 {overlap:.3f} ({reading.rule})"
-    return Score(
-        value=exact, outcome=outcome_of(exact), answer=said[:500], explanation=why, parts={EM: exact, F1: overlap}
-    )
+    return _graded(exact, said, why, {EM: exact, F1: overlap})
 
 
 def _instructions(response: Response, asked: str, *, published: bool) -> Score:
@@ -294,19 +327,8 @@ def _instructions(response: Response, asked: str, *, published: bool) -> Score:
     strict, loose = follows(text, asked, published=published)
     names = [name for name, _ in msgspec.json.decode(asked)]
     broken = ", ".join(name for name, done in zip(names, strict, strict=True) if not done)
-    value = float(all(strict))
-    return Score(
-        value=value,
-        outcome=outcome_of(value),
-        answer=text.strip()[:500],
-        explanation=f"not followed: {broken}" if broken else "all instructions are followed",
-        parts={
-            "loose": float(all(loose)),
-            "followed": float(sum(strict)),
-            "followed_loose": float(sum(loose)),
-            "instructions": float(len(strict)),
-        },
-    )
+    why = f"not followed: {broken}" if broken else "all instructions are followed"
+    return _graded(all(strict), text.strip(), why, _followed(strict, loose))
 
 
 def _letters(response: Response, gold: str, worth: float) -> Score:
@@ -325,14 +347,9 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
         1.0 if said == right else 0.5 if said and set(said) < set(right) else 0.0
         for said, right in zip(read, wanted, strict=True)
     ]
-    value = sum(shares) / len(shares)
-    return Score(
-        value=value,
-        outcome=outcome_of(value),
-        answer=" ".join(read),
-        explanation=f"{sum(shares):g} of {len(shares)} blanks, {worth:g} points each",
-        parts={"points": worth * sum(shares), "possible": worth * len(shares)},
-    )
+    why = f"{sum(shares):g} of {len(shares)} blanks, {worth:g} points each"
+    parts = {"points": worth * sum(shares), "possible": worth * len(shares)}
+    return _graded(sum(shares) / len(shares), " ".join(read), why, parts)
 
 
 def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:

@@ -40,6 +40,7 @@ _FEWEST_NUMBERED = 3
 """Columns such as `Möglichkeit 1`, `Möglichkeit 2`, … that are options whatever they are called."""
 DOUBT = ", and neither 0 nor the last: from 0 or from 1?"
 """The end of a note about places that may count from either."""
+_UNPARTED = "by its name; nothing tells them apart"
 _LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
 _FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
 _NAME = re.compile(r"[^\W\d_]{2}")
@@ -167,7 +168,7 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
     ends = [split_options(chat_of(value) or text_of(value)) for value in table.values(question, 50)]
     if sum(end is not None for end in ends) > 0.5 * len(ends):
         yield {"in_question": True}, "the question's text ends with them"
-    yield from ((name, "by its name; nothing tells them apart") for name in named if name not in table.named("answers"))
+    yield from ((name, _UNPARTED) for name in named if name not in table.named("answers"))
 
 
 def _groups(table: _Table, question: str) -> Iterator[list[str]]:
@@ -221,8 +222,6 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
             continue
         most = len(layout) if isinstance(layout, list) else _most_options(table, layout)
         for kind, answer, why in _gold_forms(name, values, most, labelled=labelled):
-            if isinstance(answer, dict) and (isinstance(where, dict) and not labelled):
-                continue  # of options in the question's text only the letters are sure
             if name not in golds and isinstance(answer, dict) and answer["as"] == "index":
                 continue  # any number may be one
             yield (
@@ -286,13 +285,12 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
 
 
 def _free(table: _Table, question: str) -> Iterator[Guess]:
-    """Cards of questions without options. Letters, where the table or a text has options, name one or are a defect."""
+    """Cards of questions without options."""
     golds = table.golds()
     left = [name for name in table.names if name != question and name not in table.named("ids")]
-    optioned = next(layouts(table, question), None) is not None
     for name in golds or (left if len(left) == 1 else []):
         values = table.values(name) if name != question else []
-        if not values or (optioned and are_letters(values)):
+        if not values:
             continue
         base = _base(table, question, {question, name})
         explained = _explained(table, {question, name})
@@ -301,9 +299,27 @@ def _free(table: _Table, question: str) -> Iterator[Guess]:
             yield {"format": kind, **base, "answer": answer, **explained}, {"format": why}
 
 
-def are_letters(values: Sequence[Any]) -> bool:
-    """Tell whether most of some golds are single letters."""
-    return 2 * sum(bool(_LETTER.fullmatch(text_of(one).strip().upper())) for one in values) > len(values)
+def is_bound(table: _Table, question: str, gold: str) -> bool:
+    """Tell whether a gold can only be an option: a letter of any, else a word or a number of those that are sure, which
+    are in columns called so that most rows fill, or in the question's text.
+    """
+    places = list(layouts(table, question))
+    letters = sum(bool(_LETTER.fullmatch(text_of(one).strip().upper())) for one in table.values(gold))
+    if places and 2 * letters > len(table.values(gold)):
+        return True
+    return any(_is_sure(table, layout, gold) for layout, note in places if note != _UNPARTED)
+
+
+def _is_sure(table: _Table, layout: Any, gold: str) -> bool:
+    if isinstance(layout, dict):
+        return True
+    columns = layout if isinstance(layout, list) else [layout]
+    named = {*table.named("options")} - {*table.named("answers")}
+    called = all(
+        name in named or LETTERED.fullmatch(name.strip()) or NUMBERED.fullmatch(name.strip()) for name in columns
+    )
+    filled = all(2 * len(table.values(name)) > min(len(table.rows), 400) for name in columns[:2])
+    return called and filled and gold not in columns
 
 
 def _aliases(table: _Table, name: str) -> list[str]:
