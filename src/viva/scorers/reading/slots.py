@@ -97,6 +97,9 @@ def _words() -> dict[str, re.Pattern[str]]:
             rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
             rf"(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"
         ),
+        "heading": made(
+            rf"[ *]{{0,4}}(?:(?:{either('determiner')}){end}\s{{0,3}})?{adjective}(?:{either('noun', 'blank', 'option')}){end}"
+        ),
         "before": made(rf"{lead}(?:(?:{either('determiner')}){end}\s{{0,3}})?(?P<adjective>{adjective})$"),
         "after": made(
             rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}"
@@ -244,7 +247,7 @@ def marked(text: str, start: int = 0, *, judgements: bool = False) -> list[Slot]
         found += _pairs(text, start, "judgement" if judgements else "key")
     if "####" in text:
         for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
-            if not _words()["noun"].match(fold(match[1]).lower().strip(" *:")):
+            if not _words()["heading"].match(fold(match[1]).lower()):
                 found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
