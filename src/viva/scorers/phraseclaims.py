@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from viva.scorers.phrasemarks import LONGEST, clean, squeeze
 from viva.scorers.phrasemask import Masked, Q, S, pattern
+from viva.scorers.reading.slots import Slot, Strength
 
 _DENIED = re.compile(r"(?:\bnot|n't|\brather than|\binstead of|\bunlike|\bexcept)\s(?:\w+\s){0,3}$", re.IGNORECASE)
 _ROLE_OF = r"<ROLE>\s(?:of|for|to|in|with|governed by)\s<CALLED><P>[^\x02\x04\n]{0,60}?<LINK><CALLED><P>"
@@ -57,7 +58,7 @@ def claims(masked: Masked) -> list[Claim]:
     """All statements, in order."""
     found: list[Claim] = []
     for start, end in masked.sentences():
-        readers = (_labelled, _role_of, _before_brackets, _in_quotes, _unquoted)
+        readers = (_role_of, _before_brackets, _in_quotes, _unquoted)
         found += [claim for claim in (read(masked, start, end) for read in readers) if claim][:1]
     return found
 
@@ -67,27 +68,16 @@ def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str, rol
     return Claim(span, at, rule, " ".join(role.lower().split()), final)
 
 
-def _labelled(masked: Masked, start: int, end: int) -> Claim | None:
-    """ "Answer: the board", "the answer is “the board”"; behind an empty label, the next line."""
-    text = masked.masked
-    if alone := pattern(r"<EDGE>{0,8}<answer>[ *_:]{0,8}").fullmatch(text, start, end):
-        at = alone.end()
-    else:
-        rule = r"(?<![\w\x03])<answer>(?:\s(?:to|for)\s[^\n.:]{1,80}?)?\s{0,3}<LINK>|^[\s*_#>]{0,4}A:\s"
-        labels = list(pattern(rule).finditer(text, start, end))
-        if not labels or text.startswith("not ", labels[-1].end()):
-            return None
-        at = labels[-1].end()
+def behind(masked: Masked, slot: Slot) -> Claim:
+    """The phrase in a slot, which may be said in a sentence: "Answer: The direct object of “will join” is “the board”."."""
+    at = slot.span[0]
     end = masked.line_end(at)
-    if not text[at:end].strip(" *_:"):
-        at = len(text) - len(text[end:].lstrip(" \n*_>#"))
-        end = masked.line_end(at)
-    if at >= end:
-        return None
     inner = _role_of(masked, at, end) or _in_quotes(masked, at, end) or _unquoted(masked, at, end)
+    drawn = pattern(r"\b<final>\W{1,3}$").search(masked.masked, max(0, at - 16), at)
+    final = slot.strength is Strength.STATED or drawn is not None
     if inner and not inner.weak:
-        return Claim(inner.span, start, inner.rule, inner.role, final=True)
-    return Claim(masked.whole(at, end), start, "behind “answer”", final=True)
+        return Claim(inner.span, at, inner.rule, inner.role, final)
+    return Claim(masked.whole(at, end), at, slot.rule, "", final)
 
 
 def _before_brackets(masked: Masked, start: int, end: int) -> Claim | None:

@@ -57,6 +57,11 @@ class Asked(Struct, frozen=True):
         wanted = [each.lower().split() for each in self.roles]
         return any(named[-len(each) :] == each or each[-len(named) :] == named for each in wanted)
 
+    def names(self, key: str) -> bool:
+        """Whether a key of JSON names what is asked for: "direct_object", "phrase"."""
+        role = key.lower().replace("_", " ")
+        return bool(self.fits(role)) or role in _GENERIC
+
     def stands(self, text: str) -> bool:
         """Whether a text is a piece of the sentence, given back as it is: with no phrase of it marked out."""
         if self.sentence is None or not self.sentence.holds(clean(text)) or re.search(r"→|⇒|[-=]>", text):

@@ -231,8 +231,10 @@ def _closing(text: str, start: int) -> int:
     return -1
 
 
-def marked(text: str, start: int = 0, *, judgements: bool = False) -> list[Slot]:
-    """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order."""
+def marked(
+    text: str, start: int = 0, *, judgements: bool = False, keys: Callable[[str], bool] | None = None
+) -> list[Slot]:
+    """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order. `keys`: those of the format."""
     found: list[Slot] = []
     if "\\" in text:
         found += _boxes(text, start)
@@ -244,7 +246,7 @@ def marked(text: str, start: int = 0, *, judgements: bool = False) -> list[Slot]
     if len(boxes) > 1 and len(ticked) == 1:
         found.append(Slot(ticked[0].said.strip(), ticked[0].span, Strength.MARKED, "ticked box"))
     if '"' in text and "{" in text:
-        found += _pairs(text, start, "judgement" if judgements else "key")
+        found += _pairs(text, start, "judgement" if judgements else "key", keys)
     if "####" in text:
         for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
             if not _words()["heading"].match(fold(match[1]).lower()):
@@ -252,9 +254,10 @@ def marked(text: str, start: int = 0, *, judgements: bool = False) -> list[Slot]
     return sorted(found, key=lambda slot: slot.span)
 
 
-def _pairs(text: str, start: int, key: str) -> Iterator[Slot]:
+def _pairs(text: str, start: int, key: str, keys: Callable[[str], bool] | None) -> Iterator[Slot]:
     for match in _PAIR.finditer(text, start):
-        if not _words()[key].fullmatch(match["key"].strip()):
+        named = match["key"].strip()
+        if not _words()[key].fullmatch(named) and not (keys and keys(named)):
             continue
         try:
             value = json.loads(match["value"], strict=False)
@@ -353,11 +356,17 @@ def whole(text: str, *, short: bool) -> list[Slot]:
     return found or [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
 
 
+def explained_from(text: str, start: int = 0) -> int:
+    """Where an explanation under its heading begins, else the end of the text."""
+    match = _words()["explanation"].search(text, start) if "\n" in text else None
+    return match.start() if match and text[: match.start()].strip() else len(text)
+
+
 def _before_explanation(text: str, found: list[Slot], base: int) -> list[Slot]:
     """Without statements of an explanation that follows the answer."""
-    match = _words()["explanation"].search(text, base) if "\n" in text and found else None
-    before = [slot for slot in found if match and slot.span[0] < match.start()]
-    later = [slot for slot in found if match and slot.span[0] >= match.start() and slot.rule.startswith("heading")]
+    end = explained_from(text, base) if found else len(text)
+    before = [slot for slot in found if slot.span[0] < end < len(text)]
+    later = [slot for slot in found if slot.span[0] >= end and slot.rule.startswith("heading")]
     return before if before and not later else found
 
 

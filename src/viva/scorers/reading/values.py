@@ -43,24 +43,34 @@ _AROUND = ' \t\r\n.。,;"“”‘’«»「」『』*_`'
 
 
 def read_value(
-    reply: str, parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True, judgements: bool = False
+    reply: str,
+    parse: Callable[[Slot], T | Unsure | None],
+    *,
+    ended: bool = True,
+    judgements: bool = False,
+    slots: Callable[[str], list[Slot]] | None = None,
 ) -> tuple[T | None, Reading]:
     """The value of a reply's slots by a format's parser, None with a reading that says why there is none.
 
     `ended`: whether the reply ended by itself; what was cut off has no last resort. `judgements`: see `slots.stated`.
+    `slots`: those of a format that has its own.
     """
     values: dict[tuple[int, int], T] = {}
 
     def read_part(start: int, end: int) -> Reading:
         start = max(start, end - LONGEST)
         text = reply[start:end]
-        slots = [
-            *marked(text),
-            *stated(text, judgements=judgements),
-            *whole(text, short=words_in(text.strip()) <= LONGEST_TERM),
-            *_last(text),
-        ]
-        decided = resolve(slots, parse, ended=ended)
+        places = (
+            slots(text)
+            if slots
+            else [
+                *marked(text),
+                *stated(text, judgements=judgements),
+                *whole(text, short=words_in(text.strip()) <= LONGEST_TERM),
+                *_last(text),
+            ]
+        )
+        decided = resolve(places, parse, ended=ended)
         if decided is None:
             return Reading(UNPARSED)
         value, slot = decided
