@@ -22,7 +22,7 @@ ABBREVIATION = (
 )
 """Behind a stop: that it is not that of an abbreviation."""
 _SENTENCE = re.compile(
-    rf"\n|(?<=[.!?;]){ABBREVIATION}[)*_]{{0,3}}\s+(?=[A-Z*(_{Q}{S}])|(?<=[.!?][\"”*])\s+(?=[A-Z*(])|\s+(?=Explanation:)"
+    rf"\n|(?<=[.!?;]){ABBREVIATION}[)*_]{{0,3}}\s+(?=[A-Z*(_{Q}{S}])|(?<=[.!?][\"”*])\s+(?=[A-Z*(])|\s(?=Explanation:)"
 )
 _NO_ANSWER_BEHIND = re.compile(
     r"(?:sentence|question|asks?|asking|answers|labell?ed|means?|meaning)[\s,:(*]{0,4}$", re.IGNORECASE
