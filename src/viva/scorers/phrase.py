@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
-
-from msgspec import Struct
 
 from viva.scorers.phraseclaims import Claim, behind, claims
 from viva.scorers.phrasemarks import clean, passage, squeeze
 from viva.scorers.phrasemask import Asked, Masked, pattern
-from viva.scorers.reading import EMPTY, REFUSED, UNPARSED
-from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, explained_from, marked, stated
-from viva.scorers.reading.values import read_value
+from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, explained_from, marked, stated, undressed
+from viva.scorers.reading.values import is_last_resort, read_value
 from viva.scorers.refusal import refusal
 
 _BRACKETED = re.compile(r"\s{0,4}([^()\n:]{1,600}?)\s{1,2}\([^()\n]{1,600}\)\s{0,4}[.!]?\s{0,4}")
@@ -32,20 +29,9 @@ _ITEM = re.compile(r"\s*(?:[-•·–]|\*(?!\*)|\(?\d{1,2}[.)](?!\d))\s+")
 _FIRST_PERSON = re.compile(
     r"\W{0,3}(?:i\b|i'm\b|sorry|unfortunately|as an\b|we\b|apologies|my apologies)", re.IGNORECASE
 )
+_AROUND = " \t\r\n.。,;\"“”‘’«»「」『』*_`'"
 _NONE = "says that there is none"
-
-
-class PhraseReading(Struct, frozen=True):
-    """What was read. `unread` says why nothing was; a phrase may itself be the word "refused".
-
-    An empty phrase that is no `unread` is a reply that says that there is no such phrase. `span` are offsets into the
-    reply: what the reading rests on.
-    """
-
-    phrase: str
-    unread: Literal["", "unparsed", "empty", "refused"] = ""
-    span: tuple[int, int] | None = None
-    rule: str = ""
+_NOTHING = Asked()
 
 
 def read_phrase(
@@ -56,42 +42,60 @@ def read_phrase(
     roles: Sequence[str] = (),
     sentence: str = "",
     ended: bool = True,
-) -> PhraseReading:
-    """The phrase that the reply gives as the answer, or why there is none.
+) -> tuple[str | None, Reading]:
+    """Return the phrase that the reply gives as the answer, None with a reading that says why there is none.
 
     `shown` is the phrase that the question shows, which is never taken for the answer where the reply repeats it.
     `inverse` says that the question shows what it is a role of (MVP: the subject, asking for its verb), so that in
     "the subject of “P” is “Q”" P is the answer. `roles` name what is asked for ("direct object"): of several
-    statements those about it count. `sentence` is the sentence asked about: what stands in it needs no reading.
+    statements those about it count. `sentence` is the sentence asked about: what stands in it needs no reading. Where
+    nothing of this is known, the phrase is what a slot holds or a short reply is, as it was written; where it is,
+    typography is folded too, and a reply that says that there is no such phrase has the empty one.
     Where the reply was cut off (not `ended`), a phrase that it ends in may be half of one.
     """
     asked = Asked(shown, inverse, tuple(roles), passage(sentence) if sentence else None)
 
     def parse(slot: Slot) -> str | Unsure | None:
+        if asked == _NOTHING:
+            return None if is_last_resort(slot) else undressed(slot.text).strip(_AROUND) or None
         phrase = "" if slot.rule == _NONE else clean(slot.text)
         return phrase if slot.rule == _NONE or squeeze(phrase) else UNSURE
 
-    phrase, reading = read_value(reply, parse, ended=ended, slots=lambda text: _slots(text, asked))
-    if phrase is not None and reading.span and (ended or reply[reading.span[1] :].strip()):
-        return PhraseReading(phrase, "", reading.span, reading.rule)
-    unread = reading.read if reading.read in (EMPTY, REFUSED) else UNPARSED
-    return PhraseReading("", unread, None if phrase is not None else reading.span, reading.rule)
+    own = None if asked == _NOTHING else lambda text: _slots(text, asked)
+    phrase, reading = read_value(reply, parse, ended=ended, slots=own)
+    if own and not ended and reading.span and not reply[reading.span[1] :].strip():
+        return None, Reading(UNPARSED, None, "cut off")
+    return phrase, reading
 
 
 def _slots(text: str, asked: Asked) -> list[Slot]:
-    if found := marked(text, keys=asked.names):
-        return found
-    text = _FENCE.sub(lambda match: " " * len(match.group()), text)
+    """The slots of a reply about a known sentence."""
+    bare = _FENCE.sub(lambda match: " " * len(match.group()), text)
+    if slots := marked(text, keys=asked.names) or _at_a_glance(bare, asked):
+        return slots
+    return [] if _FIRST_PERSON.match(bare) and refusal(bare) else _in_prose(bare[: explained_from(bare)], asked)
+
+
+def _at_a_glance(text: str, asked: Asked) -> list[Slot]:
+    """The slot of a reply that is nothing but a piece of the sentence, or that declines."""
+    explained = _BRACKETED.fullmatch(text)
     if asked.stands(text):
         return [_slot(text, (0, len(text)), Strength.MARKED, "stands in the sentence")]
-    explained = _BRACKETED.fullmatch(text)
     if explained and asked.stands(explained[1]) and not asked.shows(explained[1]):
         return [_slot(text, explained.span(1), Strength.MARKED, "in front of brackets")]
-    if _FIRST_PERSON.match(text) and refusal(text):
+    if unsure := pattern(r"[\W_]{0,4}(?:(?:sorry|unfortunately),? (?:but )?)?<unsure>\b").match(text):
+        return [Slot("", unsure.span(), Strength.MARKED, "does not know")]
+    none = pattern(r"[\W_]{0,4}(?:<answer>\s?:\s?)?(?:in (?:the|this) (?:above |given )?sentence,?\s)?<none>\b").match(
+        text
+    )
+    if none is None or asked.stands(none[0].split(":")[-1]):
         return []
-    if declined := _declines(text, asked):
-        return [declined]
-    text = text[: explained_from(text)]
+    ends = none[0][-2:].lower() == "no" or not text[none.end() :].strip(' .*_"\n”')
+    return [Slot(none[0], none.span(), Strength.MARKED, _NONE)] if ends else []
+
+
+def _in_prose(text: str, asked: Asked) -> list[Slot]:
+    """The slots of a reply in sentences: what it states, quotes, or has on a line."""
     masked = Masked(text, asked)
     said = claims(masked)
     said += [behind(masked, slot) for slot in stated(text) if slot.text and not asked.shows(slot.text)]
@@ -108,19 +112,6 @@ def _slots(text: str, asked: Asked) -> list[Slot]:
 def _slot(text: str, span: tuple[int, int] | None, strength: Strength, rule: str) -> Slot:
     """A slot; where several phrases are named, one without a text."""
     return Slot(text[slice(*span)] if span else "", span or (0, 0), strength, rule if span else "several phrases")
-
-
-def _declines(text: str, asked: Asked) -> Slot | None:
-    """What says that it does not know, or that there is none."""
-    if unsure := pattern(r"[\W_]{0,4}(?:(?:sorry|unfortunately),? (?:but )?)?<unsure>\b").match(text):
-        return Slot("", unsure.span(), Strength.MARKED, "does not know")
-    none = pattern(r"[\W_]{0,4}(?:<answer>\s?:\s?)?(?:in (?:the|this) (?:above |given )?sentence,?\s)?<none>\b").match(
-        text
-    )
-    if none is None or asked.stands(none[0].split(":")[-1]):
-        return None
-    ends = none[0][-2:].lower() == "no" or not text[none.end() :].strip(' .*_"\n”')
-    return Slot(none[0], none.span(), Strength.MARKED, _NONE) if ends else None
 
 
 def _chosen(claimed: list[Claim], masked: Masked) -> Claim:

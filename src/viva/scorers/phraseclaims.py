@@ -69,7 +69,7 @@ def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str, rol
 
 
 def behind(masked: Masked, slot: Slot) -> Claim:
-    """The phrase in a slot, which may be said in a sentence: "Answer: The direct object of “will join” is “the board”."."""
+    """The phrase in a slot, which may be said in a sentence: "Answer: the object of “will join” is “the board”."."""
     at = slot.span[0]
     end = masked.line_end(at)
     inner = _role_of(masked, at, end) or _in_quotes(masked, at, end) or _unquoted(masked, at, end)

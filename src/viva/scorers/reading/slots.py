@@ -98,7 +98,8 @@ def _words() -> dict[str, re.Pattern[str]]:
             rf"(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"
         ),
         "heading": made(
-            rf"[ *]{{0,4}}(?:(?:{either('determiner')}){end}\s{{0,3}})?{adjective}(?:{either('noun', 'blank', 'option')}){end}"
+            rf"[ *]{{0,4}}(?:(?:{either('determiner')}){end}\s{{0,3}})?{adjective}"
+            rf"(?:{either('noun', 'blank', 'option')}){end}"
         ),
         "before": made(rf"{lead}(?:(?:{either('determiner')}){end}\s{{0,3}})?(?P<adjective>{adjective})$"),
         "after": made(
@@ -234,7 +235,10 @@ def _closing(text: str, start: int) -> int:
 def marked(
     text: str, start: int = 0, *, judgements: bool = False, keys: Callable[[str], bool] | None = None
 ) -> list[Slot]:
-    """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order. `keys`: those of the format."""
+    """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order.
+
+    `keys`: further keys, of the format.
+    """
     found: list[Slot] = []
     if "\\" in text:
         found += _boxes(text, start)
