@@ -24,7 +24,6 @@ from viva.scorers.refusal import refusal
 
 _BRACKETED = re.compile(r"\s{0,4}([^()\n:]{1,600}?)\s{1,2}\([^()\n]{1,600}\)\s{0,4}[.!]?\s{0,4}")
 """A phrase, and behind it brackets that explain it."""
-_FENCE = re.compile(r"^[ \t]*```\w{0,12}[ \t]*$", re.MULTILINE)
 _ITEM = re.compile(r"\s*(?:[-•·–]|\*(?!\*)|\(?\d{1,2}[.)](?!\d))\s+")
 _FIRST_PERSON = re.compile(
     r"\W{0,3}(?:i\b|i'm\b|sorry|unfortunately|as an\b|we\b|apologies|my apologies)", re.IGNORECASE
@@ -63,17 +62,16 @@ def read_phrase(
 
     own = None if asked == _NOTHING else lambda text: _slots(text, asked)
     phrase, reading = read_value(reply, parse, ended=ended, slots=own)
-    if own and not ended and reading.span and not reply[reading.span[1] :].strip():
+    if not ended and reading.span and not reply[reading.span[1] :].strip():
         return None, Reading(UNPARSED, None, "cut off")
     return phrase, reading
 
 
 def _slots(text: str, asked: Asked) -> list[Slot]:
     """The slots of a reply about a known sentence."""
-    bare = _FENCE.sub(lambda match: " " * len(match.group()), text)
-    if slots := marked(text, keys=asked.names) or _at_a_glance(bare, asked):
+    if slots := marked(text, keys=asked.names) or _at_a_glance(text, asked):
         return slots
-    return [] if _FIRST_PERSON.match(bare) and refusal(bare) else _in_prose(bare[: explained_from(bare)], asked)
+    return [] if _FIRST_PERSON.match(text) and refusal(text) else _in_prose(text[: explained_from(text)], asked)
 
 
 def _at_a_glance(text: str, asked: Asked) -> list[Slot]:
@@ -81,7 +79,7 @@ def _at_a_glance(text: str, asked: Asked) -> list[Slot]:
     explained = _BRACKETED.fullmatch(text)
     if asked.stands(text):
         return [_slot(text, (0, len(text)), Strength.MARKED, "stands in the sentence")]
-    if explained and asked.stands(explained[1]) and not asked.shows(explained[1]):
+    if explained and asked.stands(explained[1]):
         return [_slot(text, explained.span(1), Strength.MARKED, "in front of brackets")]
     if unsure := pattern(r"[\W_]{0,4}(?:(?:sorry|unfortunately),? (?:but )?)?<unsure>\b").match(text):
         return [Slot("", unsure.span(), Strength.MARKED, "does not know")]

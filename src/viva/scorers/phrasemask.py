@@ -32,7 +32,6 @@ _NAMED_BEHIND = re.compile(
     r"|(?:^|\n)[\W_]{0,4}(?:(?:the|an?)\s)?)$"
 )
 _GENERIC = frozenset({"phrase", "word", "blank", "constituent", "complete phrase", "correct phrase", "missing phrase"})
-_MARKS = ('"', "'", "“", "”", "*", "`")
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 
 
@@ -110,7 +109,8 @@ class Masked:
         self.phrases: dict[int, Quoted] = {}
         self.plain = plain(text)
         pieces, at = [], 0
-        for phrase in quoted(self._foreign()):
+        sentence = asked.sentence.text if asked.sentence else ""
+        for phrase in quoted(without_own_quotes(text, sentence)):
             if self._no_phrase(phrase):
                 continue
             self.phrases[phrase.start] = phrase
@@ -120,18 +120,6 @@ class Masked:
         self.masked = re.sub(r"\*\*|__", "  ", "".join([*pieces, self.plain[at:]]))
         self.wholly = _with_shown(self.masked, asked.shown)
         """As `masked`, with the shown phrase masked where it has no quotes too."""
-
-    def _foreign(self) -> str:
-        """The text, with blanks for the sentence repeated in it and for quotes that are the sentence's own."""
-        if self.asked.sentence is None:
-            return self.text
-        whole, text = self.asked.sentence.text.strip(), self.text
-        at = text.find(whole) if whole and len(whole) < len(text.strip()) - 2 else -1
-        if at >= 0:
-            end = at + len(whole)
-            start, end = at - (text[at - 1 : at] in _MARKS), end + (text[end : end + 1] in _MARKS)
-            text = text[:start] + " " * (end - start) + text[end:]
-        return without_own_quotes(text, whole)
 
     def _no_phrase(self, phrase: Quoted) -> bool:
         """A label, the whole sentence, a question, a term: quoted or emphasised, and yet no answer."""
