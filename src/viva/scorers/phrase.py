@@ -96,7 +96,11 @@ def _in_prose(text: str, asked: Asked) -> list[Slot]:
     """The slots of a reply in sentences: what it states, quotes, or has on a line."""
     masked = Masked(text, asked)
     said = claims(masked)
-    said += [behind(masked, slot) for slot in stated(text) if slot.text and not asked.shows(slot.text)]
+    said += [
+        behind(masked, slot)
+        for slot in stated(text, nouns=asked.nouns, seen=masked.wholly)
+        if slot.text and not asked.shows(slot.text)
+    ]
     strong = sorted((claim for claim in said if not claim.weak), key=lambda claim: claim.at)
     first = _first_line(masked)
     if first and asked.stands(text[slice(*first)]) and not any(claim.final for claim in strong):

@@ -56,6 +56,12 @@ class Asked(Struct, frozen=True):
         wanted = [each.lower().split() for each in self.roles]
         return any(named[-len(each) :] == each or each[-len(named) :] == named for each in wanted)
 
+    @property
+    def nouns(self) -> tuple[str, ...]:
+        """What the phrase asked for is called, as patterns: "direct object", "object"."""
+        words = (role.lower().rpartition(" ") for role in sorted(self.roles, key=len, reverse=True))
+        return tuple(f"(?:{before} )?{noun}s?(?! complement)" for before, _, noun in words)
+
     def names(self, key: str) -> bool:
         """Whether a key of JSON names what is asked for: "direct_object", "phrase"."""
         role = key.lower().replace("_", " ")

@@ -34,6 +34,10 @@ _MOST: Final = 40
 """Cues that are looked at, from the end."""
 
 
+_END = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
+"""Behind a word."""
+
+
 class Strength(IntEnum):
     """How plainly a slot is the answer's place; the strongest decides, and of equals the last."""
 
@@ -69,18 +73,30 @@ class Unsure:
 UNSURE: Final = Unsure()
 
 
+def either(*names: str) -> str:
+    """The entries of lists of `slots.toml` as alternatives, longer ones first."""
+    table = shipped_table(__file__, "slots.toml", dict[str, list[str]])
+    return "|".join(plain(entry) for name in names for entry in sorted(table[name], key=len, reverse=True))
+
+
+@cache
+def _nouns(own: tuple[str, ...]) -> re.Pattern[str]:
+    """What an answer is called; searched in lower case, which is five times as fast."""
+    answer = "|".join([*own, either("noun")])
+    return re.compile(
+        rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
+        rf"(?:(?P<answer>{answer})|(?P<blank>{either('blank')})|{either('option')}){_END}"
+    )
+
+
 @cache
 def _words() -> dict[str, re.Pattern[str]]:
     """The patterns made of `slots.toml`, by name."""
-    table = shipped_table(__file__, "slots.toml", dict[str, list[str]])
-
-    def either(*names: str) -> str:
-        return "|".join(plain(entry) for name in names for entry in sorted(table[name], key=len, reverse=True))
 
     def made(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, re.IGNORECASE)
 
-    end = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
+    end = _END
     start = (
         r"(?:^|[.!?](?=[\s\"'*)\u3000-\uffff]|(?-i:[A-Z#<])|\Z)|[;:,\u2013](?!\d)|[。\n]"
         r"|\s(?=(?:so|therefore|thus|hence) )|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
@@ -93,10 +109,6 @@ def _words() -> dict[str, re.Pattern[str]]:
     link = rf"(?:{either('link')}){end}(?:\s(?:{either('adverb')}),?\b){{0,2}}\s{{0,3}}[:=]?{kind}\s{{0,3}}:?"
     named = lead.replace("{", "{{").replace("}", "}}") + r"(?P<said>[^.!?;\n。]{{1,120}}?)(?:{})[.!。\"'*_) ]{{0,9}}$"
     return {
-        "noun": re.compile(  # searched in lower case, which is five times as fast
-            rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
-            rf"(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"
-        ),
         "heading": made(
             rf"[ *]{{0,4}}(?:(?:{either('determiner')}){end}\s{{0,3}})?{adjective}"
             rf"(?:{either('noun', 'blank', 'option')}){end}"
@@ -282,7 +294,15 @@ def masked(text: str) -> str:
     return fold(_FORMULA.sub(opaque, text) if "$" in text or "\\" in text else text)
 
 
-def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool = False) -> list[Slot]:
+def stated(
+    text: str,
+    start: int = 0,
+    *,
+    letters: bool = False,
+    judgements: bool = False,
+    nouns: tuple[str, ...] = (),
+    seen: str = "",
+) -> list[Slot]:
     """The slots behind words: headings, statements of the answer, what the last sentence concludes; in order.
 
     With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not. With
@@ -290,13 +310,13 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
     """
     words = _words()
     base = max(start, len(text) - TAIL)
-    shown = masked(text[base:])
+    shown = seen[base:] or masked(text[base:])
     if base:
         shown = "x" + shown[1:]  # not the beginning of a sentence
     last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
     found: list[Slot] = []
     low = shown.lower() if len(shown.lower()) == len(shown) else shown
-    for match in list(words["noun"].finditer(low))[-_MOST:]:
+    for match in list(_nouns(nouns).finditer(low))[-_MOST:]:
         if match["blank"] and letters:
             continue
         first = shown.rfind("\n", 0, match.start()) + 1
