@@ -59,6 +59,8 @@ class Asked(Struct, frozen=True):
     @property
     def nouns(self) -> tuple[str, ...]:
         """What the phrase asked for is called, as patterns: "direct object", "object"."""
+        if not self.roles:
+            return (rf"(?:{_lists()['role_adjective']}\s){{0,4}}{_lists()['role']}",)
         words = (role.lower().rpartition(" ") for role in sorted(self.roles, key=len, reverse=True))
         return tuple(f"(?:{before} )?{noun}s?(?! complement)" for before, _, noun in words)
 
