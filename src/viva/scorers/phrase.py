@@ -102,13 +102,14 @@ def _in_prose(text: str, asked: Asked) -> list[Slot]:
         if slot.text and not asked.shows(slot.text)
     ]
     strong = sorted((claim for claim in said if not claim.weak), key=lambda claim: claim.at)
-    first = _first_line(masked)
+    lines = _lines(masked)
+    first = _first_line(masked, lines)
     if first and asked.stands(text[slice(*first)]) and not any(claim.final for claim in strong):
         return [_slot(text, first, Strength.STATED, "the first line stands in the sentence")]
     if strong:
         chosen = _chosen(strong, masked)
         return [_slot(text, chosen.span, Strength.STATED, chosen.rule)]
-    return list(_unstated([claim for claim in said if claim.weak], masked))
+    return list(_unstated([claim for claim in said if claim.weak], masked, lines))
 
 
 def _slot(text: str, span: tuple[int, int] | None, strength: Strength, rule: str) -> Slot:
@@ -136,20 +137,18 @@ def _lines(masked: Masked) -> list[tuple[int, int]]:
     return [span for span in found if not dressing.fullmatch(masked.masked[slice(*span)].strip(" \t*_#>"))]
 
 
-def _first_line(masked: Masked) -> tuple[int, int] | None:
+def _first_line(masked: Masked, lines: list[tuple[int, int]]) -> tuple[int, int] | None:
     """The first line, if others follow and it may be the answer."""
-    lines = _lines(masked)
-    if len(lines) < 2 or any(_ITEM.match(masked.text, *span) for span in lines[:1]):
+    if len(lines) < 2 or _ITEM.match(masked.text, *lines[0]):
         return None
     line = masked.text[slice(*lines[0])]
     whole = masked.asked.sentence is not None and masked.asked.sentence.is_whole(clean(line))
     return None if whole or masked.asked.shows(line) else lines[0]
 
 
-def _unstated(weak: list[Claim], masked: Masked) -> Iterator[Slot]:
+def _unstated(weak: list[Claim], masked: Masked, lines: list[tuple[int, int]]) -> Iterator[Slot]:
     """What a reply quotes that states nothing, or a bare line."""
     text, asked = masked.text, masked.asked
-    lines = _lines(masked)
     items = {squeeze(clean(text[slice(*span)])) for span in lines if _ITEM.match(text, *span)}
     if not lines or (len(items) > 1 and len(items) >= len(lines) - 1):
         yield from [Slot("", lines[0], Strength.WHOLE, "a list of phrases")] if lines else ()

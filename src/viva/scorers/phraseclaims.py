@@ -49,7 +49,7 @@ class Claim(Struct, frozen=True):
 def claims(masked: Masked) -> list[Claim]:
     """All statements, in order."""
     found: list[Claim] = []
-    for start, end in masked.sentences():
+    for start, end in masked.sentences:
         readers = (_in_quotes, _unquoted)
         found += [claim for claim in (read(masked, start, end) for read in readers) if claim][:1]
     return found
@@ -65,7 +65,7 @@ def behind(masked: Masked, slot: Slot) -> Claim:
     at = slot.span[0]
     end = masked.line_end(at)
     if pattern(r"\s{0,4}<CALLED><Q>").match(masked.masked, at, end):
-        inner, end = None, next(stop for _, stop in masked.sentences() if stop > at)
+        inner, end = None, next(stop for _, stop in masked.sentences if stop > at)
     else:
         inner = _in_quotes(masked, at, end) or _unquoted(masked, at, end)
     drawn = pattern(r"\b<final>\W{1,3}$").search(masked.masked, max(0, at - 16), at)

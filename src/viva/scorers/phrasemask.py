@@ -7,7 +7,7 @@ pattern then sees `the direct object of S is Q`. The words of the patterns are i
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -147,6 +147,7 @@ class Masked:
         """Where the phrase behind a mark stands."""
         return self.phrases[start].left, self.phrases[start].right
 
+    @cached_property
     def sentences(self) -> list[tuple[int, int]]:
         """Sentences and lines; a stop within a quoted phrase ends none."""
         ends = [match.span() for match in _SENTENCE.finditer(self.masked)]
