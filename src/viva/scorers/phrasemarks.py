@@ -130,7 +130,10 @@ def without_own_quotes(text: str, sentence: str) -> str:
 
 def squeeze(text: str) -> str:
     """Letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
-    return _OTHER.sub("", text.casefold())
+    return _squeezed(text) if len(text) <= _SHORT else _OTHER.sub("", text.casefold())
+
+
+_squeezed = lru_cache(maxsize=16_384)(lambda text: _OTHER.sub("", text.casefold()))
 
 
 class Passage:
