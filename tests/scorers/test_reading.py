@@ -14,7 +14,7 @@ from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
 from viva.scorers.reading.slots import boxed, marked, stated
-from viva.scorers.reading.values import read_formula, read_number, read_term, read_words
+from viva.scorers.reading.values import read_formula, read_number, read_term
 from viva.scorers.selection import read_selection
 from viva.scorers.squad import exact_match
 from viva.scorers.truth import read_truth
@@ -118,7 +118,7 @@ def test_formulas_and_what_is_none(reply: str, formula: str | None) -> None:
 
 @each_row(*WORDS)
 def test_terms_and_phrases(reply: str, text: str | None) -> None:
-    said, _ = read_words(reply)
+    said, _ = read_phrase(reply)
     assert (said is None) == (text is None), said
     assert said is None or text is None or said == text or exact_match(said, [text]) == 1.0
     if text:
@@ -189,7 +189,7 @@ def test_every_reader_reads_any_reply(reply: str) -> None:
             number, _ = read_number(reply, ended=ended)
             formula, _ = read_formula(reply, ended=ended)
             term, _ = read_term(reply, ["5", "(-5, 10)"], ended=ended)
-            words, _ = read_words(reply, ended=ended)
+            words, _ = read_phrase(reply, ended=ended)
             read_choice(reply, options=METALS, exemplars=5, ended=ended)
         read_selection(reply, letters="ABCD", options=METALS)
         read_truth(reply)
@@ -212,6 +212,6 @@ def test_long_replies_are_read_quickly(unit: str) -> None:
     with within(3):
         read_number(reply)
         read_formula(reply)
-        read_words(reply)
+        read_phrase(reply)
         read_term(reply, ["5"])
         read_choice(reply, options=METALS, exemplars=5)

@@ -127,9 +127,6 @@ class ChoiceWindow:
             return None
         judged = candidates.judge(self.marked, group)
         numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
-        itemised = len(self.items) > 2 and self.letters.startswith("".join(item.letters for item in self.items[:3]))
-        if itemised and _IN_BRACKETS.match(self.marked.text, token.end):  # "- A (stack): wrong"
-            return None
         listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
         if (judged and not judged.good) or numbered or listed or self._is_a_name(group) or self._is_a_part(group):
             return None
@@ -181,8 +178,6 @@ class ChoiceWindow:
         """Whether a reply ends in this letter only because it was cut off: "… E = mc²\n\nE", "(A) …\n(B) …\n(C)"."""
         text, token = self.marked.text, self.marked.tokens[group.end - 1]
         before, after = text[: token.start].rstrip(" "), text[token.end :].strip()
-        if before.endswith("(") and not after:
-            return True
         if group.start > 6 and not before.endswith(("\n", "(")) and not after:  # "… survive without oxygen. B"
             return True
         place = self.letters.find(group.letters)

@@ -53,7 +53,8 @@ def concluded(marked: Marked) -> Candidate | None:
     """The option that the closing sentence points at."""
     kinds = marked.kinds
     start, end = last_sentence(kinds)
-    if end - start > _REACH or start < 3 or kinds.startswith("?", end - 1):
+    alone = start < 3 and not kinds.endswith("=P", start, end)
+    if end - start > _REACH or alone or kinds.startswith("?", end - 1):
         return None
     at = [index for index in range(start, end) if kinds[index] in "LPM" or _introduced(marked, index, start, end)]
     named = {letter for index in at for letter in marked.letters(index)}
@@ -108,7 +109,8 @@ def _points(marked: Marked, index: int, start: int, end: int) -> bool:
         return True
     if before and len(left) - before.end() <= 60 and _NEXT.match(kinds, index + 1):
         return True
-    if kinds[index] == "l":
+    named = kinds[index - 1 : end] == "=P" and text[tokens[index].start].isupper()  # "The metal that fits is (H)."
+    if kinds[index] == "l" or named:
         return True
     drawn = _DRAWN.search(kinds[max(start, index - 16) : index])
     return bool(drawn and _TIED.search(kinds[start:index]) and _NEXT.match(kinds, index + 1))

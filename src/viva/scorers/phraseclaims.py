@@ -12,31 +12,24 @@ from msgspec import Struct
 
 from viva.scorers.phrasemarks import LONGEST, clean, squeeze
 from viva.scorers.phrasemask import Masked, Q, S, pattern
+from viva.scorers.reading.slots import Slot, Strength
 
 _DENIED = re.compile(r"(?:\bnot|n't|\brather than|\binstead of|\bunlike|\bexcept)\s(?:\w+\s){0,3}$", re.IGNORECASE)
-_ROLE_OF = r"<ROLE>\s(?:of|for|to|in|with|governed by)\s<CALLED><P>[^\x02\x04\n]{0,60}?<LINK><CALLED><P>"
-_IS_ROLE = (
-    r"<P>\s?,?\s?<serves>\s(?!not\b)(?:the|an?|its)\s[^\x02\x04\n]{0,40}?<ROLE>\s[^\x02\x04\n]{0,40}?"
-    r"\b(?:of|for|to|in|with)\s<CALLED><P>"
-)
+_SHOWN_BEFORE = r"<S>\s<serves>\s(?:the|an?|its)\s<ROLE>\s(?:of|for|to|in)\s"
 _STATED = (
     r"<S>\s{1,2}<tie>\s<CALLED>(<Q>)",
-    r"(<Q>)\s{1,2}<tie>\s<CALLED><S>",
+    rf"{_SHOWN_BEFORE}<CALLED>(<Q>)",
     r"<LINK><CALLED>(<Q>)",
-    r"(<Q>)\s?,?\s?<serves>\s(?!not\b)(?:the|an?|its|what|attached|modified|coordinated)\b",
 )
+_WITHOUT = "stated without quotes"
 _ANSWERED = r"()[^\n\x02?]{1,120}\?()\s{0,3}(?::|[-=]>)?\s{0,3}<TERMED>"
 _UNQUOTED = (
-    r"(?:(?:the|its|an?)\s)?<ROLE>\s(?:of|for|to|in|that|which|whose)\s<CALLED>(<S>)[\"']?\s<LINK><TERMED>",
     r"(?:(?:the|its|an?)\s)?<ROLE>\s(?:of|for|to|in|that|which|whose)\s([^\n\x02]{1,120}?)\s<LINK><TERMED>",
-    r"(?:(?:the|its|an?)\s)?<ROLE>()\s{0,2}<LINK><TERMED>",
-    r"()(?:it|this|that|they|these)(?:'s\b|\s(?:is|was|are|were|would be|must be|should be)\b)()\s<TERMED>",
     _ANSWERED,
     r"()(<S>)(?:\s<tie>\s|\s{0,2}(?:[-=]>|:)\s{0,2})<TERMED>",
 )
 """A role ("" where none is named), the phrase that it is a role of, and behind the match what is claimed."""
 _UNQUOTED_BEFORE = r"([^\n\x02\x04]{1,300}?)\s(?:<serves>\s(?:the|an?|its)\s<ROLE>|<tie>\s(?:the\s)?<S>())"
-_SHOWN_BEFORE = r"<S>\s<serves>\s(?:the|an?|its)\s<ROLE>\s(?:of|for|to|in)\s<TERMED>"
 
 
 class Claim(Struct, frozen=True):
@@ -56,8 +49,8 @@ class Claim(Struct, frozen=True):
 def claims(masked: Masked) -> list[Claim]:
     """All statements, in order."""
     found: list[Claim] = []
-    for start, end in masked.sentences():
-        readers = (_labelled, _role_of, _before_brackets, _in_quotes, _unquoted)
+    for start, end in masked.sentences:
+        readers = (_in_quotes, _unquoted)
         found += [claim for claim in (read(masked, start, end) for read in readers) if claim][:1]
     return found
 
@@ -67,34 +60,20 @@ def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str, rol
     return Claim(span, at, rule, " ".join(role.lower().split()), final)
 
 
-def _labelled(masked: Masked, start: int, end: int) -> Claim | None:
-    """ "Answer: the board", "the answer is “the board”"; behind an empty label, the next line."""
-    text = masked.masked
-    if alone := pattern(r"<EDGE>{0,8}<answer>[ *_:]{0,8}").fullmatch(text, start, end):
-        at = alone.end()
-    else:
-        rule = r"(?<![\w\x03])<answer>(?:\s(?:to|for)\s[^\n.:]{1,80}?)?\s{0,3}<LINK>|^[\s*_#>]{0,4}A:\s"
-        labels = list(pattern(rule).finditer(text, start, end))
-        if not labels or text.startswith("not ", labels[-1].end()):
-            return None
-        at = labels[-1].end()
+def behind(masked: Masked, slot: Slot) -> Claim:
+    """The phrase in a slot, which may be said in a sentence: "Answer: the object of “will join” is “the board”."."""
+    at = slot.span[0]
     end = masked.line_end(at)
-    if not text[at:end].strip(" *_:"):
-        at = len(text) - len(text[end:].lstrip(" \n*_>#"))
-        end = masked.line_end(at)
-    if at >= end:
-        return None
-    inner = _role_of(masked, at, end) or _in_quotes(masked, at, end) or _unquoted(masked, at, end)
-    if inner and not inner.weak:
-        return Claim(inner.span, start, inner.rule, inner.role, final=True)
-    return Claim(masked.whole(at, end), start, "behind “answer”", final=True)
-
-
-def _before_brackets(masked: Masked, start: int, end: int) -> Claim | None:
-    """A statement without quotes, where all that is quoted stands in brackets that explain it."""
-    text, named = masked.masked, _named(masked, start, end)
-    inside = all(text.rfind("(", start, at) > text.rfind(")", start, at) for at in named)
-    return _unquoted(masked, start, end) if named and inside else None
+    if pattern(r"\s{0,4}<CALLED><Q>").match(masked.masked, at, end):
+        inner, end = None, next(stop for _, stop in masked.sentences if stop > at)
+    else:
+        inner = _in_quotes(masked, at, end) or _unquoted(masked, at, end)
+    drawn = pattern(r"\b<final>\W{1,3}$").search(masked.masked, max(0, at - 16), at)
+    final = slot.strength is Strength.STATED or drawn is not None
+    aside = inner and inner.rule == _WITHOUT and masked.asked.fits(inner.role) is False
+    if inner and not inner.weak and not aside:
+        return Claim(inner.span, at, inner.rule, inner.role, final)
+    return Claim(masked.whole(at, end), at, slot.rule, "", final)
 
 
 def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
@@ -117,30 +96,14 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
 
 
 def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | None:
-    """ "S modifies Q", "Q modifies S", "… is Q", or else "Q is the …"."""
+    """ "S modifies Q", or "… is Q"."""
     matches = (match for rule in _STATED for match in pattern(rule).finditer(masked.masked, start, end))
     for match in matches:
-        if match.start(1) in named:
-            span = None if masked.goes_on(match.end(1), end) else masked.inside(match.start(1))
+        place, after = match.span(match.lastindex or 0)
+        if place in named:
+            span = None if masked.goes_on(after, end) else masked.inside(place)
             return _claim(masked, span, start, "stated in quotes")
     return None
-
-
-def _role_of(masked: Masked, start: int, end: int) -> Claim | None:
-    """ "The direct object of P is P", "P is the direct object of P"; of several the one about the role asked for."""
-    found: list[Claim] = []
-    for rule, (role, of, it) in ((_ROLE_OF, (1, 2, 3)), (_IS_ROLE, (2, 3, 1))):
-        for match in pattern(rule).finditer(masked.masked, start, end):
-            shown = [masked.masked[match.start(group)] == S for group in (of, it)]
-            if all(shown):
-                continue
-            turned = shown[1] or (masked.asked.inverse and not shown[0])
-            group = of if turned else it
-            span = None if masked.goes_on(match.end(group), end) else masked.inside(match.start(group))
-            name = "" if turned else match[role]
-            found.append(_claim(masked, span, start, "the role of one phrase is another", name))
-    fitting = [claim for claim in found if masked.asked.fits(claim.role)]
-    return next(iter(fitting or found), None)
 
 
 def _named(masked: Masked, start: int, end: int) -> list[int]:
@@ -183,10 +146,10 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
         if span and asked.shows(text[slice(*span)]):
             span = match.span(2) if match[2] and match[2][0] != S else None
         if span:
-            return _claim(masked, span, start, "stated without quotes", match[1])
-    if shown := pattern(_SHOWN_BEFORE).match(masked.wholly, at, end):
-        return _claim(masked, masked.whole(shown.end(), line), start, "stated without quotes")
+            return _claim(masked, span, start, _WITHOUT, match[1])
+    if shown := pattern(f"{_SHOWN_BEFORE}<TERMED>").match(masked.wholly, at, end):
+        return _claim(masked, masked.whole(shown.end(), line), start, _WITHOUT)
     before = pattern(_UNQUOTED_BEFORE).match(masked.wholly, at, end)
     if before and not asked.shows(before[1]):
-        return _claim(masked, before.span(1), start, "stated without quotes", before[2] or "")
+        return _claim(masked, before.span(1), start, _WITHOUT, before[2] or "")
     return None

@@ -46,7 +46,6 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 _ESCAPED = re.compile(r"\\([$%&#_*\"'{}\[\]()])")
-_BULLET = re.compile(r"\s*(?:(?:[-•>·–]|#{1,6}|\*(?!\w)|\(?\d{1,2}[.)](?!\d))\s+)+")
 _EDGE = ' \t\r\n\x0b\x0c"“”„«»‹›「」『』'
 _STOP = re.compile(r"(?<![.,;:!?])[.,;:!?。，]$")
 """A stop of the reply's; where two stand together one is the phrase's own ("near Rockford, Ill.,")."""
@@ -84,8 +83,6 @@ def _cleaned(text: str) -> str:
     text = _ESCAPED.sub(r"\1", _MARKUP.sub("", text)).translate(_TYPOGRAPHY)
     text = re.sub(r"\s*(?:[—―]|(?<=\s)–(?=\s))\s*", " -- ", text).replace("…", "...").replace("–", "-")
     text = re.sub("[’‘‛ʼ](?=\\w)|(?<=\\w)[’‛ʼ]", "'", text)
-    if bullet := _BULLET.match(text):
-        text = text[bullet.end() :]
     return _without_edges(" ".join(text.split()))
 
 
@@ -133,7 +130,10 @@ def without_own_quotes(text: str, sentence: str) -> str:
 
 def squeeze(text: str) -> str:
     """Letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
-    return _OTHER.sub("", text.casefold())
+    return _squeezed(text) if len(text) <= _SHORT else _OTHER.sub("", text.casefold())
+
+
+_squeezed = lru_cache(maxsize=16_384)(lambda text: _OTHER.sub("", text.casefold()))
 
 
 class Passage:

@@ -7,7 +7,7 @@ pattern then sees `the direct object of S is Q`. The words of the patterns are i
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ ABBREVIATION = (
 )
 """Behind a stop: that it is not that of an abbreviation."""
 _SENTENCE = re.compile(
-    rf"\n|(?<=[.!?;]){ABBREVIATION}[)*_]{{0,3}}\s+(?=[A-Z*(_{Q}{S}])|(?<=[.!?][\"”*])\s+(?=[A-Z*(])|\s+(?=Explanation:)"
+    rf"\n|(?<=[.!?;]){ABBREVIATION}[)*_]{{0,3}}\s+(?=[A-Z*(_{Q}{S}])|(?<=[.!?][\"”*])\s+(?=[A-Z*(])|\s(?=Explanation:)"
 )
 _NO_ANSWER_BEHIND = re.compile(
     r"(?:sentence|question|asks?|asking|answers|labell?ed|means?|meaning)[\s,:(*]{0,4}$", re.IGNORECASE
@@ -32,7 +32,6 @@ _NAMED_BEHIND = re.compile(
     r"|(?:^|\n)[\W_]{0,4}(?:(?:the|an?)\s)?)$"
 )
 _GENERIC = frozenset({"phrase", "word", "blank", "constituent", "complete phrase", "correct phrase", "missing phrase"})
-_MARKS = ('"', "'", "“", "”", "*", "`")
 _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 
 
@@ -56,6 +55,19 @@ class Asked(Struct, frozen=True):
         named[-1] = named[-1].rstrip("s")
         wanted = [each.lower().split() for each in self.roles]
         return any(named[-len(each) :] == each or each[-len(named) :] == named for each in wanted)
+
+    @property
+    def nouns(self) -> tuple[str, ...]:
+        """What the phrase asked for is called, as patterns: "direct object", "object"."""
+        if not self.roles:
+            return (rf"(?:{_lists()['role_adjective']}\s){{0,4}}{_lists()['role']}",)
+        words = (role.lower().rpartition(" ") for role in sorted(self.roles, key=len, reverse=True))
+        return tuple(f"(?:{before} )?{noun}s?(?! complement)" for before, _, noun in words)
+
+    def names(self, key: str) -> bool:
+        """Whether a key of JSON names what is asked for: "direct_object", "phrase"."""
+        role = key.lower().replace("_", " ")
+        return bool(self.fits(role)) or role in _GENERIC
 
     def stands(self, text: str) -> bool:
         """Whether a text is a piece of the sentence, given back as it is: with no phrase of it marked out."""
@@ -105,7 +117,8 @@ class Masked:
         self.phrases: dict[int, Quoted] = {}
         self.plain = plain(text)
         pieces, at = [], 0
-        for phrase in quoted(self._foreign()):
+        sentence = asked.sentence.text if asked.sentence else ""
+        for phrase in quoted(without_own_quotes(text, sentence)):
             if self._no_phrase(phrase):
                 continue
             self.phrases[phrase.start] = phrase
@@ -115,18 +128,6 @@ class Masked:
         self.masked = re.sub(r"\*\*|__", "  ", "".join([*pieces, self.plain[at:]]))
         self.wholly = _with_shown(self.masked, asked.shown)
         """As `masked`, with the shown phrase masked where it has no quotes too."""
-
-    def _foreign(self) -> str:
-        """The text, with blanks for the sentence repeated in it and for quotes that are the sentence's own."""
-        if self.asked.sentence is None:
-            return self.text
-        whole, text = self.asked.sentence.text.strip(), self.text
-        at = text.find(whole) if whole and len(whole) < len(text.strip()) - 2 else -1
-        if at >= 0:
-            end = at + len(whole)
-            start, end = at - (text[at - 1 : at] in _MARKS), end + (text[end : end + 1] in _MARKS)
-            text = text[:start] + " " * (end - start) + text[end:]
-        return without_own_quotes(text, whole)
 
     def _no_phrase(self, phrase: Quoted) -> bool:
         """A label, the whole sentence, a question, a term: quoted or emphasised, and yet no answer."""
@@ -146,6 +147,7 @@ class Masked:
         """Where the phrase behind a mark stands."""
         return self.phrases[start].left, self.phrases[start].right
 
+    @cached_property
     def sentences(self) -> list[tuple[int, int]]:
         """Sentences and lines; a stop within a quoted phrase ends none."""
         ends = [match.span() for match in _SENTENCE.finditer(self.masked)]

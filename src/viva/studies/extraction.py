@@ -16,8 +16,9 @@ from viva.languages import without_words
 from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
+from viva.scorers.phrase import read_phrase
 from viva.scorers.reading import Reading
-from viva.scorers.reading.values import read_formula, read_number, read_words
+from viva.scorers.reading.values import read_formula, read_number
 from viva.scorers.selection import read_selection
 from viva.scorers.squad import exact_match
 from viva.scorers.term import same_term
@@ -91,7 +92,7 @@ def reading_of(row: Row) -> Reading:
         case "math":
             return _with(*read_formula(row.reply, ended=ended))
         case _:
-            return _with(*read_words(row.reply, ended=ended))
+            return _with(*read_phrase(row.reply, ended=ended))
 
 
 def _with(value: str | None, reading: Reading) -> Reading:

@@ -22,8 +22,9 @@ from viva.scorers.fold import after_thinking
 from viva.scorers.grading import ended, grade_choices, grade_reading, grade_term, no_reply, outcome_of
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
+from viva.scorers.phrase import read_phrase
 from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.values import read_formula, read_number, read_term, read_words
+from viva.scorers.reading.values import read_formula, read_number, read_term
 from viva.scorers.squad import exact_match, token_f1
 from viva.scorers.truth import read_truth
 from viva.types import (
@@ -311,7 +312,7 @@ def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Scor
 
 def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
     """Exact match is the score, F1 a part of it: of what the reply states as its answer."""
-    said, reading = read_words(response.text, ended=ended(response))
+    said, reading = read_phrase(response.text, ended=ended(response))
     if said is None:
         return grade_reading(reading, "", response)
     exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))

@@ -15,7 +15,6 @@ from viva.scorers.choice import read_choice
 from viva.scorers.grading import ended, grade_reading
 from viva.scorers.phrase import read_phrase
 from viva.scorers.phrasemarks import clean
-from viva.scorers.reading import Reading
 from viva.scorers.spans import SpanScore, score_span
 from viva.scorers.truth import read_truth
 from viva.types import Response, Score
@@ -44,7 +43,7 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
         letter = read_choice(reply, letters=LETTERS, options=item.options, ended=ended(response))
         return grade_reading(letter, item.answer, response)
     inverse = item.knowledge_point == "MVP"
-    reading = read_phrase(
+    phrase, reading = read_phrase(
         reply,
         shown=shown_phrase(item.question),
         inverse=inverse,
@@ -52,13 +51,13 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
         sentence=item.sentence,
         ended=ended(response),
     )
-    if reading.unread:
-        return grade_reading(Reading(reading.unread, reading.span, reading.rule), item.answer, response)
+    if phrase is None:
+        return grade_reading(reading, item.answer, response)
     where = f" at {reading.span[0]}-{reading.span[1]}" if reading.span else ""
     golds = (item.answer, *item.accepted)
     # What the reader takes off a reply (marks around it, the stop of "Co." before a comma) may be part of the gold.
     accepted = dict.fromkeys((*golds, *map(clean, golds)))
-    return phrase_score(score_span([reading.phrase], accepted), f"{reading.rule}{where}")
+    return phrase_score(score_span([phrase], accepted), f"{reading.rule}{where}")
 
 
 def shown_phrase(question: str) -> str:

@@ -34,6 +34,10 @@ _MOST: Final = 40
 """Cues that are looked at, from the end."""
 
 
+_END = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
+"""Behind a word."""
+
+
 class Strength(IntEnum):
     """How plainly a slot is the answer's place; the strongest decides, and of equals the last."""
 
@@ -69,18 +73,30 @@ class Unsure:
 UNSURE: Final = Unsure()
 
 
+def either(*names: str) -> str:
+    """The entries of lists of `slots.toml` as alternatives, longer ones first."""
+    table = shipped_table(__file__, "slots.toml", dict[str, list[str]])
+    return "|".join(plain(entry) for name in names for entry in sorted(table[name], key=len, reverse=True))
+
+
+@cache
+def _nouns(own: tuple[str, ...]) -> re.Pattern[str]:
+    """What an answer is called; searched in lower case, which is five times as fast."""
+    answer = "|".join([*own, either("noun")])
+    return re.compile(
+        rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
+        rf"(?:(?P<answer>{answer})|(?P<blank>{either('blank')})|{either('option')}){_END}"
+    )
+
+
 @cache
 def _words() -> dict[str, re.Pattern[str]]:
     """The patterns made of `slots.toml`, by name."""
-    table = shipped_table(__file__, "slots.toml", dict[str, list[str]])
-
-    def either(*names: str) -> str:
-        return "|".join(plain(entry) for name in names for entry in sorted(table[name], key=len, reverse=True))
 
     def made(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, re.IGNORECASE)
 
-    end = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
+    end = _END
     start = (
         r"(?:^|[.!?](?=[\s\"'*)\u3000-\uffff]|(?-i:[A-Z#<])|\Z)|[;:,\u2013](?!\d)|[。\n]"
         r"|\s(?=(?:so|therefore|thus|hence) )|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
@@ -93,9 +109,9 @@ def _words() -> dict[str, re.Pattern[str]]:
     link = rf"(?:{either('link')}){end}(?:\s(?:{either('adverb')}),?\b){{0,2}}\s{{0,3}}[:=]?{kind}\s{{0,3}}:?"
     named = lead.replace("{", "{{").replace("}", "}}") + r"(?P<said>[^.!?;\n。]{{1,120}}?)(?:{})[.!。\"'*_) ]{{0,9}}$"
     return {
-        "noun": re.compile(  # searched in lower case, which is five times as fast
-            rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
-            rf"(?:(?P<answer>{either('noun')})|(?P<blank>{either('blank')})|{either('option')}){end}"
+        "heading": made(
+            rf"[ *]{{0,4}}(?:(?:{either('determiner')}){end}\s{{0,3}})?{adjective}"
+            rf"(?:{either('noun', 'blank', 'option')}){end}"
         ),
         "before": made(rf"{lead}(?:(?:{either('determiner')}){end}\s{{0,3}})?(?P<adjective>{adjective})$"),
         "after": made(
@@ -228,8 +244,13 @@ def _closing(text: str, start: int) -> int:
     return -1
 
 
-def marked(text: str, start: int = 0, *, judgements: bool = False) -> list[Slot]:
-    """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order."""
+def marked(
+    text: str, start: int = 0, *, judgements: bool = False, keys: Callable[[str], bool] | None = None
+) -> list[Slot]:
+    """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order.
+
+    `keys`: further keys, of the format.
+    """
     found: list[Slot] = []
     if "\\" in text:
         found += _boxes(text, start)
@@ -241,17 +262,18 @@ def marked(text: str, start: int = 0, *, judgements: bool = False) -> list[Slot]
     if len(boxes) > 1 and len(ticked) == 1:
         found.append(Slot(ticked[0].said.strip(), ticked[0].span, Strength.MARKED, "ticked box"))
     if '"' in text and "{" in text:
-        found += _pairs(text, start, "judgement" if judgements else "key")
+        found += _pairs(text, start, "judgement" if judgements else "key", keys)
     if "####" in text:
         for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
-            if not _words()["noun"].match(fold(match[1]).lower().strip(" *:")):
+            if not _words()["heading"].match(fold(match[1]).lower()):
                 found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
 
-def _pairs(text: str, start: int, key: str) -> Iterator[Slot]:
+def _pairs(text: str, start: int, key: str, keys: Callable[[str], bool] | None) -> Iterator[Slot]:
     for match in _PAIR.finditer(text, start):
-        if not _words()[key].fullmatch(match["key"].strip()):
+        named = match["key"].strip()
+        if not _words()[key].fullmatch(named) and not (keys and keys(named)):
             continue
         try:
             value = json.loads(match["value"], strict=False)
@@ -272,7 +294,15 @@ def masked(text: str) -> str:
     return fold(_FORMULA.sub(opaque, text) if "$" in text or "\\" in text else text)
 
 
-def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool = False) -> list[Slot]:
+def stated(
+    text: str,
+    start: int = 0,
+    *,
+    letters: bool = False,
+    judgements: bool = False,
+    nouns: tuple[str, ...] = (),
+    seen: str = "",
+) -> list[Slot]:
     """The slots behind words: headings, statements of the answer, what the last sentence concludes; in order.
 
     With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not. With
@@ -280,13 +310,13 @@ def stated(text: str, start: int = 0, *, letters: bool = False, judgements: bool
     """
     words = _words()
     base = max(start, len(text) - TAIL)
-    shown = masked(text[base:])
+    shown = seen[base:] or masked(text[base:])
     if base:
         shown = "x" + shown[1:]  # not the beginning of a sentence
     last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
     found: list[Slot] = []
     low = shown.lower() if len(shown.lower()) == len(shown) else shown
-    for match in list(words["noun"].finditer(low))[-_MOST:]:
+    for match in list(_nouns(nouns).finditer(low))[-_MOST:]:
         if match["blank"] and letters:
             continue
         first = shown.rfind("\n", 0, match.start()) + 1
@@ -350,11 +380,17 @@ def whole(text: str, *, short: bool) -> list[Slot]:
     return found or [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
 
 
+def explained_from(text: str, start: int = 0) -> int:
+    """Where an explanation under its heading begins, else the end of the text."""
+    match = _words()["explanation"].search(text, start) if "\n" in text else None
+    return match.start() if match and text[: match.start()].strip() else len(text)
+
+
 def _before_explanation(text: str, found: list[Slot], base: int) -> list[Slot]:
     """Without statements of an explanation that follows the answer."""
-    match = _words()["explanation"].search(text, base) if "\n" in text and found else None
-    before = [slot for slot in found if match and slot.span[0] < match.start()]
-    later = [slot for slot in found if match and slot.span[0] >= match.start() and slot.rule.startswith("heading")]
+    end = explained_from(text, base) if found else len(text)
+    before = [slot for slot in found if slot.span[0] < end < len(text)]
+    later = [slot for slot in found if slot.span[0] >= end and slot.rule.startswith("heading")]
     return before if before and not later else found
 
 

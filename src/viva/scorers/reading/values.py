@@ -1,7 +1,7 @@
-"""Numbers, formulas, terms and phrases: the parser of each format, and what a reply's slots hold by it.
+"""Numbers, formulas and terms: the parser of each format, and what a reply's slots hold by it.
 
 A reader returns what was read as it was written; whether it is the right answer is decided by value elsewhere
-(number.py, mathanswer.py, term.py, squad.py). What does not parse is unparsed: words that are no formula, a range, one
+(number.py, mathanswer.py, term.py). What does not parse is unparsed: words that are no formula, a range, one
 number of several, a long reply that says nowhere which of its words are the answer.
 """
 
@@ -39,28 +39,37 @@ _LONGEST_NAME = 6
 _DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
 _ASIDE = re.compile(r"\s*\([^()]{0,80}\)[.!\s]*\Z")
 _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
-_AROUND = ' \t\r\n.。,;"“”‘’«»「」『』*_`'
 
 
 def read_value(
-    reply: str, parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True, judgements: bool = False
+    reply: str,
+    parse: Callable[[Slot], T | Unsure | None],
+    *,
+    ended: bool = True,
+    judgements: bool = False,
+    slots: Callable[[str], list[Slot]] | None = None,
 ) -> tuple[T | None, Reading]:
     """The value of a reply's slots by a format's parser, None with a reading that says why there is none.
 
     `ended`: whether the reply ended by itself; what was cut off has no last resort. `judgements`: see `slots.stated`.
+    `slots`: those of a format that has its own.
     """
     values: dict[tuple[int, int], T] = {}
 
     def read_part(start: int, end: int) -> Reading:
         start = max(start, end - LONGEST)
         text = reply[start:end]
-        slots = [
-            *marked(text),
-            *stated(text, judgements=judgements),
-            *whole(text, short=words_in(text.strip()) <= LONGEST_TERM),
-            *_last(text),
-        ]
-        decided = resolve(slots, parse, ended=ended)
+        places = (
+            slots(text)
+            if slots
+            else [
+                *marked(text),
+                *stated(text, judgements=judgements),
+                *whole(text, short=words_in(text.strip()) <= LONGEST_TERM),
+                *_last(text),
+            ]
+        )
+        decided = resolve(places, parse, ended=ended)
         if decided is None:
             return Reading(UNPARSED)
         value, slot = decided
@@ -153,7 +162,7 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
 
     def parse(slot: Slot) -> Term | None:
         same = _accepted(slot.text, accepted)
-        if slot.strength is Strength.LAST or (same is None and (slot.judging or _vague(slot))):
+        if is_last_resort(slot) if same is None else slot.strength is Strength.LAST:
             return None
         return Term(slot.text, same)
 
@@ -162,9 +171,10 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
     return read_value(reply, parse, ended=ended, judgements=True)
 
 
-def _vague(slot: Slot) -> bool:
-    """Whether "it is …" goes on for longer than names do."""
-    return slot.strength is Strength.CONCLUDED and words_in(slot.text) > _LONGEST_NAME
+def is_last_resort(slot: Slot) -> bool:
+    """Whether a slot is no place of words: a last sentence, a judgement, "it is …" that outgrows names."""
+    vague = slot.strength is Strength.CONCLUDED and words_in(slot.text) > _LONGEST_NAME
+    return slot.strength is Strength.LAST or slot.judging or vague
 
 
 def _accepted(text: str, accepted: Sequence[str]) -> str | None:
@@ -172,14 +182,3 @@ def _accepted(text: str, accepted: Sequence[str]) -> str | None:
         return next((one for one in accepted if "".join(one.split()) == _DRESS.sub("", text)), None)
     wordings = (text, undressed(text), _NOUN.sub("", text, count=1))
     return next((same for said in wordings if (same := same_term(said, accepted)) is not None), None)
-
-
-def read_words(reply: str, *, ended: bool = True) -> tuple[str | None, Reading]:
-    """The phrase that a reply gives, without what stands around it and is no part of it."""
-
-    def parse(slot: Slot) -> str | None:
-        if slot.strength is Strength.LAST or _vague(slot):
-            return None
-        return undressed(slot.text).strip(_AROUND) or None
-
-    return read_value(reply, parse, ended=ended)
