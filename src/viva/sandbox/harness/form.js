@@ -39,9 +39,9 @@ function root(node) {
     return node?.type === 'Identifier' ? node.name : null;
 }
 
-function walk(node, enter) {
-    enter(node);
-    for (const child of children(node)) walk(child, enter);
+function walk(node, enter, parent = null) {
+    enter(node, parent);
+    for (const child of children(node)) walk(child, enter, node);
 }
 // What a test calls the functions of node:assert.
 function assertionsOf(tree) {
@@ -176,7 +176,7 @@ const COMPARING = new Set([...ITERATING, 'includes', 'indexOf', 'lastIndexOf', '
 const MATCHING = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split']);  // ask what they are given
 const CHECKING = /assert|check|equal|expect|match|same|should|test|verify/i;
 const CALLS = new Set(['CallExpression', 'NewExpression', 'TaggedTemplateExpression']);
-exports.judged = (text, free, word, lent) => {
+exports.judged = (text, free, word, copying, lent) => {
     const tree = acorn.parse(text, OPTIONS);
     const asserting = assertionsOf(tree).add('assert');
     const names = new Set(free);
@@ -238,8 +238,64 @@ exports.judged = (text, free, word, lent) => {
         if (MATCHING.has(method)) receivers.add(first);
     });
     const places = [...receivers].filter(({ type }) => type !== 'Super');
-    return { text: inserted(text, places.flatMap(({ start, end }) => [[start, `${word}(`], [end, ')']])), decides };
+    const marks = [[word, places], [copying, copies(tree, values, (node) => calls(node), asks, asserting)]];
+    const around = marks.flatMap(([by, nodes]) => nodes.flatMap(({ start, end }) => [[start, `${by}(`], [end, ')']]));
+    return { text: inserted(text, around), decides };
 };
+// The names in what the program is given that mean values which stay the test's: the program gets copies. What is expected of
+// a call may be computed from what it was given, as in `assert.equal(total(prices), sum(prices))`. A test that looks at `prices`
+// apart from what the program returns, or makes a call only for what it does to them, is about what becomes of them.
+function copies(tree, values, calls, asks, asserting) {
+    const program = new Set();
+    const given = [];
+    const first = new Map();
+    const [expected, looked] = [new Set(), new Set()];
+    const argumentsOf = (node) => node.arguments ?? node.quasi.expressions;
+    walk(tree, ({ type, left, right, operator, callee, arguments: args }) => {
+        const name = type === 'ForOfStatement' ? left.declarations?.[0].id.name : operator === '=' ? left.name : undefined;
+        if (name) values.set(name, right);
+        const settled = callee?.property?.name === 'then' && args[0]?.params?.[0]?.name;
+        if (settled) values.set(settled, callee.object);
+    });
+    const reading = (node, enter) => walk(node, (each, parent) => {
+        if (each.type === 'Identifier' && isReference(each, parent)) enter(each, parent);
+    });
+    walk(tree, (node) => {
+        if (!CALLS.has(node.type) || !(calls(node) || asks({ type: 'Identifier', name: root(node.callee ?? node.tag) }))) return;
+        program.add(node);
+        for (const argument of argumentsOf(node)) {
+            let plain = true;
+            walk(argument, ({ type }) => (plain &&= !FUNCTIONS.has(type)));
+            if (plain) reading(argument, (each, parent) => !asks(each) && !parent?.shorthand && given.push(each));
+        }
+    });
+    for (const { name, start } of given) if (!(first.get(name) <= start)) first.set(name, start);
+    function sources(node, into, above = []) {
+        if (program.has(node)) return;
+        if (first.has(node.name)) into.add(node.name);
+        else if (node.type === 'Identifier' && values.has(node.name) && !above.includes(node.name)) {
+            sources(values.get(node.name), into, [...above, node.name]);
+        }
+        for (const child of children(node)) sources(child, into, above);
+    }
+    const changing = (node, at) => first.get(root(node)) < at && looked.add(root(node));
+    walk(tree, (node) => {
+        const { type, expression, left, right, argument, test, operator } = node;
+        const call = CALLS.has(type) && !program.has(node);
+        const sides = type === 'BinaryExpression' ? [left, right] : call ? argumentsOf(node) : [];
+        const own = sides.filter((side) => !asks(side));
+        if (own.length < sides.length) for (const side of own) sources(side, first.has(side.name) ? looked : expected);
+        if ((call && asserting.has(root(node.callee)) && own.length === sides.length)) sides.forEach((side) => sources(side, looked));
+        if (type === 'IfStatement' && !asks(test)) sources(test, looked);
+        if (left?.type === 'MemberExpression' && operator !== undefined && type === 'AssignmentExpression') changing(left, node.start);
+        if (type === 'UpdateExpression' || operator === 'delete') changing(argument, node.start);
+        if (type !== 'ExpressionStatement') return;
+        const alone = expression.type === 'AwaitExpression' ? expression.argument : expression;
+        if (program.has(alone)) argumentsOf(alone).forEach((each) => sources(each, looked));
+        else if (alone.callee?.type === 'MemberExpression') changing(alone.callee, node.start);
+    });
+    return given.filter(({ name }) => expected.has(name) && !looked.has(name));
+}
 function inserted(text, marks) {
     marks.sort(([one], [other]) => other - one);
     return marks.reduce((found, [at, mark]) => found.slice(0, at) + mark + found.slice(at), text);

@@ -8,6 +8,7 @@ key goes to Viva, with a word more where code of the program's decided a compari
 
 import ast
 import builtins
+import copy
 import os
 import re
 import sys
@@ -60,10 +61,15 @@ class Names(dict):
 
 class _Rewriter(ast.NodeTransformer):
     """`type(x)` is also asked about things of the program's; of functions that have a name of Python's, the program's
-    is called where `subjects` says so; and what the `methods` are called on is noted."""
+    is called where `subjects` says so; what the `methods` are called on is noted; and of `values` copies are given."""
 
-    def __init__(self, subjects, own, methods):
-        self.subjects, self.own, self.methods = subjects, own, methods
+    def __init__(self, subjects, own, methods, values):
+        self.subjects, self.own, self.methods, self.values = subjects, own, methods, values
+
+    def visit_Name(self, node):
+        if id(node) not in self.values:
+            return node
+        return ast.copy_location(ast.Call(ast.Name("viva copied", ast.Load()), [node], []), node)
 
     def visit_Call(self, node):
         called = node.func
@@ -235,10 +241,8 @@ def _asked(tree, asking):
     return set().union(*(asking.get(name, ()) for name in _names(tree)))
 
 
-def trusted(tree, theirs):  # noqa: PLR0912  a list of forms
-    """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
-    or what it came to is what is expected, which it may have been told before; and the ids
-    of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
+def asking_names(tree, theirs):
+    """What each name of a test's is made of, and the program's names that it comes from. `theirs` are the program's."""
     made = {
         node.targets[0].id: node.value
         for node in ast.walk(tree)
@@ -247,6 +251,89 @@ def trusted(tree, theirs):  # noqa: PLR0912  a list of forms
     asking = {name: {name} for name in theirs}
     for _ in made:
         asking |= {name: asked for name, value in made.items() if (asked := _asked(value, asking))}
+    return made, asking
+
+
+def values(tree, made, asking):
+    """The ids of those names in what a test gives to the program which mean values that stay the test's.
+
+    What is expected of a call may be computed from what it was given, as in `assert total(prices) == sum(prices)`: then
+    the program gets a copy. A test that looks at `prices` apart from what the program returns, or makes a call only for
+    what it does to them, is about what becomes of them.
+    """
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    own = {node.name: node.args.args for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    for node in calls:
+        for parameter, one in zip(own.get(getattr(node.func, "id", None), ()), node.args):
+            if isinstance(one, ast.Name) and one.id in asking:
+                asking = {**asking, parameter.arg: asking[one.id]}
+    called = [node for node in calls if _asked(node.func, asking)]
+    given = [
+        (each, node.lineno)
+        for node in called
+        for one in (*node.args, *(named.value for named in node.keywords))
+        if not any(isinstance(inner, ast.Lambda) for inner in ast.walk(one))
+        for each in ast.walk(one)
+        if isinstance(each, ast.Name) and not _asked(each, asking)
+    ]
+    first = {each.id: line for each, line in reversed(given)}
+    loops = {
+        name: node.iter for node in ast.walk(tree) if isinstance(node, ast.For) for name in _names(node.target) - first.keys()
+    }
+
+    def sources(node, above=frozenset()):
+        """The names that were given to the program and that something is computed from."""
+        if isinstance(node, ast.Name) and node.id not in first and node.id not in above:
+            inner = made.get(node.id) or loops.get(node.id)
+            return sources(inner, above | {node.id}) if inner is not None else set()
+        below = () if node in called else ast.iter_child_nodes(node)
+        return {getattr(node, "id", None)} & first.keys() | set().union(*(sources(one, above) for one in below))
+
+    expected, looked = set(), set()
+    for node in ast.walk(tree):
+        sides = []
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.BinOp):
+            sides = [node.left, node.right]
+        elif isinstance(node, ast.Call) and node not in called:
+            sides = node.args
+        own = [one for one in sides if not _asked(one, asking)]
+        if len(own) < len(sides):
+            for one in own:
+                (looked if getattr(one, "id", None) in first else expected).update(sources(one))
+        changed = None
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+            changed = node.value
+        elif isinstance(node, ast.AugAssign):
+            changed = node.target
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            changed = getattr(node.value.func, "value", None)
+            if node.value in called:
+                looked |= set().union(*map(_names, node.value.args))
+        if isinstance(changed, ast.Name) and node.lineno > first.get(changed.id, node.lineno):
+            looked.add(changed.id)
+    for node in (*_statements(tree), *(one.test for one in ast.walk(tree) if isinstance(one, ast.If))):
+        telling = not isinstance(node, (ast.stmt, ast.Call)) or CHECKING.search(ast.unparse(getattr(node, "func", node)))
+        if telling and not _asked(node, asking):
+            looked |= sources(node)
+    return {id(each) for each, _ in given if each.id in expected - looked}
+
+
+def _copied(value):
+    """A copy of a value of the test's; what is none is given as it is."""
+    if crossing.theirs(value) is not None or callable(value):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except TypeError:
+        return value
+
+
+def trusted(tree, theirs, made, asking):  # noqa: PLR0912  a list of forms
+    """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
+    or what it came to is what is expected, which it may have been told before; and the ids
+    of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
     words, methods, found = [], set(), False
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assert, ast.If, ast.IfExp)):
@@ -317,9 +404,11 @@ def examine(source, answers, incoming, outgoing):
         names["viva type"] = _type_of
         names.update({f"viva {name}": side.name(name) if name in defined else known(name) for name in shadowing})
         theirs = _names(tree) - own - names.keys() - names.libraries.keys()
-        side.asked, methods = trusted(tree, theirs)
-        names["viva judge"] = side.judge
-        tree = ast.fix_missing_locations(_Rewriter(asked, own, methods).visit(tree))
+        made, asking = asking_names(tree, theirs)
+        copies = values(tree, made, asking)
+        side.asked, methods = trusted(tree, theirs, made, asking)
+        names |= {"viva judge": side.judge, "viva copied": _copied}
+        tree = ast.fix_missing_locations(_Rewriter(asked, own, methods, copies).visit(tree))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             code = compile(tree, "test.py", "exec")
