@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -34,6 +35,18 @@ _NUMBER = re.compile(r"(-?\d[\d_']*(?:\.\d+)?(?:[eE][+-]?\d+)?)[fFdDmMlLuU]*")
 _FAILURE = re.compile(r"(?:!|[( ]\s*(?:-?[1-9]\d*|false|EXIT_FAILURE)\s*\)?)$")
 """The end of what exits with a status that is not 0."""
 _ESCAPES = re.compile(r"(?:[^\\\n]|\\[nt\"'\\r])*")
+_ENDING = re.compile(r"\b(?:return|throw|raise|fail|abort|panic|assert|goto|lambda|break|_?[eE]xit|halt|using|yield)\b|[{(]\s*\|")
+"""What a statement has that may end the test, or that is about another function."""
+_MADE = re.compile(r"\s*&?\s*(?:new\b|[\w.:]*\b(?:[Nn]ew|make_)\w*|[A-Z][\w.]*\s*(?:\.new\b|[({<])|[\[{\d\"'-])")
+_COMPOUND = ("for_statement", "while_statement", "do_statement", "for_range_loop", "enhanced_for_statement", "foreach_statement",
+             "if_statement", "try_statement", "switch_statement", "while", "until", "for", "block", "do_block")  # fmt: skip
+_PLACES = frozenset(("get", "at", "charAt", "fetch", "ElementAt", "getOrDefault", "dig", "elementAt"))
+"""Methods that are given a place in what they are called on."""
+_LOOKS = frozenset((
+    "identifier", "call_expression", "method_invocation", "invocation_expression", "call", "field_expression", "field_access",
+    "member_access_expression", "selector_expression", "subscript_expression", "array_access", "element_access_expression",
+    "index_expression", "element_reference", "pointer_expression",
+))  # fmt: skip
 _ARITHMETIC = re.compile(r"\b(?:bool|char|short|int|long|float|signed|unsigned|\w+_t)$")
 """Types in C++ that change what they are given: 4.7 as an int is 4."""
 _SAME = {"true": True, "false": False, "null": None, "nil": None, "null_literal": None, "nullptr": None, "NULL": None}
@@ -58,6 +71,10 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asserting: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
     identities: bool = False
+    look: str = ""
+    ends: str = ""
+    each: str = ""
+    function: str = ""
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -119,15 +136,18 @@ def _read(language: str, test: str) -> tuple[tuple[Call, ...], str, str]:
         return (), "", f"it has more than {LONGEST:,} characters"
     if not readable(language):
         return (), "", "pip install 'viva[tests-as-calls]' to have it read"
-    row = _rows()[language]
+    row, why = _rows()[language], ""
     for opening, closing in (("", ""), ("class V {", "\n}")) if language in ("java", "csharp") else (("", ""),):
         root = _tree(row, opening + test)
         if not root.has_error:
-            try:
-                calls, more = _Reader(language, row).of_file(root)
-                return calls, closing + more, ""
-            except _WideError as why:
-                return (), "", str(why) or "it is not one main function that compares calls on literals with literals"
+            for reader in (_Reader, _Sequence):
+                try:
+                    calls, more = reader(language, row).of_file(root)
+                    whole = more and language in ("java", "csharp") and not opening
+                    return calls, (f"\nclass viva_looks {{{more}}}" if whole else more + closing), ""
+                except _WideError as problem:
+                    why = why or str(problem)
+            return (), "", why or "it is not one main function that compares calls on literals with literals"
     return (), "", "it does not parse on its own"
 
 
@@ -159,14 +179,17 @@ class _Reader:
         self.language, self.row = language, row
         self.known: dict[str, object] = {}
         self.calls: list[Call] = []
-        self.closing, self.includes = "", ""
+        self.includes = ""
 
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
         """All calls, and what the program lacks at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
         if not self.calls or any(isinstance(one, _Asked) for one in self.known.values()):
             raise _WideError
-        return tuple(self.calls), self.closing
+        return tuple(self.calls), self._closing()
+
+    def _closing(self) -> str:
+        return ""
 
     def _main(self, node: Node) -> Node:
         """The body of the only function of a file, or of its only class."""
@@ -225,6 +248,9 @@ class _Reader:
             raise _WideError
         if not self._fails(then):
             raise _WideError
+        before = node.child_by_field_name("initializer")
+        if before is not None:
+            self._statement(before)
         self._holds(condition, node.type.startswith("unless"))
 
     def _fails(self, node: Node) -> bool:
@@ -286,16 +312,8 @@ class _Reader:
         kind = _text(typed) if typed is not None else ""
         meant = self._value(value, kind)
         if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
-            meant = self._converted(meant, kind, _text(value))
+            raise _WideError  # it is converted
         self.known[_text(name)] = meant
-
-    def _converted(self, asked: _Asked, kind: str, text: str) -> _Asked:
-        """A call of a function at the program's end, which converts what the program's comes to, as the test does."""
-        if not self.known.keys().isdisjoint(re.findall(r"\w+", text)):
-            raise _WideError
-        name = re.sub(r"\W+", "_", f"{asked.call}_as_{kind}_{len(self.known)}")
-        self.closing += f"\n{self.includes}{kind} {name}() {{ return {text}; }}"
-        return _Asked(name, ())
 
     # -- expressions
 
@@ -320,8 +338,8 @@ class _Reader:
         function = node.child_by_field_name("function")
         owner = node.child_by_field_name("object") or node.child_by_field_name("receiver")
         name = node.child_by_field_name("name") or node.child_by_field_name("method")
-        if function is not None and function.type in ("member_access_expression", "field_expression"):
-            owner = function.child_by_field_name("expression") or function.child_by_field_name("argument")
+        if function is not None and function.type in ("member_access_expression", "field_expression", "selector_expression"):
+            owner = next(filter(None, map(function.child_by_field_name, ("expression", "argument", "operand"))))
             name = function.child_by_field_name("name") or function.child_by_field_name("field")
         if owner is None or name is None:
             return None
@@ -345,6 +363,8 @@ class _Reader:
             return found
         name, given = self._called(node)
         known = name.replace("std::", "")
+        if re.match(r"\w*", name)[0] in self.known:  # type: ignore[index]
+            raise _WideError
         if name and not self._library(known):
             args = tuple(self._value(one) for one in given)
             if any(isinstance(one, _Asked) for one in args):
@@ -373,7 +393,10 @@ class _Reader:
             bare = digits.lstrip("-")
             if bare[0] == "0" and bare.isdigit() and len(bare) > 1:
                 raise _WideError
-            whole = bare.isdigit() and not re.search("[fFdDmM]", text[len(number[1]) :])
+            suffix = text[len(number[1]) :].lower()
+            if "f" in suffix and struct.unpack("f", struct.pack("f", float(digits)))[0] != float(digits):
+                raise _WideError
+            whole = bare.isdigit() and not re.search("[fdm]", suffix)
             return int(digits) if whole else float(digits)
         if node.type in ("unary_expression", "prefix_unary_expression", "unary") and _operator(node) == "-":
             value = self._literal(self._inner(_parts(node)[-1]))
@@ -527,6 +550,122 @@ class _Reader:
         if not isinstance(asked, _Asked) or not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
             raise _WideError
         self.calls.append(Call(call=asked.call, args=asked.args, returns=value, within=float(within)))
+
+
+class _Sequence(_Reader):
+    """Reads a test that makes, changes and looks: its statements stay as they are, in a function behind the program, and
+    what they look at are the values of calls. What those must come to is left out."""
+
+    def __init__(self, language: str, row: _Words) -> None:
+        super().__init__(language, row)
+        self.lines: list[tuple[str, str]] = []
+        """The statements, each with the name that it gives a literal, if it does."""
+        self.looks = 0
+        self.expected: set[str] = set()
+        """Names for literals that something is compared with."""
+        self.made: set[str] = set()
+        """Names for literals and for what is made by a constructor; all others are for what the program returned."""
+        self.declaring = False
+
+    def _statement(self, node: Node) -> None:
+        before = len(self.lines)
+        try:
+            super()._statement(node)
+        except _WideError:
+            if len(self.lines) > before or node.type == "return_statement":
+                raise
+            self._setting(node)
+
+    def _setting(self, node: Node) -> None:
+        """A statement that looks at nothing."""
+        text = _text(node)
+        inner = list(_below(node))
+        compound = any(one.type.endswith(_COMPOUND) for one in inner)
+        name, equals, value = re.split(r"(:?=)", text, maxsplit=1) if re.search(r"[^=!<>]=[^=]", text) else (text, "", "")
+        if _ENDING.search(text) or node.type in ("method", "class", "module") or self._leaks(inner, compound):
+            raise _WideError
+        if not compound and (_MADE.match(value) if equals else node.type == "declaration"):
+            self.made |= set(re.findall(r"[^\W\d]\w*", name))
+        self.lines.append((text, ""))
+
+    def _leaks(self, inner: Sequence[Node], compound: bool) -> bool:
+        """Whether something is told to what the program returned that says what it should be: by an operator, or by an
+        argument that is no place in it."""
+        for one in inner:
+            if "binary" in one.type and (_operator(one) in ("==", "!=") or not compound):
+                return True
+            given = one.child_by_field_name("arguments")
+            found = self._method(one) if given is not None else None
+            if given is None or (found is None and not compound and not self._told(given)):
+                continue
+            owner = re.match(r"\W*(\w*)", _text(found[0]) if found else "")
+            mine = owner is not None and (owner[1] in self.made or (owner[1][:1].isupper() and not compound))
+            if not mine and (compound or not _parts(given) or found is None or found[1] not in _PLACES):
+                if compound or found is None or _parts(given):
+                    return True
+        return False
+
+    def _told(self, given: Node) -> bool:
+        """Whether arguments are about what the program returned, and not about that alone."""
+        results = [one for one in _below(given) if one.type == "identifier" and _text(one) not in self.made]
+        calls = [one for one in _below(given) if one.child_by_field_name("arguments") is not None]
+        return bool(calls or results) and len(_parts(given)) > 1
+
+    def _declared(self, node: Node) -> None:
+        before, self.declaring = set(self.known), True
+        try:
+            super()._declared(node)
+        finally:
+            self.declaring = False
+        (name,) = self.known.keys() - before
+        self.made.add(name)
+        self.lines.append((_text(node), name))
+
+    def _value(self, node: Node, kind: str = "") -> object:
+        """A literal, or a look at what something comes to by then."""
+        node = self._inner(node)
+        if node.type == "identifier" and _text(node) in self.known:
+            if not self._mentioned(_text(node)):
+                self.expected.add(_text(node))
+                return self.known[_text(node)]
+        else:
+            try:
+                return self._literal(node, kind)
+            except _WideError:
+                pass
+        if self.declaring or node.type not in _LOOKS or self._leaks(list(_below(node)), False):
+            raise _WideError
+        self.lines.append((f"{self.row.look.format(n=self.looks)}{_text(node)}{self.row.ends}", ""))
+        self.looks += 1
+        return _Asked(f"viva_look{self.looks - 1}", ())
+
+    def _mentioned(self, name: str) -> bool:
+        return any(re.search(rf"\b{name}\b", text) for text, own in self.lines if own != name)
+
+    def _changes(self, call: Call) -> bool:
+        """Whether a list or map that was looked at may be another by the end, when it is told."""
+        looks = [text.partition("=")[2] for text, _ in self.lines]
+        kept = self.language == "cpp" or not isinstance(call.returns, (list, dict))
+        at = next(n for n, (text, _) in enumerate(self.lines) if re.match(rf"(?:\w+ )?viva{call.call[9:]} ", text))
+        owner = re.match(r"\W*(\w+)", looks[at])
+        return not kept and owner is not None and any(re.search(rf"\b{owner[1]}\b", text) for text, _ in self.lines[at + 1 :])
+
+    def _closing(self) -> str:
+        """The function behind the program, and one for each look."""
+        if any(map(self._mentioned, self.expected)) or any(map(self._changes, self.calls)):
+            raise _WideError
+        body = "\n".join(text for text, name in self.lines if not name or self._mentioned(name))
+        names = ", ".join(f"viva{number}" for number in range(self.looks))
+        each = "\n".join(self.row.each.format(n=number) for number in range(self.looks))
+        filled = {"INCLUDES": self.includes, "BODY": body, "NAMES": names, "EACH": each}
+        return "\n" + re.sub("|".join(filled), lambda found: filled[found[0]], self.row.function)
+
+
+def _below(node: Node) -> Iterator[Node]:
+    """A node and all named nodes in it."""
+    yield node
+    for one in node.named_children:
+        yield from _below(one)
 
 
 class _Spent:

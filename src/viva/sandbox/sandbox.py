@@ -123,7 +123,10 @@ class Sandbox:
         if execution.verdict == "compile":
             return None
         # The program may have written the rest of it.
-        beginnings = tuple(f"{calling(calls, number)} {UNABLE}" for number in range(1, len(calls) + 1))
+        unable = (UNABLE, "returned a ") if closing else (UNABLE,)
+        beginnings = tuple(
+            f"{calling(calls, number)} {why}" for number in range(1, len(calls) + 1) for why in unable
+        )
         return None if execution.detail.startswith(beginnings) else execution
 
     def _lacks(self, language: str, package: str, slot: int, stop: int) -> bool:
