@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import struct
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -35,27 +35,19 @@ _NUMBER = re.compile(r"(-?\d[\d_']*(?:\.\d+)?(?:[eE][+-]?\d+)?)[fFdDmMlLuU]*")
 _FAILURE = re.compile(r"(?:!|[( ]\s*(?:-?[1-9]\d*|false|EXIT_FAILURE)\s*\)?)$")
 """The end of what exits with a status that is not 0."""
 _ESCAPES = re.compile(r"(?:[^\\\n]|\\[nt\"'\\r])*")
-_ENDING = re.compile(r"\b(?:return|throw|raise|fail|abort|panic|assert|goto|lambda|break|_?[eE]xit|halt|using|yield)\b|[{(]\s*\|")
+_ENDING = re.compile(
+    r"\b(?:return|throw|raise|fail|abort|panic|assert|goto|lambda|break|_?[eE]xit|halt|using|yield)\b|[{(]\s*\|"
+)
 """What a statement has that may end the test, or that is about another function."""
 _MADE = re.compile(r"\s*&?\s*(?:new\b|[\w.:]*\b(?:[Nn]ew|make_)\w*|[A-Z][\w.]*\s*(?:\.new\b|[({<])|[\[{\d\"'-])")
-_COMPOUND = ("for_statement", "while_statement", "do_statement", "for_range_loop", "enhanced_for_statement", "foreach_statement",
-             "if_statement", "try_statement", "switch_statement", "while", "until", "for", "block", "do_block")  # fmt: skip
-_PLACES = frozenset(("get", "at", "charAt", "fetch", "ElementAt", "getOrDefault", "dig", "elementAt"))
-"""Methods that are given a place in what they are called on."""
-_LOOKS = frozenset((
-    "identifier", "call_expression", "method_invocation", "invocation_expression", "call", "field_expression", "field_access",
-    "member_access_expression", "selector_expression", "subscript_expression", "array_access", "element_access_expression",
-    "index_expression", "element_reference", "pointer_expression",
-))  # fmt: skip
+_READING = re.compile(
+    r"\b\w+\.(?:size|length|len|isEmpty|empty\?|Count|Length|first|last|get|at|charAt)\b(?!\.)|\blen\(\w+\)|\w+\["
+)
+"""What changes nothing in a list."""
 _ARITHMETIC = re.compile(r"\b(?:bool|char|short|int|long|float|signed|unsigned|\w+_t)$")
 """Types in C++ that change what they are given: 4.7 as an int is 4."""
 _SAME = {"true": True, "false": False, "null": None, "nil": None, "null_literal": None, "nullptr": None, "NULL": None}
-_STRINGS = frozenset(("string_literal", "interpreted_string_literal", "raw_string_literal", "string"))
-_CHARACTERS = frozenset(("char_literal", "character_literal", "rune_literal"))
-_INNER = frozenset(("parenthesized_expression", "parenthesized_statements", "literal_element", "argument",
-                    "condition_clause", "expression_list"))  # fmt: skip
-"""Nodes with one node in them that they mean."""
-_LISTS = frozenset(("initializer_list", "array_initializer", "initializer_expression", "array", "literal_value"))
+_NAMING = re.compile(r"(?<![=!<>]):?=(?!=)")
 
 
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,6 +62,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     near: frozenset[str] = frozenset()
     asserting: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
+    places: frozenset[str] = frozenset()
     identities: bool = False
     look: str = ""
     ends: str = ""
@@ -77,15 +70,24 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     function: str = ""
 
 
-class _Asked(msgspec.Struct, frozen=True):
-    """A call of a program's function, with what it is given."""
+class _Look(msgspec.Struct, frozen=True):
+    """What a test looks at, by its number."""
 
-    call: str
-    args: tuple[object, ...]
+    number: int
 
 
 class _WideError(Exception):
     """A test, or a part of it, that is of no narrow form; its text says which."""
+
+
+@cache
+def _types() -> Mapping[str, frozenset[str]]:
+    return shipped_table(__file__, "nodes.toml", dict[str, frozenset[str]])
+
+
+def _is(node: Node, *kinds: str) -> bool:
+    """Whether it is of one of these kinds of nodes.toml."""
+    return any(node.type in _types()[kind] for kind in kinds)
 
 
 @cache
@@ -115,7 +117,7 @@ def proposed(language: str, test: str) -> tuple[list[dict[str, object]], str]:
         return [], shared_reason(language, test)
     calls, closing, why = _read(language, test)
     if closing.strip():
-        return [], "it converts what a call comes to, or ends what the program began"
+        return [], "it makes, changes and looks, or ends what the program began"
     return [_written_out(call) for call in calls], why
 
 
@@ -136,18 +138,16 @@ def _read(language: str, test: str) -> tuple[tuple[Call, ...], str, str]:
         return (), "", f"it has more than {LONGEST:,} characters"
     if not readable(language):
         return (), "", "pip install 'viva[tests-as-calls]' to have it read"
-    row, why = _rows()[language], ""
+    row = _rows()[language]
     for opening, closing in (("", ""), ("class V {", "\n}")) if language in ("java", "csharp") else (("", ""),):
         root = _tree(row, opening + test)
         if not root.has_error:
-            for reader in (_Reader, _Sequence):
-                try:
-                    calls, more = reader(language, row).of_file(root)
-                    whole = more and language in ("java", "csharp") and not opening
-                    return calls, (f"\nclass viva_looks {{{more}}}" if whole else more + closing), ""
-                except _WideError as problem:
-                    why = why or str(problem)
-            return (), "", why or "it is not one main function that compares calls on literals with literals"
+            try:
+                calls, more = _Reader(language, row).of_file(root)
+                whole = more and language in ("java", "csharp") and not opening
+                return calls, (f"\nclass viva_looks {{{more}}}" if whole else more + closing), ""
+            except _WideError as why:
+                return (), "", str(why) or "it is not one main function that compares calls on literals with literals"
     return (), "", "it does not parse on its own"
 
 
@@ -173,23 +173,62 @@ def _operator(node: Node) -> str:
 
 
 class _Reader:
-    """Reads one test."""
+    """Reads one test.
+
+    Where it only calls functions with literals, these are its calls. Where it makes, changes and looks, its statements
+    stay as they are, in a function behind the program, and what they look at are the values of calls: what those must
+    come to is left out.
+    """
 
     def __init__(self, language: str, row: _Words) -> None:
         self.language, self.row = language, row
         self.known: dict[str, object] = {}
+        """Names for literals."""
+        self.returned: dict[str, Node] = {}
+        """Names for what one call comes to."""
+        self.made: set[str] = set()
+        """Names for literals and for what is made by a constructor; all others are for what the program returned."""
+        self.expected: set[str] = set()
+        """Names for literals that something is compared with."""
+        self.lines: list[tuple[str, str]] = []
+        """The statements, each with the name that it gives a literal, if it does."""
+        self.looks: list[Node] = []
         self.calls: list[Call] = []
         self.includes = ""
 
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
         """All calls, and what the program lacks at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
-        if not self.calls or any(isinstance(one, _Asked) for one in self.known.values()):
+        if not self.calls or any(map(self._mentions, self.expected)):
             raise _WideError
-        return tuple(self.calls), self._closing()
+        direct = [self._direct(node) for node in self.looks]
+        names = [_text(node) for node in self.looks if _text(node) in self.returned]
+        changed = [name for name, value in self.known.items() if isinstance(value, (list, dict, str))]
+        if (
+            all(direct)
+            and sorted(names) == sorted(self.returned)
+            and len(self.lines) == len(self.known) + len(self.returned) + len(self.looks)
+            and not any(self._mentions(name) > 1 for name in changed)
+        ):
+            asked = [one for one in direct if one is not None]
+            return tuple(replace(one, call=asked[one.args[0]][0], args=asked[one.args[0]][1]) for one in self.calls), ""  # type: ignore[index]
+        if any(map(self._changes, self.calls)):
+            raise _WideError
+        return tuple(replace(one, call=f"viva_look{one.args[0]}", args=()) for one in self.calls), self._closing()
 
-    def _closing(self) -> str:
-        return ""
+    def _direct(self, node: Node) -> tuple[str, tuple[object, ...]] | None:
+        """The function and the literals of a look that is one call; None for any other."""
+        name, given = self._called(self.returned.get(_text(node), node))
+        if (
+            not name
+            or self._library(name.replace("std::", ""))
+            or name.partition(".")[0] in (*self.made, *self.returned)
+        ):
+            return None
+        try:
+            return name.replace("::", "."), tuple(self._plain(one) for one in given)
+        except _WideError:
+            return None
 
     def _main(self, node: Node) -> Node:
         """The body of the only function of a file, or of its only class."""
@@ -222,15 +261,24 @@ class _Reader:
                     ) from None
 
     def _statement(self, node: Node) -> None:
-        if node.type in ("if_statement", "if_modifier", "unless_modifier", "if", "unless"):
+        before = len(self.lines)
+        try:
+            self._looking(node)
+        except _WideError:
+            if len(self.lines) > before or node.type == "return_statement":
+                raise
+            self._setting(node)
+
+    def _looking(self, node: Node) -> None:
+        """A statement that looks, prints, or names a literal."""
+        if _is(node, "conditional"):
             self._conditional(node)
         elif node.type == "assert_statement":
             self._holds(_parts(node)[0], True)
         elif node.type == "return_statement":
             if re.sub(r"\W", "", _text(node)) not in ("return", "return0") or node.next_named_sibling is not None:
                 raise _WideError
-        elif node.type in ("declaration", "local_variable_declaration", "local_declaration_statement",
-                           "short_var_declaration", "assignment"):  # fmt: skip
+        elif _is(node, "declaring"):
             self._declared(node)
         else:
             expression = _parts(node)[0] if node.type == "expression_statement" else node
@@ -255,7 +303,7 @@ class _Reader:
 
     def _fails(self, node: Node) -> bool:
         """Whether a statement ends the test, having at most printed before."""
-        if node.type in ("block", "compound_statement", "statement_list", "then", "body_statement"):
+        if _is(node, "bodies"):
             *before, last = _parts(node) or [node]
             return last is not node and self._fails(last) and all(map(self._prints, before))
         if node.type == "throw_statement":
@@ -279,17 +327,12 @@ class _Reader:
                 re.fullmatch(r"(?:std\s*::\s*)?c(?:out|err)(?:\s*<<\s*(?:(?:std\s*::\s*)?endl)?)*\s*", printed)
                 is not None
             )
-        return name in self.row.printing and all(one.type in _STRINGS for one in given)
+        return name in self.row.printing and all(_is(one, "strings") for one in given)
 
     def _declared(self, node: Node) -> None:
-        """A name for a literal, or for what one call comes to."""
+        """A name for a literal. Raises _WideError for one of anything else, which may be what one call comes to."""
         found = node
-        while found.type in (
-            "declaration",
-            "local_variable_declaration",
-            "local_declaration_statement",
-            "variable_declaration",
-        ):
+        while _is(found, "declared"):
             if any(one.type == "," for one in found.children):
                 raise _WideError
             found = _parts(found)[-1]
@@ -310,10 +353,65 @@ class _Reader:
             raise _WideError
         typed = node.child_by_field_name("type")
         kind = _text(typed) if typed is not None else ""
-        meant = self._value(value, kind)
-        if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
-            raise _WideError  # it is converted
-        self.known[_text(name)] = meant
+        try:
+            self.known[_text(name)] = self._literal(self._inner(value), kind)
+        except _WideError:
+            if self.language != "cpp" or not _ARITHMETIC.search(kind):  # which converts
+                self.returned[_text(name)] = self._inner(value)
+            raise
+        self.made.add(_text(name))
+        self.lines.append((_text(node), _text(name)))
+
+    # -- statements that stay as they are
+
+    def _setting(self, node: Node) -> None:
+        """A statement that looks at nothing."""
+        text = _text(node)
+        compound = any(_is(one, "compound") for one in _below(node))
+        if _ENDING.search(text) or _is(node, "defining") or self._leaks(node, compound):
+            raise _WideError
+        name, *value = _NAMING.split(text, maxsplit=1)
+        if not compound and (_MADE.match(value[0]) if value else node.type == "declaration"):
+            self.made |= set(re.findall(r"[^\W\d]\w*", name))
+        self.lines.append((text, ""))
+
+    def _leaks(self, node: Node, compound: bool = False) -> bool:
+        """Whether something is told to what the program returned that says what it should be: by an operator, or by an
+        argument that is no place in it."""
+        for one in _below(node):
+            given = one.child_by_field_name("arguments")
+            if _is(one, "binary") and (not compound or _operator(one) in ("==", "!=")):
+                return True
+            if given is None or not _parts(given):
+                continue
+            owner, method, _ = self._method(one) or (None, "", [])
+            root = re.sub(r"\W.*", "", _text(owner), flags=re.DOTALL) if owner is not None else ""
+            if root in self.made:
+                continue
+            safe = method in self.row.places
+            if not root or root[0].isupper():
+                told = [each for each in _below(given) if _is(each, "looks") and _text(each) not in self.made]
+                safe = len(_parts(given)) == 1 or not told
+            if compound or not safe:
+                return True
+        return False
+
+    def _changes(self, call: Call) -> bool:
+        """Whether a list or map that was looked at may be another by the end, when it is told."""
+        look = self.looks[int(call.args[0])]  # type: ignore[call-overload]
+        owner = re.match(r"\W*(\w+)", _text(look))
+        at = next(number for number, (text, _) in enumerate(self.lines) if f"viva{call.args[0]} " in text)
+        later = [_READING.sub("", text) for text, _ in self.lines[at + 1 :]]
+        kept = self.language == "cpp" or not isinstance(call.returns, (list, dict))
+        return not kept and owner is not None and any(re.search(rf"\b{owner[1]}\b", text) for text in later)
+
+    def _closing(self) -> str:
+        """The function behind the program, and one for each look."""
+        body = "\n".join(text for text, name in self.lines if not name or self._mentions(name))
+        names = ", ".join(f"viva{number}" for number in range(len(self.looks)))
+        each = "\n".join(self.row.each.format(n=number) for number in range(len(self.looks)))
+        filled = {"INCLUDES": self.includes, "BODY": body, "NAMES": names, "EACH": each}
+        return "\n" + re.sub("|".join(filled), lambda found: filled[found[0]], self.row.function)
 
     # -- expressions
 
@@ -327,8 +425,7 @@ class _Reader:
             or node.child_by_field_name("method")
             or (node.child_by_field_name("name") if node.type == "method_invocation" else None)
         )
-        calling = node.type in ("call_expression", "method_invocation", "invocation_expression", "call")
-        if name is None or not calling or node.child_by_field_name("block") is not None:
+        if name is None or not _is(node, "calling") or node.child_by_field_name("block") is not None:
             return "", []
         text = _text(name) if owner is None else f"{_text(owner)}.{_text(name)}"
         return (text, listed) if _PATH.fullmatch(text.rstrip("?!")) else ("", [])
@@ -338,7 +435,7 @@ class _Reader:
         function = node.child_by_field_name("function")
         owner = node.child_by_field_name("object") or node.child_by_field_name("receiver")
         name = node.child_by_field_name("name") or node.child_by_field_name("method")
-        if function is not None and function.type in ("member_access_expression", "field_expression", "selector_expression"):
+        if function is not None and _is(function, "members"):
             owner = next(filter(None, map(function.child_by_field_name, ("expression", "argument", "operand"))))
             name = function.child_by_field_name("name") or function.child_by_field_name("field")
         if owner is None or name is None:
@@ -347,39 +444,29 @@ class _Reader:
         return owner, _text(name), [self._inner(one) for one in _parts(given)] if given is not None else []
 
     def _inner(self, node: Node) -> Node:
-        while node.type in _INNER and len(_parts(node)) == 1:
+        while _is(node, "inner") and len(_parts(node)) == 1:
             node = _parts(node)[0]
         return node
 
-    def _value(self, node: Node, kind: str = "") -> object:
-        """A literal, or a call of the program's. Raises _WideError."""
+    def _value(self, node: Node) -> object:
+        """A literal, or a look at what something comes to by then. Raises _WideError."""
         node = self._inner(node)
-        if node.type == "identifier" and _text(node) in self.known:
-            found = self.known[_text(node)]
-            if isinstance(found, _Asked):
-                self.known[_text(node)] = _Spent
-            if found is _Spent:
-                raise _WideError
-            return found
-        name, given = self._called(node)
-        known = name.replace("std::", "")
-        if re.match(r"\w*", name)[0] in self.known:  # type: ignore[index]
+        name = _text(node)
+        if name not in self.known:
+            with suppress(_WideError):
+                return self._literal(node)
+        elif not self._mentions(name):
+            self.expected.add(name)
+            return self.known[name]
+        if not _is(node, "looks") or self._leaks(node):
             raise _WideError
-        if name and not self._library(known):
-            args = tuple(self._value(one) for one in given)
-            if any(isinstance(one, _Asked) for one in args):
-                raise _WideError
-            self._give(given)
-            return _Asked(name.replace("::", "."), args)
-        return self._literal(node, kind)
+        self.lines.append((f"{self.row.look.format(n=len(self.looks))}{name}{self.row.ends}", ""))
+        self.looks.append(node)
+        return _Look(len(self.looks) - 1)
 
-    def _give(self, given: Sequence[Node]) -> None:
-        """What a function may have changed that was given it by name means nothing certain afterwards."""
-        for node in given:
-            value = self.known.get(_text(node)) if node.type == "identifier" else None
-            if isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "ruby"):
-                self.known[_text(node)] = _Spent
-            self._give(_parts(node))
+    def _mentions(self, name: str) -> int:
+        """How many statements use a name, but for the one that it is from."""
+        return sum(re.search(rf"\b{name}\b", text) is not None for text, own in self.lines if own != name)
 
     def _library(self, name: str) -> bool:
         return name in self.row.lists or name in self.row.near or name in self.row.equal or name in self.row.printing
@@ -393,27 +480,22 @@ class _Reader:
             bare = digits.lstrip("-")
             if bare[0] == "0" and bare.isdigit() and len(bare) > 1:
                 raise _WideError
-            suffix = text[len(number[1]) :].lower()
-            if "f" in suffix and struct.unpack("f", struct.pack("f", float(digits)))[0] != float(digits):
-                raise _WideError
-            whole = bare.isdigit() and not re.search("[fdm]", suffix)
+            whole = bare.isdigit() and not re.search("[fFdDmM]", text[len(number[1]) :])
             return int(digits) if whole else float(digits)
-        if node.type in ("unary_expression", "prefix_unary_expression", "unary") and _operator(node) == "-":
+        if _is(node, "unary") and _operator(node) == "-":
             value = self._literal(self._inner(_parts(node)[-1]))
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return -value
-        if node.type in _STRINGS | _CHARACTERS:
+        if _is(node, "strings", "characters"):
             return self._written(node, text)
         parts = _parts(node)
-        if node.type in _LISTS:
+        if _is(node, "lists"):
             return self._listed(parts, kind)
         if node.type == "hash":
             return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[-1])) for one in parts])
         value = node.child_by_field_name("value") or node.child_by_field_name("body") or (parts[-1] if parts else None)
         typed = node.child_by_field_name("type")
-        made = ("compound_literal_expression", "composite_literal", "array_creation_expression",
-                "implicit_array_creation_expression", "object_creation_expression")  # fmt: skip
-        if node.type in made and value is not None and value.type in _LISTS:
+        if _is(node, "made") and value is not None and _is(value, "lists"):
             return self._literal(value, _text(typed) if typed is not None else "")
         name, given = self._called(node)
         kind = name.replace("std::", "")
@@ -433,10 +515,7 @@ class _Reader:
 
     def _plain(self, node: Node) -> object:
         """A literal, or a name for one."""
-        value = self._value(node)
-        if isinstance(value, _Asked):
-            raise _WideError
-        return value
+        return self.known[_text(node)] if _text(node) in self.known else self._literal(self._inner(node))
 
     def _written(self, node: Node, text: str) -> object:
         """What a text or a character is, if all that is escaped in it is the same in every language."""
@@ -451,7 +530,7 @@ class _Reader:
         return ord(value) if node.type == "rune_literal" else value
 
     def _listed(self, parts: Sequence[Node], kind: str) -> object:
-        if any(one.type in ("keyed_element", "assignment_expression") for one in parts):
+        if any(_is(one, "pairs") for one in parts):
             return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[1])) for one in parts])
         items = [self._plain(one) for one in parts]
         outer = kind.partition("<")[0].replace("std::", "").strip()
@@ -476,8 +555,8 @@ class _Reader:
     def _holds(self, node: Node, truth: bool) -> None:
         """The calls of a condition that must be `truth`. Raises _WideError."""
         node = self._inner(node)
-        operator = _operator(node) if node.type in ("binary_expression", "binary") else ""
-        negated = node.type in ("unary_expression", "prefix_unary_expression", "unary") and _operator(node) in (
+        operator = _operator(node) if _is(node, "binary") else ""
+        negated = _is(node, "unary") and _operator(node) in (
             "!",
             "not",
         )
@@ -507,29 +586,24 @@ class _Reader:
                 raise _WideError
             self._same(method[0], method[2][0])
         else:
-            asked = self._value(node)
-            if not isinstance(asked, _Asked):
-                raise _WideError
-            meant = Call(call=asked.call, args=asked.args, returns=truth)
-            if self.language == "ruby":
-                meant = Call(call=asked.call, args=asked.args, truth="given" if truth else "nil")
-            elif self.language == "cpp":
-                meant = Call(call=asked.call, args=asked.args, truth="true" if truth else "false")
-            self.calls.append(meant)
+            words = {"ruby": ("nil", "given"), "cpp": ("false", "true")}.get(self.language)
+            self._tells(self._value(node), UNSET if words else truth, truth=words[truth] if words else "")
+
+    def _tells(self, look: object, returns: object, within: float = 0.0, truth: str = "") -> None:
+        """What is looked at must be this."""
+        if not isinstance(look, _Look):
+            raise _WideError
+        self.calls.append(Call(call="", args=(look.number,), returns=returns, within=within, truth=truth))
 
     def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
-        asked, value = self._value(left), self._value(right)
-        if isinstance(value, _Asked):
-            asked, value, right = value, asked, left
-        if not isinstance(asked, _Asked) or self._plain(right) != value:  # which the call may have changed
+        look, value = self._value(left), self._value(right)
+        if isinstance(value, _Look):
+            look, value = value, look
+        compared = isinstance(value, (_Look, list, dict)) or (isinstance(value, str) and self.language == "java")
+        if isinstance(value, _Look) or (by_operator and self.row.identities and compared):
             raise _WideError
-        if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
-            self.calls.append(Call(call=asked.call, args=asked.args, returns=value, truth="true" if value else "false"))
-            return
-        compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
-        if by_operator and self.row.identities and compared:
-            raise _WideError
-        self.calls.append(Call(call=asked.call, args=asked.args, returns=value))
+        as_bool = self.language == "cpp" and value in (0, 1)  # which a bool equals as well
+        self._tells(look, value, truth=str(bool(value)).lower() if as_bool else "")
 
     def _near(self, left: Node, right: Node) -> None:
         """`abs(f(3) - 2.5) < 1e-9`."""
@@ -542,123 +616,14 @@ class _Reader:
             difference = self._inner(method[0])
         else:
             raise _WideError
-        if difference.type not in ("binary_expression", "binary") or _operator(difference) != "-":
+        if not _is(difference, "binary") or _operator(difference) != "-":
             raise _WideError
-        asked, value = map(self._value, _parts(difference))
-        if isinstance(value, _Asked):
-            asked, value = value, asked
-        if not isinstance(asked, _Asked) or not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
+        look, value = map(self._value, _parts(difference))
+        if isinstance(value, _Look):
+            look, value = value, look
+        if not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
             raise _WideError
-        self.calls.append(Call(call=asked.call, args=asked.args, returns=value, within=float(within)))
-
-
-class _Sequence(_Reader):
-    """Reads a test that makes, changes and looks: its statements stay as they are, in a function behind the program, and
-    what they look at are the values of calls. What those must come to is left out."""
-
-    def __init__(self, language: str, row: _Words) -> None:
-        super().__init__(language, row)
-        self.lines: list[tuple[str, str]] = []
-        """The statements, each with the name that it gives a literal, if it does."""
-        self.looks = 0
-        self.expected: set[str] = set()
-        """Names for literals that something is compared with."""
-        self.made: set[str] = set()
-        """Names for literals and for what is made by a constructor; all others are for what the program returned."""
-        self.declaring = False
-
-    def _statement(self, node: Node) -> None:
-        before = len(self.lines)
-        try:
-            super()._statement(node)
-        except _WideError:
-            if len(self.lines) > before or node.type == "return_statement":
-                raise
-            self._setting(node)
-
-    def _setting(self, node: Node) -> None:
-        """A statement that looks at nothing."""
-        text = _text(node)
-        inner = list(_below(node))
-        compound = any(one.type.endswith(_COMPOUND) for one in inner)
-        name, equals, value = re.split(r"(:?=)", text, maxsplit=1) if re.search(r"[^=!<>]=[^=]", text) else (text, "", "")
-        if _ENDING.search(text) or node.type in ("method", "class", "module") or self._leaks(inner, compound):
-            raise _WideError
-        if not compound and (_MADE.match(value) if equals else node.type == "declaration"):
-            self.made |= set(re.findall(r"[^\W\d]\w*", name))
-        self.lines.append((text, ""))
-
-    def _leaks(self, inner: Sequence[Node], compound: bool) -> bool:
-        """Whether something is told to what the program returned that says what it should be: by an operator, or by an
-        argument that is no place in it."""
-        for one in inner:
-            if "binary" in one.type and (_operator(one) in ("==", "!=") or not compound):
-                return True
-            given = one.child_by_field_name("arguments")
-            found = self._method(one) if given is not None else None
-            if given is None or (found is None and not compound and not self._told(given)):
-                continue
-            owner = re.match(r"\W*(\w*)", _text(found[0]) if found else "")
-            mine = owner is not None and (owner[1] in self.made or (owner[1][:1].isupper() and not compound))
-            if not mine and (compound or not _parts(given) or found is None or found[1] not in _PLACES):
-                if compound or found is None or _parts(given):
-                    return True
-        return False
-
-    def _told(self, given: Node) -> bool:
-        """Whether arguments are about what the program returned, and not about that alone."""
-        results = [one for one in _below(given) if one.type == "identifier" and _text(one) not in self.made]
-        calls = [one for one in _below(given) if one.child_by_field_name("arguments") is not None]
-        return bool(calls or results) and len(_parts(given)) > 1
-
-    def _declared(self, node: Node) -> None:
-        before, self.declaring = set(self.known), True
-        try:
-            super()._declared(node)
-        finally:
-            self.declaring = False
-        (name,) = self.known.keys() - before
-        self.made.add(name)
-        self.lines.append((_text(node), name))
-
-    def _value(self, node: Node, kind: str = "") -> object:
-        """A literal, or a look at what something comes to by then."""
-        node = self._inner(node)
-        if node.type == "identifier" and _text(node) in self.known:
-            if not self._mentioned(_text(node)):
-                self.expected.add(_text(node))
-                return self.known[_text(node)]
-        else:
-            try:
-                return self._literal(node, kind)
-            except _WideError:
-                pass
-        if self.declaring or node.type not in _LOOKS or self._leaks(list(_below(node)), False):
-            raise _WideError
-        self.lines.append((f"{self.row.look.format(n=self.looks)}{_text(node)}{self.row.ends}", ""))
-        self.looks += 1
-        return _Asked(f"viva_look{self.looks - 1}", ())
-
-    def _mentioned(self, name: str) -> bool:
-        return any(re.search(rf"\b{name}\b", text) for text, own in self.lines if own != name)
-
-    def _changes(self, call: Call) -> bool:
-        """Whether a list or map that was looked at may be another by the end, when it is told."""
-        looks = [text.partition("=")[2] for text, _ in self.lines]
-        kept = self.language == "cpp" or not isinstance(call.returns, (list, dict))
-        at = next(n for n, (text, _) in enumerate(self.lines) if re.match(rf"(?:\w+ )?viva{call.call[9:]} ", text))
-        owner = re.match(r"\W*(\w+)", looks[at])
-        return not kept and owner is not None and any(re.search(rf"\b{owner[1]}\b", text) for text, _ in self.lines[at + 1 :])
-
-    def _closing(self) -> str:
-        """The function behind the program, and one for each look."""
-        if any(map(self._mentioned, self.expected)) or any(map(self._changes, self.calls)):
-            raise _WideError
-        body = "\n".join(text for text, name in self.lines if not name or self._mentioned(name))
-        names = ", ".join(f"viva{number}" for number in range(self.looks))
-        each = "\n".join(self.row.each.format(n=number) for number in range(self.looks))
-        filled = {"INCLUDES": self.includes, "BODY": body, "NAMES": names, "EACH": each}
-        return "\n" + re.sub("|".join(filled), lambda found: filled[found[0]], self.row.function)
+        self._tells(look, value, within=float(within))
 
 
 def _below(node: Node) -> Iterator[Node]:
@@ -666,7 +631,3 @@ def _below(node: Node) -> Iterator[Node]:
     yield node
     for one in node.named_children:
         yield from _below(one)
-
-
-class _Spent:
-    """What a name means that was looked at once: whoever looks twice may see the same, or call twice."""

@@ -123,10 +123,7 @@ class Sandbox:
         if execution.verdict == "compile":
             return None
         # The program may have written the rest of it.
-        unable = (UNABLE, "returned a ") if closing else (UNABLE,)
-        beginnings = tuple(
-            f"{calling(calls, number)} {why}" for number in range(1, len(calls) + 1) for why in unable
-        )
+        beginnings = tuple(f"{calling(calls, number)} {UNABLE}" for number in range(1, len(calls) + 1))
         return None if execution.detail.startswith(beginnings) else execution
 
     def _lacks(self, language: str, package: str, slot: int, stop: int) -> bool:

@@ -162,11 +162,6 @@ def _classes(tree):
     for node in ast.walk(tree):
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             used.add(maker(node.value) or getattr(node.value, "id", None))
-        elif isinstance(node, ast.BinOp):
-            used |= {maker(node.left), maker(node.right)} if maker(node.left) and maker(node.right) else set()
-        elif isinstance(node, ast.Compare):
-            makers = [maker(one) for one in (node.left, *node.comparators)]
-            used |= set(makers) if None not in makers else set()
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance" and len(node.args) == 2:
             used |= _names(node.args[1])
     return {name for name in used if name and name[:1].isupper()}
@@ -176,17 +171,13 @@ def bound(tree):
     """The names that a test itself assigns, defines, imports, or takes as parameters."""
     names = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
+        if isinstance(node, ast.Name):
+            names |= set() if isinstance(node.ctx, ast.Load) else {node.id}
         elif isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-    return names
+        elif not isinstance(node, ast.keyword):
+            names |= {getattr(node, "name", None), getattr(node, "arg", None)}
+    return names - {None}
 
 
 def _imports(tree):
@@ -261,63 +252,41 @@ def values(tree, made, asking):
     the program gets a copy. A test that looks at `prices` apart from what the program returns, or makes a call only for
     what it does to them, is about what becomes of them.
     """
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    own = {node.name: node.args.args for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    for node in calls:
-        for parameter, one in zip(own.get(getattr(node.func, "id", None), ()), node.args):
-            if isinstance(one, ast.Name) and one.id in asking:
-                asking = {**asking, parameter.arg: asking[one.id]}
-    called = [node for node in calls if _asked(node.func, asking)]
+    called = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _asked(node.func, asking)]
     given = [
-        (each, node.lineno)
+        one
         for node in called
-        for one in (*node.args, *(named.value for named in node.keywords))
-        if not any(isinstance(inner, ast.Lambda) for inner in ast.walk(one))
-        for each in ast.walk(one)
-        if isinstance(each, ast.Name) and not _asked(each, asking)
+        for each in (*node.args, *(named.value for named in node.keywords))
+        for one in ast.walk(each)
+        if isinstance(one, ast.Name) and not _asked(one, asking)
     ]
-    first = {each.id: line for each, line in reversed(given)}
     loops = {
-        name: node.iter for node in ast.walk(tree) if isinstance(node, ast.For) for name in _names(node.target) - first.keys()
+        one.target.id: one.iter for one in ast.walk(tree) if isinstance(one, ast.For) and hasattr(one.target, "id")
     }
 
-    def sources(node, above=frozenset()):
-        """The names that were given to the program and that something is computed from."""
-        if isinstance(node, ast.Name) and node.id not in first and node.id not in above:
-            inner = made.get(node.id) or loops.get(node.id)
-            return sources(inner, above | {node.id}) if inner is not None else set()
-        below = () if node in called else ast.iter_child_nodes(node)
-        return {getattr(node, "id", None)} & first.keys() | set().union(*(sources(one, above) for one in below))
+    def sources(node, above=()):
+        """The names that something is computed from without the program."""
+        name = getattr(node, "id", None)
+        inner = made.get(name) or loops.get(name)
+        parts = list(ast.iter_child_nodes(node.func if node in called else node))
+        if inner is not None and inner not in above:
+            parts.append(inner)
+        return {name}.union(*(sources(one, (*above, inner)) for one in parts))
 
     expected, looked = set(), set()
-    for node in ast.walk(tree):
-        sides = []
-        if isinstance(node, ast.Compare):
-            sides = [node.left, *node.comparators]
-        elif isinstance(node, ast.BinOp):
-            sides = [node.left, node.right]
-        elif isinstance(node, ast.Call) and node not in called:
-            sides = node.args
-        own = [one for one in sides if not _asked(one, asking)]
-        if len(own) < len(sides):
-            for one in own:
-                (looked if getattr(one, "id", None) in first else expected).update(sources(one))
-        changed = None
-        if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-            changed = node.value
-        elif isinstance(node, ast.AugAssign):
-            changed = node.target
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            changed = getattr(node.value.func, "value", None)
-            if node.value in called:
-                looked |= set().union(*map(_names, node.value.args))
-        if isinstance(changed, ast.Name) and node.lineno > first.get(changed.id, node.lineno):
-            looked.add(changed.id)
-    for node in (*_statements(tree), *(one.test for one in ast.walk(tree) if isinstance(one, ast.If))):
-        telling = not isinstance(node, (ast.stmt, ast.Call)) or CHECKING.search(ast.unparse(getattr(node, "func", node)))
-        if telling and not _asked(node, asking):
+    conditions = [one.test for one in ast.walk(tree) if isinstance(one, ast.If)]
+    alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    for node in (*_statements(tree), *conditions):
+        if node in called and node in alone:
+            looked |= set().union(*map(_names, node.args))
+        elif isinstance(node, ast.expr) and _asked(node, asking):
+            expected |= sources(node)
+            looked |= {
+                one.id for one in (*getattr(node, "comparators", ()), *getattr(node, "args", ())) if hasattr(one, "id")
+            }
+        elif isinstance(node, ast.expr) and (not isinstance(node, ast.Call) or CHECKING.search(ast.unparse(node.func))):
             looked |= sources(node)
-    return {id(each) for each, _ in given if each.id in expected - looked}
+    return {id(one) for one in given if one.id in expected - looked}
 
 
 def _copied(value):
@@ -330,7 +299,7 @@ def _copied(value):
         return value
 
 
-def trusted(tree, theirs, made, asking):  # noqa: PLR0912  a list of forms
+def trusted(tree, theirs, made, asking):
     """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
     or what it came to is what is expected, which it may have been told before; and the ids
     of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
