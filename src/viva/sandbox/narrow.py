@@ -193,7 +193,8 @@ class _Reader:
         self.lines: list[tuple[str, str]] = []
         """The statements, each with the name that it gives a literal, if it does."""
         self.looks: list[Node] = []
-        self.calls: list[Call] = []
+        self.calls: list[tuple[int, Call]] = []
+        """What each look must come to."""
         self.includes = ""
 
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
@@ -204,17 +205,19 @@ class _Reader:
         direct = [self._direct(node) for node in self.looks]
         names = [_text(node) for node in self.looks if _text(node) in self.returned]
         changed = [name for name, value in self.known.items() if isinstance(value, (list, dict, str))]
+        asked = [one for one in direct if one is not None]
+        closing = ""
         if (
-            all(direct)
-            and sorted(names) == sorted(self.returned)
-            and len(self.lines) == len(self.known) + len(self.returned) + len(self.looks)
-            and not any(self._mentions(name) > 1 for name in changed)
+            len(asked) < len(direct)
+            or sorted(names) != sorted(self.returned)
+            or len(self.lines) > len(self.known) + len(self.returned) + len(self.looks)
+            or any(self._mentions(name) > 1 for name in changed)
         ):
-            asked = [one for one in direct if one is not None]
-            return tuple(replace(one, call=asked[one.args[0]][0], args=asked[one.args[0]][1]) for one in self.calls), ""  # type: ignore[index]
-        if any(map(self._changes, self.calls)):
-            raise _WideError
-        return tuple(replace(one, call=f"viva_look{one.args[0]}", args=()) for one in self.calls), self._closing()
+            if any(self._changes(number, call) for number, call in self.calls):
+                raise _WideError
+            asked = [(f"viva_look{number}", ()) for number in range(len(self.looks))]
+            closing = self._closing()
+        return tuple(replace(one, call=asked[look][0], args=asked[look][1]) for look, one in self.calls), closing
 
     def _direct(self, node: Node) -> tuple[str, tuple[object, ...]] | None:
         """The function and the literals of a look that is one call; None for any other."""
@@ -396,11 +399,10 @@ class _Reader:
                 return True
         return False
 
-    def _changes(self, call: Call) -> bool:
+    def _changes(self, number: int, call: Call) -> bool:
         """Whether a list or map that was looked at may be another by the end, when it is told."""
-        look = self.looks[int(call.args[0])]  # type: ignore[call-overload]
-        owner = re.match(r"\W*(\w+)", _text(look))
-        at = next(number for number, (text, _) in enumerate(self.lines) if f"viva{call.args[0]} " in text)
+        owner = re.match(r"\W*(\w+)", _text(self.looks[number]))
+        at = next(line for line, (text, _) in enumerate(self.lines) if f"viva{number} " in text)
         later = [_READING.sub("", text) for text, _ in self.lines[at + 1 :]]
         kept = self.language == "cpp" or not isinstance(call.returns, (list, dict))
         return not kept and owner is not None and any(re.search(rf"\b{owner[1]}\b", text) for text in later)
@@ -586,14 +588,21 @@ class _Reader:
                 raise _WideError
             self._same(method[0], method[2][0])
         else:
-            words = {"ruby": ("nil", "given"), "cpp": ("false", "true")}.get(self.language)
-            self._tells(self._value(node), UNSET if words else truth, truth=words[truth] if words else "")
+            if self.language == "ruby":
+                must = Call(call="", truth="given" if truth else "nil")
+            else:
+                must = (
+                    Call(call="", truth="true" if truth else "false")
+                    if self.language == "cpp"
+                    else Call(call="", returns=truth)
+                )
+            self._tells(self._value(node), must)
 
-    def _tells(self, look: object, returns: object, within: float = 0.0, truth: str = "") -> None:
+    def _tells(self, look: object, must: Call) -> None:
         """What is looked at must be this."""
         if not isinstance(look, _Look):
             raise _WideError
-        self.calls.append(Call(call="", args=(look.number,), returns=returns, within=within, truth=truth))
+        self.calls.append((look.number, must))
 
     def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
         look, value = self._value(left), self._value(right)
@@ -602,8 +611,10 @@ class _Reader:
         compared = isinstance(value, (_Look, list, dict)) or (isinstance(value, str) and self.language == "java")
         if isinstance(value, _Look) or (by_operator and self.row.identities and compared):
             raise _WideError
-        as_bool = self.language == "cpp" and value in (0, 1)  # which a bool equals as well
-        self._tells(look, value, truth=str(bool(value)).lower() if as_bool else "")
+        must = Call(call="", returns=value)
+        if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
+            must = replace(must, truth="true" if value else "false")
+        self._tells(look, must)
 
     def _near(self, left: Node, right: Node) -> None:
         """`abs(f(3) - 2.5) < 1e-9`."""
@@ -623,7 +634,7 @@ class _Reader:
             look, value = value, look
         if not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
             raise _WideError
-        self._tells(look, value, within=float(within))
+        self._tells(look, Call(call="", returns=value, within=float(within)))
 
 
 def _below(node: Node) -> Iterator[Node]:
