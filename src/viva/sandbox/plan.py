@@ -84,8 +84,7 @@ class Plan:
         self.proved = request.proof == "completion" or bool(request.calls)
         self.entry = "v" + secrets.token_hex(12)
         self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
-        words = dict.fromkeys(re.findall(r"\w+", request.test))
-        self.words["{words}"] = " ".join(words)
+        words = re.findall(r"\w+", request.test)
         self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
         program, test = _encoded(request.program), _encoded(request.test)
         self.sources: dict[str, bytes] = {}

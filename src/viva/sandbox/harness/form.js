@@ -246,11 +246,7 @@ exports.judged = (text, free, word, copying, lent) => {
 // a call may be computed from what it was given, as in `assert.equal(total(prices), sum(prices))`. A test that looks at `prices`
 // apart from what the program returns, or makes a call only for what it does to them, is about what becomes of them.
 function copies(tree, values, calls, asks, asserting) {
-    const program = new Set();
-    const given = [];
-    const first = new Map();
-    const [expected, looked] = [new Set(), new Set()];
-    const argumentsOf = (node) => node.arguments ?? node.quasi.expressions;
+    const [program, given, expected, looked] = [new Set(), [], new Set(), new Set()];
     walk(tree, ({ type, left, right, operator, callee, arguments: args }) => {
         const name = type === 'ForOfStatement' ? left.declarations?.[0].id.name : operator === '=' ? left.name : undefined;
         if (name) values.set(name, right);
@@ -258,41 +254,36 @@ function copies(tree, values, calls, asks, asserting) {
         if (settled) values.set(settled, callee.object);
     });
     const reading = (node, enter) => walk(node, (each, parent) => {
-        if (each.type === 'Identifier' && isReference(each, parent)) enter(each, parent);
+        if (each.type === 'Identifier' && isReference(each, parent) && !parent?.shorthand) enter(each);
     });
     walk(tree, (node) => {
         if (!CALLS.has(node.type) || !(calls(node) || asks({ type: 'Identifier', name: root(node.callee ?? node.tag) }))) return;
         program.add(node);
-        for (const argument of argumentsOf(node)) {
-            let plain = true;
-            walk(argument, ({ type }) => (plain &&= !FUNCTIONS.has(type)));
-            if (plain) reading(argument, (each, parent) => !asks(each) && !parent?.shorthand && given.push(each));
+        for (const each of node.arguments ?? []) {
+            let called = false;
+            walk(each, ({ type }) => (called ||= FUNCTIONS.has(type)));
+            if (!called) reading(each, (one) => !asks(one) && given.push(one));
         }
     });
-    for (const { name, start } of given) if (!(first.get(name) <= start)) first.set(name, start);
     function sources(node, into, above = []) {
-        if (program.has(node)) return;
-        if (first.has(node.name)) into.add(node.name);
-        else if (node.type === 'Identifier' && values.has(node.name) && !above.includes(node.name)) {
-            sources(values.get(node.name), into, [...above, node.name]);
-        }
-        for (const child of children(node)) sources(child, into, above);
+        if (node.type === 'Identifier') into.add(node.name);
+        const inner = values.get(node.name);
+        if (inner && !above.includes(inner)) sources(inner, into, [...above, inner]);
+        for (const child of program.has(node) ? [node.callee ?? node.tag] : children(node)) sources(child, into, above);
     }
-    const changing = (node, at) => first.get(root(node)) < at && looked.add(root(node));
-    walk(tree, (node) => {
-        const { type, expression, left, right, argument, test, operator } = node;
-        const call = CALLS.has(type) && !program.has(node);
-        const sides = type === 'BinaryExpression' ? [left, right] : call ? argumentsOf(node) : [];
-        const own = sides.filter((side) => !asks(side));
-        if (own.length < sides.length) for (const side of own) sources(side, first.has(side.name) ? looked : expected);
-        if ((call && asserting.has(root(node.callee)) && own.length === sides.length)) sides.forEach((side) => sources(side, looked));
-        if (type === 'IfStatement' && !asks(test)) sources(test, looked);
-        if (left?.type === 'MemberExpression' && operator !== undefined && type === 'AssignmentExpression') changing(left, node.start);
-        if (type === 'UpdateExpression' || operator === 'delete') changing(argument, node.start);
-        if (type !== 'ExpressionStatement') return;
-        const alone = expression.type === 'AwaitExpression' ? expression.argument : expression;
-        if (program.has(alone)) argumentsOf(alone).forEach((each) => sources(each, looked));
-        else if (alone.callee?.type === 'MemberExpression') changing(alone.callee, node.start);
+    const statement = (node, sides) => {
+        if (!asks(node)) return sources(node, looked);
+        for (const { name } of sides) if (name) looked.add(name);
+        return sources(node, expected);
+    };
+    walk(tree, ({ type, expression, test, left, right, callee, arguments: args }) => {
+        if (type === 'ExpressionStatement') {
+            const alone = expression.type === 'AwaitExpression' ? expression.argument : expression;
+            if (program.has(alone)) for (const each of alone.arguments ?? []) sources(each, looked);
+        }
+        if (type === 'IfStatement') statement(test, []);
+        if (type === 'BinaryExpression') for (const { name } of [left, right]) if (name) looked.add(name);
+        if (type === 'CallExpression' && asserting.has(root(callee))) statement({ type: 'Arguments', args }, args);
     });
     return given.filter(({ name }) => expected.has(name) && !looked.has(name));
 }

@@ -257,6 +257,7 @@ def values(tree, made, asking):
         one
         for node in called
         for each in (*node.args, *(named.value for named in node.keywords))
+        if not isinstance(each, ast.Lambda)
         for one in ast.walk(each)
         if isinstance(one, ast.Name) and not _asked(one, asking)
     ]
