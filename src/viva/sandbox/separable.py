@@ -55,7 +55,7 @@ def _python(test: str) -> str:
 
 
 def _reasons(tree: ast.Module) -> Iterator[str]:
-    own = {name for node in ast.walk(tree) for name in _bound(node)}
+    own = set().union(*map(_bound, ast.walk(tree)))
     for node in ast.walk(tree):
         yield from _of_node(node, own)
     yield from _set_for_the_program(tree)
@@ -66,21 +66,16 @@ def _reasons(tree: ast.Module) -> Iterator[str]:
             yield f"it hands the coroutine function {node.id} on"
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _bound(node: ast.AST) -> set[str | None]:
     """The names that a node binds."""
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        yield node.id
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node.name
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, ast.alias):
-        yield (node.asname or node.name).split(".")[0]
-    elif isinstance(node, ast.ExceptHandler) and node.name:
-        yield node.name
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    if isinstance(node, ast.alias):
+        return {(node.asname or node.name).split(".")[0]}
+    return set() if isinstance(node, ast.keyword) else {getattr(node, "name", None), getattr(node, "arg", None)}
 
 
-def _of_node(node: ast.AST, own: set[str]) -> Iterator[str]:
+def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
     """Why a test with this in it, wherever, is of another form."""
     words = _words()
     if isinstance(node, (ast.Import, ast.ImportFrom)):

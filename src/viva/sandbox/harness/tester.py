@@ -113,12 +113,7 @@ def subjects(tree, own):
     about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
     `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
     """
-    imported = {
-        (one.asname or one.name).split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for one in node.names
-    }
+    imported = bound(ast.Module([one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))], []))
     loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     shadowing = {name for name in loaded - own - ALWAYS_OWN if known(name) is not None}
     alone = not any(name not in own and known(name) is None for name in loaded)
@@ -162,18 +157,14 @@ def _classes(tree):
     for node in ast.walk(tree):
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             used.add(maker(node.value) or getattr(node.value, "id", None))
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance" and len(node.args) == 2:
-            used |= _names(node.args[1])
     return {name for name in used if name and name[:1].isupper()}
 
 
 def bound(tree):
     """The names that a test itself assigns, defines, imports, or takes as parameters."""
-    names = set()
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            names |= set() if isinstance(node.ctx, ast.Load) else {node.id}
-        elif isinstance(node, ast.alias):
+        if isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
         elif not isinstance(node, ast.keyword):
             names |= {getattr(node, "name", None), getattr(node, "arg", None)}
@@ -261,14 +252,14 @@ def values(tree, made, asking):
         for one in ast.walk(each)
         if isinstance(one, ast.Name) and not _asked(one, asking)
     ]
-    loops = {
+    made = made | {
         one.target.id: one.iter for one in ast.walk(tree) if isinstance(one, ast.For) and hasattr(one.target, "id")
     }
 
     def sources(node, above=()):
         """The names that something is computed from without the program."""
         name = getattr(node, "id", None)
-        inner = made.get(name) or loops.get(name)
+        inner = made.get(name)
         parts = list(ast.iter_child_nodes(node.func if node in called else node))
         if inner is not None and inner not in above:
             parts.append(inner)
@@ -281,19 +272,16 @@ def values(tree, made, asking):
         if node in called and node in alone:
             looked |= set().union(*map(_names, node.args))
         elif isinstance(node, ast.expr) and _asked(node, asking):
+            sides = (*getattr(node, "comparators", ()), *getattr(node, "args", ()))
             expected |= sources(node)
-            looked |= {
-                one.id for one in (*getattr(node, "comparators", ()), *getattr(node, "args", ())) if hasattr(one, "id")
-            }
+            looked.update(getattr(one, "id", None) for one in sides)
         elif isinstance(node, ast.expr) and (not isinstance(node, ast.Call) or CHECKING.search(ast.unparse(node.func))):
             looked |= sources(node)
     return {id(one) for one in given if one.id in expected - looked}
 
 
 def _copied(value):
-    """A copy of a value of the test's; what is none is given as it is."""
-    if crossing.theirs(value) is not None or callable(value):
-        return value
+    """A copy of a value of the test's; what has none is given as it is."""
     try:
         return copy.deepcopy(value)
     except TypeError:
