@@ -242,6 +242,7 @@ exports.judged = (text, free, word, copying, lent) => {
     const around = marks.flatMap(([by, nodes]) => nodes.flatMap(({ start, end }) => [[start, `${by}(`], [end, ')']]));
     return { text: inserted(text, around), decides };
 };
+const PLAIN = new Set(['length', 'size', 'reduce', 'join', 'toString', 'indexOf', 'includes', 'every', 'some', 'toFixed']);
 // The names in what the program is given that mean values which stay the test's: the program gets copies. What is expected of
 // a call may be computed from what it was given, as in `assert.equal(total(prices), sum(prices))`. A test that looks at `prices`
 // apart from what the program returns, or makes a call only for what it does to them, is about what becomes of them.
@@ -271,19 +272,28 @@ function copies(tree, values, calls, asks, asserting) {
         if (inner && !above.includes(inner)) sources(inner, into, [...above, inner]);
         for (const child of program.has(node) ? [node.callee ?? node.tag] : children(node)) sources(child, into, above);
     }
-    const statement = (node, sides) => {
+    // What is compared by identity, and may be a part of what was given, is looked at.
+    const plain = (node) => ['BinaryExpression', 'TemplateLiteral'].includes(node.type) || /^(Math|JSON|String|Number)$/.test(root(node.callee))
+        || PLAIN.has((node.callee ?? node).property?.name);
+    const statement = (node, sides, deep) => {
         if (!asks(node)) return sources(node, looked);
-        for (const { name } of sides) if (name) looked.add(name);
+        for (const side of sides) {
+            const bare = given.some(({ name }) => name === side.name);
+            if (!asks(side) && (bare || !(deep || plain(values.get(side.name) ?? side)))) sources(side, looked);
+        }
         return sources(node, expected);
     };
-    walk(tree, ({ type, expression, test, left, right, callee, arguments: args }) => {
+    walk(tree, (node) => {
+        const { type, expression, test, left, right, operator, callee, arguments: args } = node;
         if (type === 'ExpressionStatement') {
             const alone = expression.type === 'AwaitExpression' ? expression.argument : expression;
             if (program.has(alone)) for (const each of alone.arguments ?? []) sources(each, looked);
         }
         if (type === 'IfStatement') statement(test, []);
-        if (type === 'BinaryExpression') for (const { name } of [left, right]) if (name) looked.add(name);
-        if (type === 'CallExpression' && asserting.has(root(callee))) statement({ type: 'Arguments', args }, args);
+        if (/^[!=]==?$/.test(operator)) statement(node, [left, right], false);
+        if (type === 'CallExpression' && asserting.has(root(callee))) {
+            statement({ type: 'Arguments', args }, args.slice(0, 2), /deep|ok/i.test(callee.property?.name ?? 'ok'));
+        }
     });
     return given.filter(({ name }) => expected.has(name) && !looked.has(name));
 }
