@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -35,19 +34,9 @@ _NUMBER = re.compile(r"(-?\d[\d_']*(?:\.\d+)?(?:[eE][+-]?\d+)?)[fFdDmMlLuU]*")
 _FAILURE = re.compile(r"(?:!|[( ]\s*(?:-?[1-9]\d*|false|EXIT_FAILURE)\s*\)?)$")
 """The end of what exits with a status that is not 0."""
 _ESCAPES = re.compile(r"(?:[^\\\n]|\\[nt\"'\\r])*")
-_ENDING = re.compile(
-    r"\b(?:return|throw|raise|fail|abort|panic|assert|goto|lambda|break|_?[eE]xit|halt|using|yield)\b|[{(]\s*\|"
-)
-"""What a statement has that may end the test, or that is about another function."""
-_MADE = re.compile(r"\s*&?\s*(?:new\b|[\w.:]*\b(?:[Nn]ew|make_)\w*|[A-Z][\w.]*\s*(?:\.new\b|[({<])|[\[{\d\"'-])")
-_READING = re.compile(
-    r"\b\w+\.(?:size|length|len|isEmpty|empty\?|Count|Length|first|last|get|at|charAt)\b(?!\.)|\blen\(\w+\)|\w+\["
-)
-"""What changes nothing in a list."""
 _ARITHMETIC = re.compile(r"\b(?:bool|char|short|int|long|float|signed|unsigned|\w+_t)$")
 """Types in C++ that change what they are given: 4.7 as an int is 4."""
 _SAME = {"true": True, "false": False, "null": None, "nil": None, "null_literal": None, "nullptr": None, "NULL": None}
-_NAMING = re.compile(r"(?<![=!<>]):?=(?!=)")
 
 
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,32 +51,18 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     near: frozenset[str] = frozenset()
     asserting: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
-    places: frozenset[str] = frozenset()
     identities: bool = False
-    look: str = ""
-    ends: str = ""
-    each: str = ""
-    function: str = ""
 
 
-class _Look(msgspec.Struct, frozen=True):
-    """What a test looks at, by its number."""
+class _Asked(msgspec.Struct, frozen=True):
+    """A call of a program's function, with what it is given."""
 
-    number: int
+    call: str
+    args: tuple[object, ...]
 
 
 class _WideError(Exception):
     """A test, or a part of it, that is of no narrow form; its text says which."""
-
-
-@cache
-def _types() -> Mapping[str, frozenset[str]]:
-    return shipped_table(__file__, "nodes.toml", dict[str, frozenset[str]])
-
-
-def _is(node: Node, *kinds: str) -> bool:
-    """Whether it is of one of these kinds of nodes.toml."""
-    return any(node.type in _types()[kind] for kind in kinds)
 
 
 @cache
@@ -98,6 +73,16 @@ def _rows() -> Mapping[str, _Words]:
 @cache
 def _overlay() -> Mapping[str, tuple[Call, ...]]:
     return shipped_table(__file__, "overlay.toml", dict[str, tuple[Call, ...]])
+
+
+@cache
+def _types() -> Mapping[str, frozenset[str]]:
+    return shipped_table(__file__, "nodes.toml", dict[str, frozenset[str]])
+
+
+def _is(node: Node, kind: str) -> bool:
+    """Whether it is of this kind of nodes.toml."""
+    return node.type in _types()[kind]
 
 
 def readable(language: str) -> bool:
@@ -117,7 +102,7 @@ def proposed(language: str, test: str) -> tuple[list[dict[str, object]], str]:
         return [], shared_reason(language, test)
     calls, closing, why = _read(language, test)
     if closing.strip():
-        return [], "it makes, changes and looks, or ends what the program began"
+        return [], "it converts what a call comes to, or ends what the program began"
     return [_written_out(call) for call in calls], why
 
 
@@ -144,8 +129,7 @@ def _read(language: str, test: str) -> tuple[tuple[Call, ...], str, str]:
         if not root.has_error:
             try:
                 calls, more = _Reader(language, row).of_file(root)
-                whole = more and language in ("java", "csharp") and not opening
-                return calls, (f"\nclass viva_looks {{{more}}}" if whole else more + closing), ""
+                return calls, closing + more, ""
             except _WideError as why:
                 return (), "", str(why) or "it is not one main function that compares calls on literals with literals"
     return (), "", "it does not parse on its own"
@@ -173,65 +157,20 @@ def _operator(node: Node) -> str:
 
 
 class _Reader:
-    """Reads one test.
-
-    Where it only calls functions with literals, these are its calls. Where it makes, changes and looks, its statements
-    stay as they are, in a function behind the program, and what they look at are the values of calls: what those must
-    come to is left out.
-    """
+    """Reads one test."""
 
     def __init__(self, language: str, row: _Words) -> None:
         self.language, self.row = language, row
         self.known: dict[str, object] = {}
-        """Names for literals."""
-        self.returned: dict[str, Node] = {}
-        """Names for what one call comes to."""
-        self.made: set[str] = set()
-        """Names for literals and for what is made by a constructor; all others are for what the program returned."""
-        self.expected: set[str] = set()
-        """Names for literals that something is compared with."""
-        self.lines: list[tuple[str, str]] = []
-        """The statements, each with the name that it gives a literal, if it does."""
-        self.looks: list[Node] = []
-        self.calls: list[tuple[int, Call]] = []
-        """What each look must come to."""
-        self.includes = ""
+        self.calls: list[Call] = []
+        self.closing, self.includes = "", ""
 
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
         """All calls, and what the program lacks at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
-        if not self.calls or any(map(self._mentions, self.expected)):
+        if not self.calls or any(isinstance(one, _Asked) for one in self.known.values()):
             raise _WideError
-        direct = [self._direct(node) for node in self.looks]
-        names = [_text(node) for node in self.looks if _text(node) in self.returned]
-        changed = [name for name, value in self.known.items() if isinstance(value, (list, dict, str))]
-        asked = [one for one in direct if one is not None]
-        closing = ""
-        if (
-            len(asked) < len(direct)
-            or sorted(names) != sorted(self.returned)
-            or len(self.lines) > len(self.known) + len(self.returned) + len(self.looks)
-            or any(self._mentions(name) > 1 for name in changed)
-        ):
-            if any(self._changes(number, call) for number, call in self.calls):
-                raise _WideError
-            asked = [(f"viva_look{number}", ()) for number in range(len(self.looks))]
-            closing = self._closing()
-        return tuple(replace(one, call=asked[look][0], args=asked[look][1]) for look, one in self.calls), closing
-
-    def _direct(self, node: Node) -> tuple[str, tuple[object, ...]] | None:
-        """The function and the literals of a look that is one call; None for any other."""
-        name, given = self._called(self.returned.get(_text(node), node))
-        if (
-            not name
-            or self._library(name.replace("std::", ""))
-            or name.partition(".")[0] in (*self.made, *self.returned)
-        ):
-            return None
-        try:
-            return name.replace("::", "."), tuple(self._plain(one) for one in given)
-        except _WideError:
-            return None
+        return tuple(self.calls), self.closing
 
     def _main(self, node: Node) -> Node:
         """The body of the only function of a file, or of its only class."""
@@ -264,16 +203,6 @@ class _Reader:
                     ) from None
 
     def _statement(self, node: Node) -> None:
-        before = len(self.lines)
-        try:
-            self._looking(node)
-        except _WideError:
-            if len(self.lines) > before or node.type == "return_statement":
-                raise
-            self._setting(node)
-
-    def _looking(self, node: Node) -> None:
-        """A statement that looks, prints, or names a literal."""
         if _is(node, "conditional"):
             self._conditional(node)
         elif node.type == "assert_statement":
@@ -299,9 +228,6 @@ class _Reader:
             raise _WideError
         if not self._fails(then):
             raise _WideError
-        before = node.child_by_field_name("initializer")
-        if before is not None:
-            self._statement(before)
         self._holds(condition, node.type.startswith("unless"))
 
     def _fails(self, node: Node) -> bool:
@@ -333,7 +259,7 @@ class _Reader:
         return name in self.row.printing and all(_is(one, "strings") for one in given)
 
     def _declared(self, node: Node) -> None:
-        """A name for a literal. Raises _WideError for one of anything else, which may be what one call comes to."""
+        """A name for a literal, or for what one call comes to."""
         found = node
         while _is(found, "declared"):
             if any(one.type == "," for one in found.children):
@@ -356,64 +282,18 @@ class _Reader:
             raise _WideError
         typed = node.child_by_field_name("type")
         kind = _text(typed) if typed is not None else ""
-        try:
-            self.known[_text(name)] = self._literal(self._inner(value), kind)
-        except _WideError:
-            if self.language != "cpp" or not _ARITHMETIC.search(kind):  # which converts
-                self.returned[_text(name)] = self._inner(value)
-            raise
-        self.made.add(_text(name))
-        self.lines.append((_text(node), _text(name)))
+        meant = self._value(value, kind)
+        if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
+            meant = self._converted(meant, kind, _text(value))
+        self.known[_text(name)] = meant
 
-    # -- statements that stay as they are
-
-    def _setting(self, node: Node) -> None:
-        """A statement that looks at nothing."""
-        text = _text(node)
-        compound = any(_is(one, "compound") for one in _below(node))
-        if _ENDING.search(text) or _is(node, "defining") or self._leaks(node, compound):
+    def _converted(self, asked: _Asked, kind: str, text: str) -> _Asked:
+        """A call of a function at the program's end, which converts what the program's comes to, as the test does."""
+        if not self.known.keys().isdisjoint(re.findall(r"\w+", text)):
             raise _WideError
-        name, *value = _NAMING.split(text, maxsplit=1)
-        if not compound and (_MADE.match(value[0]) if value else node.type == "declaration"):
-            self.made |= set(re.findall(r"[^\W\d]\w*", name))
-        self.lines.append((text, ""))
-
-    def _leaks(self, node: Node, compound: bool = False) -> bool:
-        """Whether something is told to what the program returned that says what it should be: by an operator, or by an
-        argument that is no place in it."""
-        for one in _below(node):
-            given = one.child_by_field_name("arguments")
-            if _is(one, "binary") and (not compound or _operator(one) in ("==", "!=")):
-                return True
-            if given is None or not _parts(given):
-                continue
-            owner, method, _ = self._method(one) or (None, "", [])
-            root = re.sub(r"\W.*", "", _text(owner), flags=re.DOTALL) if owner is not None else ""
-            if root in self.made:
-                continue
-            safe = method in self.row.places
-            if not root or root[0].isupper():
-                told = [each for each in _below(given) if _is(each, "looks") and _text(each) not in self.made]
-                safe = len(_parts(given)) == 1 or not told
-            if compound or not safe:
-                return True
-        return False
-
-    def _changes(self, number: int, call: Call) -> bool:
-        """Whether a list or map that was looked at may be another by the end, when it is told."""
-        owner = re.match(r"\W*(\w+)", _text(self.looks[number]))
-        at = next(line for line, (text, _) in enumerate(self.lines) if f"viva{number} " in text)
-        later = [_READING.sub("", text) for text, _ in self.lines[at + 1 :]]
-        kept = self.language == "cpp" or not isinstance(call.returns, (list, dict))
-        return not kept and owner is not None and any(re.search(rf"\b{owner[1]}\b", text) for text in later)
-
-    def _closing(self) -> str:
-        """The function behind the program, and one for each look."""
-        body = "\n".join(text for text, name in self.lines if not name or self._mentions(name))
-        names = ", ".join(f"viva{number}" for number in range(len(self.looks)))
-        each = "\n".join(self.row.each.format(n=number) for number in range(len(self.looks)))
-        filled = {"INCLUDES": self.includes, "BODY": body, "NAMES": names, "EACH": each}
-        return "\n" + re.sub("|".join(filled), lambda found: filled[found[0]], self.row.function)
+        name = re.sub(r"\W+", "_", f"{asked.call}_as_{kind}_{len(self.known)}")
+        self.closing += f"\n{self.includes}{kind} {name}() {{ return {text}; }}"
+        return _Asked(name, ())
 
     # -- expressions
 
@@ -438,7 +318,7 @@ class _Reader:
         owner = node.child_by_field_name("object") or node.child_by_field_name("receiver")
         name = node.child_by_field_name("name") or node.child_by_field_name("method")
         if function is not None and _is(function, "members"):
-            owner = next(filter(None, map(function.child_by_field_name, ("expression", "argument", "operand"))))
+            owner = function.child_by_field_name("expression") or function.child_by_field_name("argument")
             name = function.child_by_field_name("name") or function.child_by_field_name("field")
         if owner is None or name is None:
             return None
@@ -450,25 +330,33 @@ class _Reader:
             node = _parts(node)[0]
         return node
 
-    def _value(self, node: Node) -> object:
-        """A literal, or a look at what something comes to by then. Raises _WideError."""
+    def _value(self, node: Node, kind: str = "") -> object:
+        """A literal, or a call of the program's. Raises _WideError."""
         node = self._inner(node)
-        name = _text(node)
-        if name not in self.known:
-            with suppress(_WideError):
-                return self._literal(node)
-        elif not self._mentions(name):
-            self.expected.add(name)
-            return self.known[name]
-        if not _is(node, "looks") or self._leaks(node):
-            raise _WideError
-        self.lines.append((f"{self.row.look.format(n=len(self.looks))}{name}{self.row.ends}", ""))
-        self.looks.append(node)
-        return _Look(len(self.looks) - 1)
+        if node.type == "identifier" and _text(node) in self.known:
+            found = self.known[_text(node)]
+            if isinstance(found, _Asked):
+                self.known[_text(node)] = _Spent
+            if found is _Spent:
+                raise _WideError
+            return found
+        name, given = self._called(node)
+        known = name.replace("std::", "")
+        if name and not self._library(known):
+            args = tuple(self._value(one) for one in given)
+            if any(isinstance(one, _Asked) for one in args):
+                raise _WideError
+            self._give(given)
+            return _Asked(name.replace("::", "."), args)
+        return self._literal(node, kind)
 
-    def _mentions(self, name: str) -> int:
-        """How many statements use a name, but for the one that it is from."""
-        return sum(re.search(rf"\b{name}\b", text) is not None for text, own in self.lines if own != name)
+    def _give(self, given: Sequence[Node]) -> None:
+        """What a function may have changed that was given it by name means nothing certain afterwards."""
+        for node in given:
+            value = self.known.get(_text(node)) if node.type == "identifier" else None
+            if isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "ruby"):
+                self.known[_text(node)] = _Spent
+            self._give(_parts(node))
 
     def _library(self, name: str) -> bool:
         return name in self.row.lists or name in self.row.near or name in self.row.equal or name in self.row.printing
@@ -488,7 +376,7 @@ class _Reader:
             value = self._literal(self._inner(_parts(node)[-1]))
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return -value
-        if _is(node, "strings", "characters"):
+        if _is(node, "texts"):
             return self._written(node, text)
         parts = _parts(node)
         if _is(node, "lists"):
@@ -517,7 +405,10 @@ class _Reader:
 
     def _plain(self, node: Node) -> object:
         """A literal, or a name for one."""
-        return self.known[_text(node)] if _text(node) in self.known else self._literal(self._inner(node))
+        value = self._value(node)
+        if isinstance(value, _Asked):
+            raise _WideError
+        return value
 
     def _written(self, node: Node, text: str) -> object:
         """What a text or a character is, if all that is escaped in it is the same in every language."""
@@ -588,33 +479,29 @@ class _Reader:
                 raise _WideError
             self._same(method[0], method[2][0])
         else:
+            asked = self._value(node)
+            if not isinstance(asked, _Asked):
+                raise _WideError
+            meant = Call(call=asked.call, args=asked.args, returns=truth)
             if self.language == "ruby":
-                must = Call(call="", truth="given" if truth else "nil")
-            else:
-                must = (
-                    Call(call="", truth="true" if truth else "false")
-                    if self.language == "cpp"
-                    else Call(call="", returns=truth)
-                )
-            self._tells(self._value(node), must)
-
-    def _tells(self, look: object, must: Call) -> None:
-        """What is looked at must be this."""
-        if not isinstance(look, _Look):
-            raise _WideError
-        self.calls.append((look.number, must))
+                meant = Call(call=asked.call, args=asked.args, truth="given" if truth else "nil")
+            elif self.language == "cpp":
+                meant = Call(call=asked.call, args=asked.args, truth="true" if truth else "false")
+            self.calls.append(meant)
 
     def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
-        look, value = self._value(left), self._value(right)
-        if isinstance(value, _Look):
-            look, value = value, look
-        compared = isinstance(value, (_Look, list, dict)) or (isinstance(value, str) and self.language == "java")
-        if isinstance(value, _Look) or (by_operator and self.row.identities and compared):
+        asked, value = self._value(left), self._value(right)
+        if isinstance(value, _Asked):
+            asked, value, right = value, asked, left
+        if not isinstance(asked, _Asked) or self._plain(right) != value:  # which the call may have changed
             raise _WideError
-        must = Call(call="", returns=value)
         if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
-            must = replace(must, truth="true" if value else "false")
-        self._tells(look, must)
+            self.calls.append(Call(call=asked.call, args=asked.args, returns=value, truth="true" if value else "false"))
+            return
+        compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
+        if by_operator and self.row.identities and compared:
+            raise _WideError
+        self.calls.append(Call(call=asked.call, args=asked.args, returns=value))
 
     def _near(self, left: Node, right: Node) -> None:
         """`abs(f(3) - 2.5) < 1e-9`."""
@@ -629,16 +516,13 @@ class _Reader:
             raise _WideError
         if not _is(difference, "binary") or _operator(difference) != "-":
             raise _WideError
-        look, value = map(self._value, _parts(difference))
-        if isinstance(value, _Look):
-            look, value = value, look
-        if not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
+        asked, value = map(self._value, _parts(difference))
+        if isinstance(value, _Asked):
+            asked, value = value, asked
+        if not isinstance(asked, _Asked) or not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
             raise _WideError
-        self._tells(look, Call(call="", returns=value, within=float(within)))
+        self.calls.append(Call(call=asked.call, args=asked.args, returns=value, within=float(within)))
 
 
-def _below(node: Node) -> Iterator[Node]:
-    """A node and all named nodes in it."""
-    yield node
-    for one in node.named_children:
-        yield from _below(one)
+class _Spent:
+    """What a name means that was looked at once: whoever looks twice may see the same, or call twice."""

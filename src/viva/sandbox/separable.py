@@ -35,9 +35,6 @@ def _words() -> _Words:
     return shipped_table(__file__, "separable.toml", _Words)
 
 
-_SINGLETONS = (None, True, False, Ellipsis)
-
-
 def shared_reason(language: str, test: str) -> str:
     """Why this test shares a process with its program; "" where it has one of its own."""
     decide = SEPARABLE.get(language)
@@ -116,7 +113,7 @@ def _of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
 def _is_singleton(node: ast.expr) -> bool:
     """Whether this is the same thing in every process: None, a built-in class, a type."""
     if isinstance(node, ast.Constant):
-        return any(node.value is one for one in _SINGLETONS)
+        return node.value is None or isinstance(node.value, (bool, type(...)))
     called = node.func if isinstance(node, ast.Call) else node
     return isinstance(called, ast.Name) and (called.id == "type" or (called is node and hasattr(builtins, called.id)))
 
@@ -155,10 +152,6 @@ def _run(node: ast.AST) -> Iterator[ast.Name]:
                 yield one.func
 
 
-def _by_its_harness(_: str) -> str:
-    return ""
-
-
 _R_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#[^\n]*")
 
 
@@ -170,8 +163,8 @@ def _r(test: str) -> str:
 
 SEPARABLE: Mapping[str, Callable[[str], str]] = {
     "python": _python,
-    "javascript": _by_its_harness,  # harness/form.js, in the test's own process
-    "typescript": _by_its_harness,
+    "javascript": lambda _: "",  # harness/form.js decides, in the test's own process
+    "typescript": lambda _: "",
     "r": _r,
 }
 """Language → why a test of it shares a process with its program."""

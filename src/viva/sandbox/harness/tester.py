@@ -150,10 +150,8 @@ def _classes(tree):
         return node.func.id if named else made.get(getattr(node, "id", None))
 
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Assign, ast.withitem)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.optional_vars]
-            name = maker(node.value if isinstance(node, ast.Assign) else node.context_expr)
-            made.update({one.id: name for one in targets if name and isinstance(one, ast.Name)})
+        if isinstance(node, ast.Assign) and maker(node.value):
+            made.update({one.id: maker(node.value) for one in node.targets if isinstance(one, ast.Name)})
     for node in ast.walk(tree):
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             used.add(maker(node.value) or getattr(node.value, "id", None))
@@ -211,7 +209,7 @@ def _settings(tree):
     made, changed = set(), set()
     for one in ast.walk(tree):
         if isinstance(one, (ast.Assign, ast.AnnAssign)):
-            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+            targets = getattr(one, "targets", None) or [one.target]
             made |= {target.id for target in targets if isinstance(target, ast.Name)}
         elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
             changed.add(one.target.id)
@@ -266,16 +264,16 @@ def values(tree, made, asking):
         return {name}.union(*(sources(one, (*above, inner)) for one in parts))
 
     expected, looked = set(), set()
-    conditions = [one.test for one in ast.walk(tree) if isinstance(one, ast.If)]
-    alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
-    for node in (*_statements(tree), *conditions):
-        if node in called and node in alone:
-            looked |= set().union(*map(_names, node.args))
-        elif isinstance(node, ast.expr) and _asked(node, asking):
-            sides = (*getattr(node, "comparators", ()), *getattr(node, "args", ()))
+    for node in (*_statements(tree), *(one.test for one in ast.walk(tree) if isinstance(one, ast.If))):
+        sides = (*getattr(node, "comparators", ()), *getattr(node, "args", ()))
+        if isinstance(node, ast.stmt):
+            continue
+        if _asked(node, asking):
             expected |= sources(node)
-            looked.update(getattr(one, "id", None) for one in sides)
-        elif isinstance(node, ast.expr) and (not isinstance(node, ast.Call) or CHECKING.search(ast.unparse(node.func))):
+            looked |= (
+                set().union(*map(_names, sides)) if node in called else {getattr(one, "id", None) for one in sides}
+            )
+        elif not isinstance(node, ast.Call) or CHECKING.search(ast.unparse(node.func)):
             looked |= sources(node)
     return {id(one) for one in given if one.id in expected - looked}
 
