@@ -64,15 +64,12 @@ class CallConversation:
             return
         self._line += chunk
         if not self.compiled:
-            if not self._line.startswith(RUNNING):
-                if not RUNNING.startswith(self._line):
-                    self._fail("it replied before it was called")
+            if not RUNNING.startswith(self._line):
+                self._fail("it replied before it was called")
+            if self._line != RUNNING:
                 return
             self.compiled = True
-            del self._line[: len(RUNNING)]
-            if self._line:
-                self._fail("it replied before it was called")
-                return
+            self._line.clear()
             for number, call in enumerate(self._calls, 1):
                 self.to_send += self._request(number, call).encode() + b"\n"
             self._next()

@@ -37,12 +37,6 @@ _ESCAPES = re.compile(r"(?:[^\\\n]|\\[nt\"'\\r])*")
 _ARITHMETIC = re.compile(r"\b(?:bool|char|short|int|long|float|signed|unsigned|\w+_t)$")
 """Types in C++ that change what they are given: 4.7 as an int is 4."""
 _SAME = {"true": True, "false": False, "null": None, "nil": None, "null_literal": None, "nullptr": None, "NULL": None}
-_STRINGS = frozenset(("string_literal", "interpreted_string_literal", "raw_string_literal", "string"))
-_CHARACTERS = frozenset(("char_literal", "character_literal", "rune_literal"))
-_INNER = frozenset(("parenthesized_expression", "parenthesized_statements", "literal_element", "argument",
-                    "condition_clause", "expression_list"))  # fmt: skip
-"""Nodes with one node in them that they mean."""
-_LISTS = frozenset(("initializer_list", "array_initializer", "initializer_expression", "array", "literal_value"))
 
 
 class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,6 +73,16 @@ def _rows() -> Mapping[str, _Words]:
 @cache
 def _overlay() -> Mapping[str, tuple[Call, ...]]:
     return shipped_table(__file__, "overlay.toml", dict[str, tuple[Call, ...]])
+
+
+@cache
+def _types() -> Mapping[str, frozenset[str]]:
+    return shipped_table(__file__, "nodes.toml", dict[str, frozenset[str]])
+
+
+def _is(node: Node, kind: str) -> bool:
+    """Whether it is of this kind of nodes.toml."""
+    return node.type in _types()[kind]
 
 
 def readable(language: str) -> bool:
@@ -199,15 +203,14 @@ class _Reader:
                     ) from None
 
     def _statement(self, node: Node) -> None:
-        if node.type in ("if_statement", "if_modifier", "unless_modifier", "if", "unless"):
+        if _is(node, "conditional"):
             self._conditional(node)
         elif node.type == "assert_statement":
             self._holds(_parts(node)[0], True)
         elif node.type == "return_statement":
             if re.sub(r"\W", "", _text(node)) not in ("return", "return0") or node.next_named_sibling is not None:
                 raise _WideError
-        elif node.type in ("declaration", "local_variable_declaration", "local_declaration_statement",
-                           "short_var_declaration", "assignment"):  # fmt: skip
+        elif _is(node, "declaring"):
             self._declared(node)
         else:
             expression = _parts(node)[0] if node.type == "expression_statement" else node
@@ -229,7 +232,7 @@ class _Reader:
 
     def _fails(self, node: Node) -> bool:
         """Whether a statement ends the test, having at most printed before."""
-        if node.type in ("block", "compound_statement", "statement_list", "then", "body_statement"):
+        if _is(node, "bodies"):
             *before, last = _parts(node) or [node]
             return last is not node and self._fails(last) and all(map(self._prints, before))
         if node.type == "throw_statement":
@@ -253,17 +256,12 @@ class _Reader:
                 re.fullmatch(r"(?:std\s*::\s*)?c(?:out|err)(?:\s*<<\s*(?:(?:std\s*::\s*)?endl)?)*\s*", printed)
                 is not None
             )
-        return name in self.row.printing and all(one.type in _STRINGS for one in given)
+        return name in self.row.printing and all(_is(one, "strings") for one in given)
 
     def _declared(self, node: Node) -> None:
         """A name for a literal, or for what one call comes to."""
         found = node
-        while found.type in (
-            "declaration",
-            "local_variable_declaration",
-            "local_declaration_statement",
-            "variable_declaration",
-        ):
+        while _is(found, "declared"):
             if any(one.type == "," for one in found.children):
                 raise _WideError
             found = _parts(found)[-1]
@@ -309,8 +307,7 @@ class _Reader:
             or node.child_by_field_name("method")
             or (node.child_by_field_name("name") if node.type == "method_invocation" else None)
         )
-        calling = node.type in ("call_expression", "method_invocation", "invocation_expression", "call")
-        if name is None or not calling or node.child_by_field_name("block") is not None:
+        if name is None or not _is(node, "calling") or node.child_by_field_name("block") is not None:
             return "", []
         text = _text(name) if owner is None else f"{_text(owner)}.{_text(name)}"
         return (text, listed) if _PATH.fullmatch(text.rstrip("?!")) else ("", [])
@@ -320,7 +317,7 @@ class _Reader:
         function = node.child_by_field_name("function")
         owner = node.child_by_field_name("object") or node.child_by_field_name("receiver")
         name = node.child_by_field_name("name") or node.child_by_field_name("method")
-        if function is not None and function.type in ("member_access_expression", "field_expression"):
+        if function is not None and _is(function, "members"):
             owner = function.child_by_field_name("expression") or function.child_by_field_name("argument")
             name = function.child_by_field_name("name") or function.child_by_field_name("field")
         if owner is None or name is None:
@@ -329,7 +326,7 @@ class _Reader:
         return owner, _text(name), [self._inner(one) for one in _parts(given)] if given is not None else []
 
     def _inner(self, node: Node) -> Node:
-        while node.type in _INNER and len(_parts(node)) == 1:
+        while _is(node, "inner") and len(_parts(node)) == 1:
             node = _parts(node)[0]
         return node
 
@@ -375,22 +372,20 @@ class _Reader:
                 raise _WideError
             whole = bare.isdigit() and not re.search("[fFdDmM]", text[len(number[1]) :])
             return int(digits) if whole else float(digits)
-        if node.type in ("unary_expression", "prefix_unary_expression", "unary") and _operator(node) == "-":
+        if _is(node, "unary") and _operator(node) == "-":
             value = self._literal(self._inner(_parts(node)[-1]))
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return -value
-        if node.type in _STRINGS | _CHARACTERS:
+        if _is(node, "texts"):
             return self._written(node, text)
         parts = _parts(node)
-        if node.type in _LISTS:
+        if _is(node, "lists"):
             return self._listed(parts, kind)
         if node.type == "hash":
             return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[-1])) for one in parts])
         value = node.child_by_field_name("value") or node.child_by_field_name("body") or (parts[-1] if parts else None)
         typed = node.child_by_field_name("type")
-        made = ("compound_literal_expression", "composite_literal", "array_creation_expression",
-                "implicit_array_creation_expression", "object_creation_expression")  # fmt: skip
-        if node.type in made and value is not None and value.type in _LISTS:
+        if _is(node, "made") and value is not None and _is(value, "lists"):
             return self._literal(value, _text(typed) if typed is not None else "")
         name, given = self._called(node)
         kind = name.replace("std::", "")
@@ -428,7 +423,7 @@ class _Reader:
         return ord(value) if node.type == "rune_literal" else value
 
     def _listed(self, parts: Sequence[Node], kind: str) -> object:
-        if any(one.type in ("keyed_element", "assignment_expression") for one in parts):
+        if any(_is(one, "pairs") for one in parts):
             return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[1])) for one in parts])
         items = [self._plain(one) for one in parts]
         outer = kind.partition("<")[0].replace("std::", "").strip()
@@ -453,8 +448,8 @@ class _Reader:
     def _holds(self, node: Node, truth: bool) -> None:
         """The calls of a condition that must be `truth`. Raises _WideError."""
         node = self._inner(node)
-        operator = _operator(node) if node.type in ("binary_expression", "binary") else ""
-        negated = node.type in ("unary_expression", "prefix_unary_expression", "unary") and _operator(node) in (
+        operator = _operator(node) if _is(node, "binary") else ""
+        negated = _is(node, "unary") and _operator(node) in (
             "!",
             "not",
         )
@@ -519,7 +514,7 @@ class _Reader:
             difference = self._inner(method[0])
         else:
             raise _WideError
-        if difference.type not in ("binary_expression", "binary") or _operator(difference) != "-":
+        if not _is(difference, "binary") or _operator(difference) != "-":
             raise _WideError
         asked, value = map(self._value, _parts(difference))
         if isinstance(value, _Asked):

@@ -84,9 +84,7 @@ class Plan:
         self.proved = request.proof == "completion" or bool(request.calls)
         self.entry = "v" + secrets.token_hex(12)
         self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
-        words = dict.fromkeys(re.findall(r"\w+", request.test))
-        self.words["{words}"] = " ".join(words)
-        self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
+        self.words["{reserved}"] = " ".join(name for name in row.reserved if re.search(rf"\b{name}\b", request.test))
         program, test = _encoded(request.program), _encoded(request.test)
         self.sources: dict[str, bytes] = {}
         self.harness = row.harness
@@ -148,9 +146,7 @@ class Plan:
 
     def _answering_sources(self) -> dict[str, bytes]:
         """The program as it is, what stands beside it for every program, and what is written for these calls."""
-        program = self.request.program
-        if self.row.renamed:
-            program = re.sub(self.row.renamed, self._filled(self.row.renamed_to), program)
+        program = self._renamed(self.request.program)
         texts = {self.row.file: program}
         for name, source in self.answering.sources.items():
             texts[self._filled(name)] = self._filled(harness_file(source)) if source else program
@@ -162,13 +158,15 @@ class Plan:
     def _joined(self, program: str, test: str) -> bytes:
         """Program and test as one file, with nothing between them that an open comment or text could swallow the test
         by."""
-        if self.row.renamed:
-            to = self._filled(self.row.renamed_to)
-            if re.search(self.row.renamed, test):
-                test = re.sub(self.row.renamed, to, test)
-            else:
-                program = re.sub(self.row.renamed, to, program)
+        if not self.row.renamed or not re.search(self.row.renamed, test):
+            program = self._renamed(program)
+        else:
+            test = self._renamed(test)
         return _encoded(f"{program}\n{self.row.separator}\n{test}\n")
+
+    def _renamed(self, text: str) -> str:
+        """A text whose entry point has the name that the harness calls."""
+        return re.sub(self.row.renamed, self._filled(self.row.renamed_to), text) if self.row.renamed else text
 
     def _filled(self, text: str) -> str:
         for word, meaning in self.words.items():

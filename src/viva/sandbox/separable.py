@@ -35,9 +35,6 @@ def _words() -> _Words:
     return shipped_table(__file__, "separable.toml", _Words)
 
 
-_SINGLETONS = (None, True, False, Ellipsis)
-
-
 def shared_reason(language: str, test: str) -> str:
     """Why this test shares a process with its program; "" where it has one of its own."""
     decide = SEPARABLE.get(language)
@@ -55,7 +52,7 @@ def _python(test: str) -> str:
 
 
 def _reasons(tree: ast.Module) -> Iterator[str]:
-    own = {name for node in ast.walk(tree) for name in _bound(node)}
+    own = set().union(*map(_bound, ast.walk(tree)))
     for node in ast.walk(tree):
         yield from _of_node(node, own)
     yield from _set_for_the_program(tree)
@@ -66,21 +63,16 @@ def _reasons(tree: ast.Module) -> Iterator[str]:
             yield f"it hands the coroutine function {node.id} on"
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _bound(node: ast.AST) -> set[str | None]:
     """The names that a node binds."""
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        yield node.id
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node.name
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, ast.alias):
-        yield (node.asname or node.name).split(".")[0]
-    elif isinstance(node, ast.ExceptHandler) and node.name:
-        yield node.name
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    if isinstance(node, ast.alias):
+        return {(node.asname or node.name).split(".")[0]}
+    return set() if isinstance(node, ast.keyword) else {getattr(node, "name", None), getattr(node, "arg", None)}
 
 
-def _of_node(node: ast.AST, own: set[str]) -> Iterator[str]:
+def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
     """Why a test with this in it, wherever, is of another form."""
     words = _words()
     if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -121,7 +113,7 @@ def _of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
 def _is_singleton(node: ast.expr) -> bool:
     """Whether this is the same thing in every process: None, a built-in class, a type."""
     if isinstance(node, ast.Constant):
-        return any(node.value is one for one in _SINGLETONS)
+        return node.value is None or isinstance(node.value, (bool, type(...)))
     called = node.func if isinstance(node, ast.Call) else node
     return isinstance(called, ast.Name) and (called.id == "type" or (called is node and hasattr(builtins, called.id)))
 
@@ -160,10 +152,6 @@ def _run(node: ast.AST) -> Iterator[ast.Name]:
                 yield one.func
 
 
-def _by_its_harness(_: str) -> str:
-    return ""
-
-
 _R_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#[^\n]*")
 
 
@@ -175,8 +163,8 @@ def _r(test: str) -> str:
 
 SEPARABLE: Mapping[str, Callable[[str], str]] = {
     "python": _python,
-    "javascript": _by_its_harness,  # harness/form.js, in the test's own process
-    "typescript": _by_its_harness,
+    "javascript": lambda _: "",  # harness/form.js decides, in the test's own process
+    "typescript": lambda _: "",
     "r": _r,
 }
 """Language → why a test of it shares a process with its program."""

@@ -24,8 +24,9 @@ def _found(space, name):
     return found if callable(found) else None
 
 
-async def _awaited(value):
-    return await value
+async def _settled(value):
+    value = await value if inspect.isawaitable(value) else value
+    return [one async for one in value] if inspect.isasyncgen(value) else value
 
 
 def _reply(space, request):
@@ -34,19 +35,13 @@ def _reply(space, request):
         return {"missing": f"no function {request['call']}"}
     try:
         result = function(*[values.decode(one) for one in request["args"]])
-        if inspect.isawaitable(result):
-            result = asyncio.run(_awaited(result))
-        if inspect.isasyncgen(result):
-            result = asyncio.run(_collected(result))
+        if inspect.isawaitable(result) or inspect.isasyncgen(result):
+            result = asyncio.run(_settled(result))
         return {"returns": values.encode(result)}
     except values.UnknownError as unknown:
         return {"unknown": str(unknown)}
     except BaseException as error:
         return {"raises": raised(error)}
-
-
-async def _collected(generator):
-    return [one async for one in generator]
 
 
 def raised(error):

@@ -39,9 +39,9 @@ function root(node) {
     return node?.type === 'Identifier' ? node.name : null;
 }
 
-function walk(node, enter) {
-    enter(node);
-    for (const child of children(node)) walk(child, enter);
+function walk(node, enter, parent = null) {
+    enter(node, parent);
+    for (const child of children(node)) walk(child, enter, node);
 }
 // What a test calls the functions of node:assert.
 function assertionsOf(tree) {
@@ -176,7 +176,7 @@ const COMPARING = new Set([...ITERATING, 'includes', 'indexOf', 'lastIndexOf', '
 const MATCHING = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split']);  // ask what they are given
 const CHECKING = /assert|check|equal|expect|match|same|should|test|verify/i;
 const CALLS = new Set(['CallExpression', 'NewExpression', 'TaggedTemplateExpression']);
-exports.judged = (text, free, word, lent) => {
+exports.judged = (text, free, word, copying, lent) => {
     const tree = acorn.parse(text, OPTIONS);
     const asserting = assertionsOf(tree).add('assert');
     const names = new Set(free);
@@ -238,8 +238,65 @@ exports.judged = (text, free, word, lent) => {
         if (MATCHING.has(method)) receivers.add(first);
     });
     const places = [...receivers].filter(({ type }) => type !== 'Super');
-    return { text: inserted(text, places.flatMap(({ start, end }) => [[start, `${word}(`], [end, ')']])), decides };
+    const marks = [[word, places], [copying, copies(tree, values, (node) => calls(node), asks, asserting)]];
+    const around = marks.flatMap(([by, nodes]) => nodes.flatMap(({ start, end }) => [[start, `${by}(`], [end, ')']]));
+    return { text: inserted(text, around), decides };
 };
+const PLAIN = new Set(['length', 'size', 'reduce', 'join', 'toString', 'indexOf', 'includes', 'every', 'some', 'toFixed']);
+// The names in what the program is given that mean values which stay the test's: the program gets copies. What is expected of
+// a call may be computed from what it was given, as in `assert.equal(total(prices), sum(prices))`. A test that looks at `prices`
+// apart from what the program returns, or makes a call only for what it does to them, is about what becomes of them.
+function copies(tree, values, calls, asks, asserting) {
+    const [program, given, expected, looked] = [new Set(), [], new Set(), new Set()];
+    walk(tree, ({ type, left, right, operator, callee, arguments: args }) => {
+        const name = type === 'ForOfStatement' ? left.declarations?.[0].id.name : operator === '=' ? left.name : undefined;
+        if (name) values.set(name, right);
+        const settled = callee?.property?.name === 'then' && args[0]?.params?.[0]?.name;
+        if (settled) values.set(settled, callee.object);
+    });
+    const reading = (node, enter) => walk(node, (each, parent) => {
+        if (each.type === 'Identifier' && isReference(each, parent) && !parent?.shorthand) enter(each);
+    });
+    walk(tree, (node) => {
+        if (!CALLS.has(node.type) || !(calls(node) || asks({ type: 'Identifier', name: root(node.callee ?? node.tag) }))) return;
+        program.add(node);
+        for (const each of node.arguments ?? []) {
+            let called = false;
+            walk(each, ({ type }) => (called ||= FUNCTIONS.has(type)));
+            if (!called) reading(each, (one) => !asks(one) && given.push(one));
+        }
+    });
+    function sources(node, into, above = []) {
+        if (node.type === 'Identifier') into.add(node.name);
+        const inner = values.get(node.name);
+        if (inner && !above.includes(inner)) sources(inner, into, [...above, inner]);
+        for (const child of program.has(node) ? [node.callee ?? node.tag] : children(node)) sources(child, into, above);
+    }
+    // What is compared by identity, and may be a part of what was given, is looked at.
+    const plain = (node) => ['BinaryExpression', 'TemplateLiteral'].includes(node.type) || /^(Math|JSON|String|Number)$/.test(root(node.callee))
+        || PLAIN.has((node.callee ?? node).property?.name);
+    const statement = (node, sides, deep) => {
+        if (!asks(node)) return sources(node, looked);
+        for (const side of sides) {
+            const bare = given.some(({ name }) => name === side.name);
+            if (!asks(side) && (bare || !(deep || plain(values.get(side.name) ?? side)))) sources(side, looked);
+        }
+        return sources(node, expected);
+    };
+    walk(tree, (node) => {
+        const { type, expression, test, left, right, operator, callee, arguments: args } = node;
+        if (type === 'ExpressionStatement') {
+            const alone = expression.type === 'AwaitExpression' ? expression.argument : expression;
+            if (program.has(alone)) for (const each of alone.arguments ?? []) sources(each, looked);
+        }
+        if (type === 'IfStatement') statement(test, []);
+        if (/^[!=]==?$/.test(operator)) statement(node, [left, right], false);
+        if (type === 'CallExpression' && asserting.has(root(callee))) {
+            statement({ type: 'Arguments', args }, args.slice(0, 2), /deep|ok/i.test(callee.property?.name ?? 'ok'));
+        }
+    });
+    return given.filter(({ name }) => expected.has(name) && !looked.has(name));
+}
 function inserted(text, marks) {
     marks.sort(([one], [other]) => other - one);
     return marks.reduce((found, [at, mark]) => found.slice(0, at) + mark + found.slice(at), text);

@@ -13,6 +13,8 @@
     const end = (status) => apply(reallyExit, process, [status]);
     const is = Object.is;
     const { captureStackTrace } = Error;
+    const { isDeepStrictEqual } = require('util');
+    const clone = structuredClone;
     const { promiseHooks } = require('v8');
     const { formOf, judged, marked, Shared } = require('./form.js');
 
@@ -215,12 +217,20 @@
         peer.hooks.scope = names;
         peer.hooks.decided = () => (asked = true);
         const lent = new Set(added.map(([, key]) => key));
-        const found = judged(test, [...form.free].filter((each) => known.includes(each)), '$asked', lent);
+        const found = judged(test, [...form.free].filter((each) => known.includes(each)), '$asked', '$copied', lent);
         asked ||= found.decides;
         test = found.text;
         scope.$asked = (value) => {
             asked ||= peer.decides(value);
             return value;
+        };
+        scope.$copied = (value) => {
+            try {
+                const copy = clone(value);
+                return isDeepStrictEqual(copy, value) ? copy : value;
+            } catch {
+                return value;
+            }
         };
         return names;
     }

@@ -76,6 +76,9 @@ class Link:
         self.ahead = {}
         self.body = None
         self.waiting = b""
+        self.turn = threading.RLock()
+        """Who has it reads and writes: who asks, until the reply. Threads of the program's call functions of the test's
+        as well, so it is given away while something is answered; the reply waits for those that asked meanwhile."""
 
     def send(self, kind, body):
         """One message, with what has changed meanwhile; `body` is encoded."""
@@ -117,8 +120,7 @@ class Link:
 
     def ask(self, kind, *body):
         """A request, and its reply: a value, or an exception that is raised. Requests that come first are answered."""
-        turn = self.begin("asking")
-        try:
+        with self.turn:
             request = self.encode(body)
             iterating = kind == "next" or (kind == "special" and body[1] == "__next__")
             try:
@@ -130,8 +132,6 @@ class Link:
                 body, self.body = self.body, None
             except Exception as error:
                 self.broken(error)
-        finally:
-            self.end(turn)
         if kind == "raised":
             raise body if iterating else self.raised(body)
         return body
@@ -147,20 +147,20 @@ class Link:
     def serve(self, kind):
         """Answer one request."""
         body, self.body = self.body, None
-        turn = self.begin("serving")
+        self.turn.release()
         try:
             kind, found = "value", self.answer(kind, *body)
         except BaseException as error:
             self.told(error)
             kind, found = "raised", error
+        finally:
+            self.turn.acquire()
         del body
-        self.reach(turn)
         try:
             found = self.encode_reply(found)
         except (TypeError, RecursionError) as error:
             kind, found = "raised", self.encode(TypeError(str(error)))
         self.send(kind, found)
-        self.end(turn)
 
     def told(self, error):
         """The other side is told of an error."""
@@ -168,15 +168,6 @@ class Link:
     def encode_reply(self, value):
         """What a request came to."""
         return self.encode(value)
-
-    def begin(self, kind):
-        """A turn of a thread's: it asks, or it serves. The test has one thread."""
-
-    def reach(self, turn):
-        """Wait until what was asked meanwhile is answered."""
-
-    def end(self, turn):
-        """It has what it asked for, or has answered."""
 
     def answer(self, kind, target=None, *given):
         """What was asked for."""
@@ -204,37 +195,6 @@ class Program(Link):
         self.space = space
         self.loop = None
         self.lock = threading.RLock()
-        self.turns, self.changed, self.first = [], threading.Condition(), threading.get_ident()
-
-    # Threads of the program's call functions of the test's as well, also while the one that the test called waits for
-    # them. The test answers whoever asks, and then waits for the reply that it was owed before: so turns lie on one
-    # another, and only the thread of the uppermost reads and writes. Who asks while the test is busy with itself waits.
-
-    def begin(self, kind):
-        """Take a turn: to ask, as soon as somebody serves the test, or it is one's own."""
-        turn = [kind, threading.get_ident()]
-
-        def may_begin():
-            above, thread = self.turns[-1] if self.turns else ("asking", self.first)
-            return kind == "serving" or above == "serving" or thread == turn[1]
-
-        with self.changed:
-            self.changed.wait_for(may_begin)
-            self.turns.append(turn)
-            self.changed.notify_all()
-        return turn
-
-    def reach(self, turn):
-        """Wait until nobody asks any more who began after this turn; then nobody may begin."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.turns[-1] is turn)
-            turn[0] = "asking"
-
-    def end(self, turn):
-        """Give a turn back."""
-        with self.changed:
-            self.turns = [one for one in self.turns if one is not turn]
-            self.changed.notify_all()
 
     def may(self, kind, target, name):
         """Anything."""
@@ -309,8 +269,9 @@ class Program(Link):
     def go(self):
         """Answer until the test is over."""
         try:
-            while True:
-                self.serve(self.receive())
+            with self.turn:
+                while True:
+                    self.serve(self.receive())
         except Exception as error:
             self.broken(error)
 

@@ -8,6 +8,7 @@ key goes to Viva, with a word more where code of the program's decided a compari
 
 import ast
 import builtins
+import copy
 import os
 import re
 import sys
@@ -60,10 +61,15 @@ class Names(dict):
 
 class _Rewriter(ast.NodeTransformer):
     """`type(x)` is also asked about things of the program's; of functions that have a name of Python's, the program's
-    is called where `subjects` says so; and what the `methods` are called on is noted."""
+    is called where `subjects` says so; what the `methods` are called on is noted; and of `values` copies are given."""
 
-    def __init__(self, subjects, own, methods):
-        self.subjects, self.own, self.methods = subjects, own, methods
+    def __init__(self, subjects, own, methods, values):
+        self.subjects, self.own, self.methods, self.values = subjects, own, methods, values
+
+    def visit_Name(self, node):
+        if id(node) not in self.values:
+            return node
+        return ast.copy_location(ast.Call(ast.Name("viva copied", ast.Load()), [node], []), node)
 
     def visit_Call(self, node):
         called = node.func
@@ -107,12 +113,7 @@ def subjects(tree, own):
     about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
     `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
     """
-    imported = {
-        (one.asname or one.name).split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for one in node.names
-    }
+    imported = bound(ast.Module([one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))], []))
     loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     shadowing = {name for name in loaded - own - ALWAYS_OWN if known(name) is not None}
     alone = not any(name not in own and known(name) is None for name in loaded)
@@ -149,38 +150,23 @@ def _classes(tree):
         return node.func.id if named else made.get(getattr(node, "id", None))
 
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Assign, ast.withitem)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.optional_vars]
-            name = maker(node.value if isinstance(node, ast.Assign) else node.context_expr)
-            made.update({one.id: name for one in targets if name and isinstance(one, ast.Name)})
+        if isinstance(node, ast.Assign) and maker(node.value):
+            made.update({one.id: maker(node.value) for one in node.targets if isinstance(one, ast.Name)})
     for node in ast.walk(tree):
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             used.add(maker(node.value) or getattr(node.value, "id", None))
-        elif isinstance(node, ast.BinOp):
-            used |= {maker(node.left), maker(node.right)} if maker(node.left) and maker(node.right) else set()
-        elif isinstance(node, ast.Compare):
-            makers = [maker(one) for one in (node.left, *node.comparators)]
-            used |= set(makers) if None not in makers else set()
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance" and len(node.args) == 2:
-            used |= _names(node.args[1])
     return {name for name in used if name and name[:1].isupper()}
 
 
 def bound(tree):
     """The names that a test itself assigns, defines, imports, or takes as parameters."""
-    names = set()
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.alias):
+        if isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-    return names
+        elif not isinstance(node, ast.keyword):
+            names |= {getattr(node, "name", None), getattr(node, "arg", None)}
+    return names - {None}
 
 
 def _imports(tree):
@@ -223,7 +209,7 @@ def _settings(tree):
     made, changed = set(), set()
     for one in ast.walk(tree):
         if isinstance(one, (ast.Assign, ast.AnnAssign)):
-            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+            targets = getattr(one, "targets", None) or [one.target]
             made |= {target.id for target in targets if isinstance(target, ast.Name)}
         elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
             changed.add(one.target.id)
@@ -235,10 +221,8 @@ def _asked(tree, asking):
     return set().union(*(asking.get(name, ()) for name in _names(tree)))
 
 
-def trusted(tree, theirs):  # noqa: PLR0912  a list of forms
-    """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
-    or what it came to is what is expected, which it may have been told before; and the ids
-    of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
+def asking_names(tree, theirs):
+    """What each name of a test's is made of, and the program's names that it comes from. `theirs` are the program's."""
     made = {
         node.targets[0].id: node.value
         for node in ast.walk(tree)
@@ -247,6 +231,65 @@ def trusted(tree, theirs):  # noqa: PLR0912  a list of forms
     asking = {name: {name} for name in theirs}
     for _ in made:
         asking |= {name: asked for name, value in made.items() if (asked := _asked(value, asking))}
+    return made, asking
+
+
+def values(tree, made, asking):
+    """The ids of those names in what a test gives to the program which mean values that stay the test's.
+
+    What is expected of a call may be computed from what it was given, as in `assert total(prices) == sum(prices)`: then
+    the program gets a copy. A test that looks at `prices` apart from what the program returns, or makes a call only for
+    what it does to them, is about what becomes of them.
+    """
+    called = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _asked(node.func, asking)]
+    given = [
+        one
+        for node in called
+        for each in (*node.args, *(named.value for named in node.keywords))
+        if not isinstance(each, ast.Lambda)
+        for one in ast.walk(each)
+        if isinstance(one, ast.Name) and not _asked(one, asking)
+    ]
+    made = made | {
+        one.target.id: one.iter for one in ast.walk(tree) if isinstance(one, ast.For) and hasattr(one.target, "id")
+    }
+
+    def sources(node, above=()):
+        """The names that something is computed from without the program."""
+        name = getattr(node, "id", None)
+        inner = made.get(name)
+        parts = list(ast.iter_child_nodes(node.func if node in called else node))
+        if inner is not None and inner not in above:
+            parts.append(inner)
+        return {name}.union(*(sources(one, (*above, inner)) for one in parts))
+
+    expected, looked = set(), set()
+    for node in (*_statements(tree), *(one.test for one in ast.walk(tree) if isinstance(one, ast.If))):
+        sides = (*getattr(node, "comparators", ()), *getattr(node, "args", ()))
+        if isinstance(node, ast.stmt):
+            continue
+        if _asked(node, asking):
+            expected |= sources(node)
+            looked |= (
+                set().union(*map(_names, sides)) if node in called else {getattr(one, "id", None) for one in sides}
+            )
+        elif not isinstance(node, ast.Call) or CHECKING.search(ast.unparse(node.func)):
+            looked |= sources(node)
+    return {id(one) for one in given if one.id in expected - looked}
+
+
+def _copied(value):
+    """A copy of a value of the test's; what has none is given as it is."""
+    try:
+        return copy.deepcopy(value)
+    except TypeError:
+        return value
+
+
+def trusted(tree, theirs, made, asking):
+    """Whether the word of a function of the program's is all that is asserted, about what another came to: it is asked,
+    or what it came to is what is expected, which it may have been told before; and the ids
+    of calls of methods with arguments, whose word is all that is asserted as well. `theirs` are the program's names."""
     words, methods, found = [], set(), False
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assert, ast.If, ast.IfExp)):
@@ -317,9 +360,11 @@ def examine(source, answers, incoming, outgoing):
         names["viva type"] = _type_of
         names.update({f"viva {name}": side.name(name) if name in defined else known(name) for name in shadowing})
         theirs = _names(tree) - own - names.keys() - names.libraries.keys()
-        side.asked, methods = trusted(tree, theirs)
-        names["viva judge"] = side.judge
-        tree = ast.fix_missing_locations(_Rewriter(asked, own, methods).visit(tree))
+        made, asking = asking_names(tree, theirs)
+        copies = values(tree, made, asking)
+        side.asked, methods = trusted(tree, theirs, made, asking)
+        names |= {"viva judge": side.judge, "viva copied": _copied}
+        tree = ast.fix_missing_locations(_Rewriter(asked, own, methods, copies).visit(tree))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             code = compile(tree, "test.py", "exec")
