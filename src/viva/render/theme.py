@@ -61,6 +61,32 @@ def ends(one: Any) -> dict[str, float | None]:
     return {"low": per_cent(one.low), "high": per_cent(one.high)}
 
 
+def plot(rows: Iterable[Mapping[str, Any]], **look: Any) -> altair.Chart:
+    """Return the chart of these rows, which are in it."""
+    import altair
+
+    return altair.Chart(altair.InlineData(values=list(rows)), **look)
+
+
+def tips(*shown: str | tuple[str, ...]) -> list[altair.Tooltip]:
+    """Return tooltips: a field alone, or with its title ("" for the field's name) and the form of its numbers."""
+    import altair
+
+    named = (((one,) if isinstance(one, str) else one) for one in shown)
+    return [
+        altair.Tooltip(field, **{name: text for name, text in zip(("title", "format"), rest, strict=False) if text})
+        for field, *rest in named
+    ]
+
+
+def interval(base: altair.Chart, title: Any, *, width: float = 2, **places: Any) -> altair.Chart:
+    """Return the layer of lines from `low` to `high` across."""
+    import altair
+
+    line = base.mark_rule(strokeWidth=width)
+    return line.encode(x=altair.X("low:Q", title=title), x2="high:Q", **places)
+
+
 def zero_line(title: str | Sequence[str]) -> altair.Chart:
     """Return the rule at 0 of an x axis of this title, whose ticks are `SIGNED`."""
     import altair

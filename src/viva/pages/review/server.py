@@ -30,7 +30,7 @@ def application(items: Sequence[Item], log: ReviewLog, settings: Settings, acces
         Route("/agreement", pages.agreement),
         Route("/export.{form}", pages.export),
     ]
-    return pages.application(routes, settings.style)
+    return pages.application(routes)
 
 
 def serve(
