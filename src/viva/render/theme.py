@@ -83,16 +83,23 @@ def interval(base: altair.Chart, title: Any, *, width: float = 2, **places: Any)
     """Return the layer of lines from `low` to `high` across."""
     import altair
 
-    line = base.mark_rule(strokeWidth=width)
+    line: altair.Chart = base.mark_rule(strokeWidth=width)
     return line.encode(x=altair.X("low:Q", title=title), x2="high:Q", **places)
+
+
+def layered(*layers: Any, title: str, below: str | Sequence[str], height: Any) -> Any:
+    """Return layers as one chart as wide as its place; `below`: the subtitle."""
+    import altair
+
+    drawn = altair.layer(*layers)
+    return drawn.properties(title=altair.Title(title, subtitle=below), width="container", height=height)
 
 
 def zero_line(title: str | Sequence[str]) -> altair.Chart:
     """Return the rule at 0 of an x axis of this title, whose ticks are `SIGNED`."""
     import altair
 
-    zero = altair.Chart(altair.InlineData(values=[{"zero": 0}])).mark_rule(strokeWidth=1.5)
-    rule: altair.Chart = zero.encode(x=altair.X("zero:Q", title=title))
+    rule: altair.Chart = plot([{"zero": 0}]).mark_rule(strokeWidth=1.5).encode(x=altair.X("zero:Q", title=title))
     return rule
 
 

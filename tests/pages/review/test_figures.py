@@ -92,7 +92,6 @@ def test_the_page_shows_the_commands_figures_and_notes(
     page = visit(agreement=lambda: study(AgreementConfig(source=run))).enter().get("/agreement").text
     shown = {}
     for caption, body in re.findall(r"<caption>(.*?)</caption>(.*?)</table>", page, re.S):
-        rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
         cells = (
             re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)
         )
