@@ -41,7 +41,7 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     def answers(row: Row, where: Where) -> str:
         page = names.get(row.origin, "")
         chosen = {"items.model": row.model, "items.exam": row.exam}
-        chosen |= {f"items.tag.{name}": values[0] for name, values in where if len(values) == 1}
+        chosen |= {f"items.tag.{name}": "\n".join(values) for name, values in where}  # no label has a line's end
         return page and f"{page}#{urlencode(chosen, errors='replace')}"
 
     way = Way(answers=answers, runs=RUNS)

@@ -126,7 +126,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
 
 
 def _print_plan(path: Path, half_width: float) -> int:
-    from viva.render.grids import tables_terminal
+    from viva.render.terminal import tables_terminal
     from viva.studies.agreement.labels import plan
 
     tables, notes = plan(path, half_width)
