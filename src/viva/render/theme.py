@@ -12,6 +12,8 @@ from viva.web.charts import Scheme, tokens
 if TYPE_CHECKING:
     import altair
 
+    Layered = altair.LayerChart | altair.FacetChart
+
 PER_CENT = "per cent"
 """What an axis of scores is titled."""
 SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
@@ -72,11 +74,11 @@ def tips(*shown: str | tuple[str, ...]) -> list[altair.Tooltip]:
     """Return tooltips: a field alone, or with its title ("" for the field's name) and the form of its numbers."""
     import altair
 
-    named = (((one,) if isinstance(one, str) else one) for one in shown)
-    return [
-        altair.Tooltip(field, **{name: text for name, text in zip(("title", "format"), rest, strict=False) if text})
-        for field, *rest in named
-    ]
+    def tip(field: str, *named: str) -> altair.Tooltip:
+        look: dict[str, Any] = {name: text for name, text in zip(("title", "format"), named, strict=False) if text}
+        return altair.Tooltip(field, **look)
+
+    return [tip(one) if isinstance(one, str) else tip(*one) for one in shown]
 
 
 def interval(base: altair.Chart, title: Any, *, width: float = 2, **places: Any) -> altair.Chart:
@@ -87,12 +89,11 @@ def interval(base: altair.Chart, title: Any, *, width: float = 2, **places: Any)
     return line.encode(x=altair.X("low:Q", title=title), x2="high:Q", **places)
 
 
-def layered(*layers: Any, title: str, below: str | Sequence[str], height: Any) -> Any:
+def layered(*layers: Any, title: str, below: str | Sequence[str], height: Any) -> Layered:
     """Return layers as one chart as wide as its place; `below`: the subtitle."""
     import altair
 
-    drawn = altair.layer(*layers)
-    return drawn.properties(title=altair.Title(title, subtitle=below), width="container", height=height)
+    return altair.layer(*layers).properties(title=altair.Title(title, subtitle=below), width="container", height=height)
 
 
 def zero_line(title: str | Sequence[str]) -> altair.Chart:

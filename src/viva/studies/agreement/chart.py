@@ -15,6 +15,8 @@ from viva.visible import one_line
 if TYPE_CHECKING:
     import altair
 
+    from viva.render.theme import Layered
+
 MOST = 20
 """Reports of one picture."""
 _SIDE, _WIDE, _ROW = 280, 380, 24
@@ -52,7 +54,7 @@ def _report(found: Agreement) -> altair.VConcatChart:
     return drawn
 
 
-def _marks(table: Confusion) -> altair.LayerChart | altair.FacetChart:
+def _marks(table: Confusion) -> Layered:
     """Counts in cells, the fuller the darker; the diagonal is framed."""
     import altair
 
@@ -78,7 +80,7 @@ def _marks(table: Confusion) -> altair.LayerChart | altair.FacetChart:
     )
 
 
-def _spots(spots: Sequence[Spot], judge: str) -> altair.LayerChart | altair.FacetChart:
+def _spots(spots: Sequence[Spot], judge: str) -> Layered:
     """A dot for each pair of mean human mark and judge's mark, its area the number of items; dashed: the same mark."""
     import altair
 
@@ -97,7 +99,7 @@ def _spots(spots: Sequence[Spot], judge: str) -> altair.LayerChart | altair.Face
     )
 
 
-def _measures(title: str, measures: Sequence[Measure]) -> altair.LayerChart | altair.FacetChart:
+def _measures(title: str, measures: Sequence[Measure]) -> Layered:
     """A dot and its interval a measure, from 0 or -1 to 1, with its figures behind it."""
     import altair
 

@@ -13,7 +13,7 @@ from viva.studies.compare.tables import Comparison, Row, difference_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    import altair
+    from viva.render.theme import Layered
 
 STEP = 24
 """Pixels of a cell."""
@@ -38,7 +38,7 @@ _LEFT_OUT = "questions that one side has no score on are left out"
 SURE, UNSURE = "more than chance", "may be chance"
 
 
-def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart:
+def comparing_chart(found: Sequence[Comparison]) -> Layered:
     """Differences in points with their 95 % intervals; in colour those that are more than chance after adjusting."""
     import altair
 
@@ -73,7 +73,7 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart:
     return layered(zero_line(_AXIS), ranges, dots, title=_TITLE, below=below, height={"step": _ROW})
 
 
-def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart:
+def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Layered:
     """Every model against every other: what the column's has more than the row's, both ways round."""
     import altair
 
@@ -108,7 +108,7 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart:
     return layered(*layers, title=_TITLE, below=below, height={"step": STEP})
 
 
-def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart:
+def means_chart(found: Sequence[Published], one: Table) -> Layered:
     """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
     import altair
 
