@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from viva.analysis.slices import Slice, Slices
 from viva.errors import VivaError, option
 from viva.render.table import outcomes_text
-from viva.render.theme import MARK, PER_CENT, category, daggers, ends, mark_of, per_cent, plot, subtitle, tips
+from viva.render.theme import MARK, PER_CENT, category, daggers, ends, interval, mark_of, per_cent, plot, subtitle, tips
 from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
 from viva.visible import one_line
 
@@ -122,7 +122,7 @@ def _dots(one: Slices) -> Drawn:
     )
     score = altair.X("score:Q", title=f"score ({PER_CENT}, 95 % interval)", scale=altair.Scale(zero=False))
     layers: list[altair.Chart] = [
-        base.mark_rule(strokeWidth=2).encode(x=altair.X("low:Q", title=""), x2="high:Q", color=against),
+        interval(base, "", color=against),
         base.mark_point(filled=True, size=55, opacity=1).encode(x=score, color=against),
         *daggers(base, x=score),
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.errortypes import Errors
 from viva.errors import VivaError
-from viva.render.theme import ends, per_cent, plot, tips
+from viva.render.theme import ends, interval, per_cent, plot, tips
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> altair.LayerCha
         x=altair.X("share:Q", title=title, scale=altair.Scale(domain=[0, 100])),
         color=altair.Color("type:N", sort=kinds, title=f"{found[0].group} questions"),
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=altair.X("low:Q", title=title), x2="high:Q")
+    whiskers = interval(base, title, width=1.5)
     models = len({row["model"] for row in rows})
     return altair.layer(bars, whiskers).properties(
         title=f"{found[0].exam}, {found[0].group.lower()} questions",
