@@ -81,8 +81,8 @@
   function restore() {
     for (const { key, select, words } of columns) {
       const texts = state.get(key).split("\n"), codes = texts.map((text) => words.indexOf(text)).filter((code) => code >= 0);
-      if (codes.length > 1) select.append(make("option", { value: texts.join("\n"), text: texts.join(" or "), "data-code": codes.join(" ") }));
       choose(select, state.get(key));
+      if (codes.length > 1 && !select.value) select.append(make("option", { value: texts.join("\n"), text: texts.join(" or "), "data-code": codes.join(" "), selected: "" }));
     }
     if (columns.some(({ key, select }) => key.startsWith("items.tag.") && select.value)) $("more").closest("details").open = true;
     $("search").value = state.get("items.q");
