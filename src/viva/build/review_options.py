@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,9 +58,8 @@ def serve_items(
     **settings: Any,
 ) -> int:
     """Serve the page of these items until Ctrl-C; `others`: which option shows what is not among them."""
-    from viva.pages.review.server import application
+    from viva.pages.review.server import serve
     from viva.pages.review.session import Settings
-    from viva.pages.serving.server import serve
 
     token = token_given(config.token, config.token_file)
     if not items:
@@ -70,7 +68,7 @@ def serve_items(
     chosen = Settings(
         title=project.path.resolve().name, reviewer=config.reviewer, marks_per_item=config.marks, **settings
     )
-    serve(partial(application, items, project.log, chosen), host=config.host, port=config.port, token=token)
+    serve(items, project.log, chosen, host=config.host, port=config.port, token=token)
     return EXIT_OK
 
 

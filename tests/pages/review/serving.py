@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 
 from pages.review.hostile import HOSTILE
 from pages.review.material import ITEMS, editable, many
 from viva.engine.reviews import ReviewLog
-from viva.pages.review.server import application
+from viva.pages.review.server import serve
 from viva.pages.review.session import Settings
-from viva.pages.serving.server import serve
 
 if __name__ == "__main__":
-    pages = partial(
-        application,
+    serve(
         (*ITEMS, *HOSTILE, editable(), *many(60)),
         ReviewLog(Path(sys.argv[1])),
         Settings(title="tests", marks_per_item=2),
+        port=int(sys.argv[2]),
+        announce=lambda address: print(address, flush=True),
     )
-    serve(pages, port=int(sys.argv[2]), announce=lambda address: print(address, flush=True))

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,9 @@ from pages.review.conftest import Server, fields
 from pages.review.material import ITEMS, many
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
-from viva.pages.review.server import application
+from viva.pages.review.server import serve
 from viva.pages.review.session import Settings
 from viva.pages.serving.guard import Access
-from viva.pages.serving.server import serve
 
 MANY = many(60)
 
@@ -174,17 +172,17 @@ def test_ctrl_c_ends_it_cleanly(server: Server) -> None:
 def test_a_port_in_use_and_a_host_that_is_none_are_said(server: Server, path: Path) -> None:
     port = int(server.start().rpartition(":")[2])
     with pytest.raises(VivaError, match="--port 0 takes a free port"):
-        serve(partial(application, ITEMS, ReviewLog(path), Settings()), port=port)
+        serve(ITEMS, ReviewLog(path), Settings(), port=port)
     with pytest.raises(VivaError, match="no host"):
-        serve(partial(application, ITEMS, ReviewLog(path), Settings()), host="no such host", port=0, token="x" * 20)
+        serve(ITEMS, ReviewLog(path), Settings(), host="no such host", port=0, token="x" * 20)
 
 
 def test_a_room_for_others_prints_a_token_of_its_own(path: Path) -> None:
     code = (
-        "import sys; from functools import partial; from pathlib import Path; from pages.review.material import ITEMS; "
+        "import sys; from pathlib import Path; from pages.review.material import ITEMS; "
         "from viva.engine.reviews import ReviewLog; from viva.pages.review.session import Settings; "
-        "from viva.pages.review.server import application; from viva.pages.serving.server import serve; "
-        f"serve(partial(application, ITEMS, ReviewLog(Path({str(path)!r})), Settings()), host='0.0.0.0', port=0, "
+        "from viva.pages.review.server import serve; "
+        f"serve(ITEMS, ReviewLog(Path({str(path)!r})), Settings(), host='0.0.0.0', port=0, "
         "announce=lambda said: print(said, flush=True))"
     )
     with subprocess.Popen(

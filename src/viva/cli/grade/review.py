@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +79,8 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     viva review runs/NAME --plan 0.05
     """
     from viva.engine.reviews import ReviewLog
-    from viva.pages.review.server import application
+    from viva.pages.review.server import serve
     from viva.pages.review.session import Settings
-    from viva.pages.serving.server import serve
     from viva.review.text import name_problem
     from viva.studies.agreement.ratings import rated
     from viva.studies.agreement.study import AgreementConfig, study
@@ -119,7 +117,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
         agreement=lambda: study(AgreementConfig(source=folder.path)),
     )
     serve(
-        partial(application, items, log, settings),
+        items, log, settings,
         host=opening.host, port=opening.port, token=opening.token, people=people, announce=announce,
     )  # fmt: skip
     log.refresh()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from starlette.routing import Route
 
@@ -10,6 +11,7 @@ from viva.engine.reviews import ReviewLog
 from viva.pages.review.pages import Pages
 from viva.pages.review.session import ReviewSession, Settings
 from viva.pages.serving.guard import Access, Guard
+from viva.pages.serving.server import serve as web_serve
 from viva.review.items import Item
 
 
@@ -28,3 +30,8 @@ def application(items: Sequence[Item], log: ReviewLog, settings: Settings, acces
         Route("/export.{form}", pages.export),
     ]
     return pages.application(routes)
+
+
+def serve(items: Sequence[Item], log: ReviewLog, settings: Settings, **where: Any) -> None:
+    """Serve until Ctrl-C, `where` as every served application says it. Raises VivaError where nothing can be served."""
+    web_serve(lambda access: application(items, log, settings, access), **where)
