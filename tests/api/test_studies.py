@@ -99,7 +99,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> viva.Run:
 
 def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
     called: list[tuple[str, tuple[Any, ...], dict[str, Any], bool]] = [
-        ("agreement", ("ratings.csv",), {}, False),
+        ("agreement", ("ratings.csv",), {}, True),
         ("breakdown", (here,), {"by": "home"}, True),
         ("compare", (here,), {"by": "home"}, True),
         ("compare", ("infibench",), {}, True),

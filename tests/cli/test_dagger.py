@@ -19,7 +19,6 @@ from cli.told import viva
 from rows import table
 from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli
-from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.server import application
 from viva.pages.serving.guard import Access
 from viva.render.charts import SUFFIXES
@@ -224,7 +223,7 @@ def test_a_leaderboard_has_it_on_every_page(folder: Path) -> None:
 
 
 def test_the_run_browser_has_it(folder: Path) -> None:
-    visitor = TestClient(application(folder, open_run, graded_results, Access()), base_url="http://127.0.0.1")
+    visitor = TestClient(application(folder, Access()), base_url="http://127.0.0.1")
     wait_until(lambda: DAGGER in visitor.get("/run/a").text, "the run to be graded")
     page = visitor.get("/run/a").text
     assert re.search(r"[\d.]+†", page)

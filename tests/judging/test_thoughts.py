@@ -17,7 +17,6 @@ from judging.serving import JudgeServer
 from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva, Warm
 from viva.engine.folder import RunFolder
-from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.server import application
 from viva.pages.serving.guard import Access
 from viva.runs.config import LimitOptions
@@ -99,7 +98,7 @@ def test_tables_say_what_answers_took_and_how_many_were_cut_off(sat: Sat) -> Non
 
 
 def test_pages_show_it_folded_and_as_the_text_that_it_is(sat: Sat) -> None:
-    visitor = TestClient(application(sat.path.parent, open_run, graded_results, Access()), base_url="http://127.0.0.1")
+    visitor = TestClient(application(sat.path.parent, Access()), base_url="http://127.0.0.1")
     listed = page(visitor, "/run/x/answers?outcome=truncated.thinking")
     assert f"{LONG} answers" in listed
     assert "… cut off while thinking (2)" in listed

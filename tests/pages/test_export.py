@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from cli.told import viva
+from pages.review.conftest import chromium
 from web.hostile import assert_only_text, make_run
+
+__all__ = ["chromium"]
 
 
 def test_runs_are_exported_with_leaderboard_list_and_reports(
@@ -35,3 +38,20 @@ def test_runs_are_exported_with_leaderboard_list_and_reports(
     assert {path.relative_to(out) for path in out.rglob("*") if path.is_file()} == first
     assert viva("view", str(root), "--static", str(root)) == 2, "other things than a site stay"
     assert not re.search(r"https?://(?!arxiv|aclanthology|github|openreview)", front)
+
+
+@pytest.mark.browser
+def test_a_figure_over_several_values_opens_their_answers(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    run, out = tmp_path / "runs" / "a", tmp_path / "site"
+    given = ("csbench", "--model", "baseline/first", "--run", str(run), "--progress", "quiet")
+    assert viva("run", *given) in (0, 3)
+    assert viva("view", str(run.parent), "--static", str(out)) == 0
+    site = "".join(path.read_text(encoding="utf-8") for path in (out / "models").iterdir())
+    address = re.search(r"runs/a.html#[^\"]*items.tag.format=Multiple-choice%0AAssertion", site)
+    assert address, "closed questions are of two formats"
+    # Not before the commands: its loop would be theirs.
+    page = request.getfixturevalue("chromium").new_page()
+    page.goto(f"{out.as_uri()}/{address[0].replace('&amp;', '&')}")
+    page.wait_for_function("document.querySelector('[data-part=count]').textContent.includes('of 76')")
+    assert page.locator("[data-part=count]").text_content().startswith("56 of 76")
+    page.close()

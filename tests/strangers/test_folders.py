@@ -20,7 +20,6 @@ from starlette.testclient import TestClient
 from rows import each_row, tabled
 from viva.cli.main import main
 from viva.files import write_whole
-from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.server import application
 from viva.pages.serving.guard import Access
 from web.hostile import make_run
@@ -202,9 +201,7 @@ def test_the_start_page_and_the_run_page_stand(good: Path, tmp_path: Path) -> No
     for (file, kind), row in tabled(*_pairs(1)):
         with row, _soon():
             run, _ = _strange(good, tmp_path / "runs", file, kind)
-            visitor = TestClient(
-                application(run.parent, open_run, graded_results, Access()), base_url="http://127.0.0.1"
-            )
+            visitor = TestClient(application(run.parent, Access()), base_url="http://127.0.0.1")
             assert visitor.get("/").status_code == 200
             assert visitor.get("/run/run/matrix").status_code in (200, 404)
             assert visitor.get("/run/run").status_code in (200, 404)

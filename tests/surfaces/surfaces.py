@@ -18,7 +18,6 @@ import viva as api
 from cli.told import rows_of
 from servers.fixtures import wait_until
 from surfaces.worlds import WORLDS, World, ran
-from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.server import application
 from viva.pages.serving.guard import Access
 
@@ -106,9 +105,7 @@ class Seen:
         results = [one for path in self.paths for one in json.loads(ran("score", path, "--json"))["results"]]
         self.results = {(one["exam"], one["model"]): one for one in results}
         self.truth = {who: one["overall"] for who, one in self.results.items()}
-        self._client = TestClient(
-            application(Path("runs"), open_run, graded_results, Access()), base_url="http://127.0.0.1"
-        )
+        self._client = TestClient(application(Path("runs"), Access()), base_url="http://127.0.0.1")
 
     def page(self, address: str) -> str:
         """A page of `viva view`, when it has read the scores."""

@@ -41,8 +41,8 @@ def tell_held(lines: Sequence[str], *, everything: bool) -> None:
 
 def print_tables(tables: Sequence[Told], lines: Sequence[str]) -> None:
     """Print tables, the first column of each flush left, and the lines below them."""
-    from viva.render.grids import tables_terminal
     from viva.render.table import Column, Kind, Table
+    from viva.render.terminal import tables_terminal
 
     cell = Kind(lambda value: format(value, _FORMS.get(type(value), "")), none="")
     shown = [

@@ -68,7 +68,7 @@ def serve_items(
     chosen = Settings(
         title=project.path.resolve().name, reviewer=config.reviewer, marks_per_item=config.marks, **settings
     )
-    serve(items, project.log, chosen, announce=print, host=config.host, port=config.port, token=token)
+    serve(items, project.log, chosen, host=config.host, port=config.port, token=token)
     return EXIT_OK
 
 

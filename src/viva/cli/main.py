@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "score": ("viva.cli.grade.score", "Grade a run again from its files, or sum up a score table."),
         "extract": ("viva.cli.grade.extract", "Read letters and truth values out of anybody's replies."),
         "review": ("viva.cli.grade.review", "Let experts confirm or change verdicts, on a page of their own."),
-        "agreement": ("viva.cli.grade.agree", "How far experts and judge agree; scores from few labels."),
+        "agreement": ("viva.studies.agreement.study:study", "How far experts and judge agree; scores from few labels."),
         "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's types, by a judge."),
     },
     "Look": {

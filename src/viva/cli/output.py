@@ -78,7 +78,7 @@ def print_report(report: Report, output: OutputOptions) -> None:
 
 def show_line(line: str, hanging: int = 0) -> None:
     """Print a line no wider than the terminal; what goes on in a next one is set in by so many columns."""
-    from viva.render.grids import folded
+    from viva.render.terminal import folded
 
     width, _ = screen(None)
     text = folded(line[hanging:], max(width - hanging, 20)) if width else line[hanging:]

@@ -14,7 +14,6 @@ from viva.pages.leaderboard.files import build, check_out
 from viva.pages.leaderboard.pages import STYLES, TABLES, Way, Where, page_of
 from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.report.study import PageOptions, names_of, together, write_report
-from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.pages import ago, listing
 from viva.pages.runs.run_views import Card, RunViews
 from viva.runs.results import read_run
@@ -29,7 +28,7 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     Raises VivaError where there is nothing to show, or `out` is no folder for it.
     """
     check_out(out)
-    views = RunViews(root, open_run, graded_results)
+    views = RunViews(root)
     found = views.found()
     cards = views.cards(found, wait=True)
     shown = {one.path: f"runs/{one.slug.replace('~', 'run-')}.html" for one, card in zip(found, cards, strict=True)
@@ -41,7 +40,7 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     def answers(row: Row, where: Where) -> str:
         page = names.get(row.origin, "")
         chosen = {"items.model": row.model, "items.exam": row.exam}
-        chosen |= {f"items.tag.{name}": values[0] for name, values in where if len(values) == 1}
+        chosen |= {f"items.tag.{name}": "\n".join(values) for name, values in where}  # no label has a line's end
         return page and f"{page}#{urlencode(chosen, errors='replace')}"
 
     way = Way(answers=answers, runs=RUNS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import secrets
 import threading
 from collections import OrderedDict
@@ -37,6 +38,7 @@ SIGNS = {
 """What stands for an outcome in a cell; its colour says the same."""
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
 """What renders Markdown and formulas, in the browser."""
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -47,9 +49,15 @@ def templates(**more: object) -> Environment:
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
         "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
         "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "interval_text": interval_text,
-        "highlighted": highlighted, **more,
+        "highlighted": highlighted, "value_of": value_of, **more,
     }  # fmt: skip
     return made
+
+
+def value_of(text: str) -> str:
+    """The number that a table's cell begins with, for sorting; "" where it begins with none."""
+    found = _NUMBER.match(text.strip())
+    return found[0].replace(",", "") if found else ""
 
 
 def number(value: int) -> str:
@@ -128,8 +136,8 @@ class Served:
         names = ("icon.svg", *self.styles, *self.scripts, *self.more, *PROSE)
         self._static = {name.rpartition("/")[2]: name for name in names}
 
-    def application(self, routes: Sequence[BaseRoute], style: str = "", *, asking: bool = False) -> Guard:
-        """The pages behind their guard; `style` and `asking` as there."""
+    def application(self, routes: Sequence[BaseRoute], *, asking: bool = False) -> Guard:
+        """The pages behind their guard; `asking` as there."""
         from starlette.applications import Starlette
         from starlette.exceptions import HTTPException
         from starlette.routing import Route
@@ -138,9 +146,7 @@ class Served:
 
         handlers: Any = dict.fromkeys((HTTPException, VivaError, FormError), self.refused) | {Exception: self.failed}
         static = [Route(path, self.static) for path in ("/static/{name}", "/favicon.ico")]
-        return Guard(
-            Starlette(routes=[*routes, *static], exception_handlers=handlers), self.access, style, asking=asking
-        )
+        return Guard(Starlette(routes=[*routes, *static], exception_handlers=handlers), self.access, asking=asking)
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
         """A template as the answer."""

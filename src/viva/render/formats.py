@@ -12,7 +12,6 @@ from viva.io.tables import CsvText
 from viva.render.canaries import canaries_table
 from viva.render.consumption import consumption_table, cut_off_notes, served_table
 from viva.render.deciders import deciding_tables
-from viva.render.grids import tables_latex, tables_markdown, tables_terminal
 from viva.render.notebook import tables_html
 from viva.render.result import (
     LEFT_OUT,
@@ -28,7 +27,8 @@ from viva.render.result import (
     summary,
 )
 from viva.render.table import Table
-from viva.render.text import json_text
+from viva.render.terminal import tables_terminal
+from viva.render.text import json_text, tables_latex, tables_markdown
 from viva.types import OUTCOMES
 from viva.visible import csv_safe
 

@@ -10,7 +10,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.render.result import Result, headline_column
-from viva.render.theme import MARK, SIGNED, daggers, mark_of, subtitle, zero_line
+from viva.render.theme import MARK, SIGNED, daggers, mark_of, plot, subtitle, tips, zero_line
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
         ),
     )  # fmt: skip
     kinds, field = ([Q_A, Q_AR], "of") if two else ([HERE, PUBLISHED], "from")
-    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container").encode(
+    common = plot(rows, title=title, width="container").encode(
         y=alt.Y("model:N", sort=order, title=None),
         yOffset=alt.YOffset("of:N", sort=kinds) if two else alt.Undefined,
         tooltip=_tips("model", "from", *(["of"] if two else []), "score", *_if_ranges(rows), "95 %", "answers", "how"),
@@ -109,7 +109,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     )
     if len(models) > _FEW:
         return _heat(rows, parts, models, title)
-    common = alt.Chart(alt.InlineData(values=rows), title=title, width="container").encode(
+    common = plot(rows, title=title, width="container").encode(
         y=alt.Y("part:N", sort=parts, title=None),
         tooltip=_tips("part", "model", "score", *_if_ranges(rows), "95 %", "answers"),
     )
@@ -140,9 +140,7 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
     title = alt.TitleParams(
         f"Languages side by side · {results[0].benchmark}", subtitle=subtitle(rows, _SAID, *_said_of_ranges(rows))
     )
-    common = alt.Chart(
-        alt.InlineData(values=rows), title=title, width="container", height={"step": 16, **_OFFSET}
-    ).encode(
+    common = plot(rows, title=title, width="container", height={"step": 16, **_OFFSET}).encode(
         y=alt.Y("model:N", sort=list(dict.fromkeys(str(row["model"]) for row in rows)), title=None),
         yOffset=alt.YOffset("language:N", sort=languages),
         color=alt.Color("language:N", sort=languages, title=None),
@@ -189,9 +187,7 @@ def _heat(rows: list[dict[str, Any]], parts: list[str], models: list[str], title
     across, down = ("model", "part") if tall else ("part", "model")
     order = {"part": parts, "model": models}
     slanted = alt.Axis(labelAngle=-40, labelLimit=140, orient="top" if tall else "bottom")
-    common = alt.Chart(
-        alt.InlineData(values=rows), title=title, width="container", height={"step": 20} if tall else _STEP
-    ).encode(
+    common = plot(rows, title=title, width="container", height={"step": 20} if tall else _STEP).encode(
         x=alt.X(f"{across}:N", sort=order[across], title=None, axis=slanted),
         y=alt.Y(f"{down}:N", sort=order[down], title=None),
         tooltip=_tips("part", "model", "score", *_if_ranges(rows), "95 %", "answers"),
@@ -221,7 +217,7 @@ def _pass_line(line: float | None) -> list[alt.Chart]:
     if line is None:
         return []
     name = f"pass line, {100 * line:g} %"
-    at = alt.Chart(alt.InlineData(values=[{"at": 100 * line, "line": name}]))
+    at = plot([{"at": 100 * line, "line": name}])
     return [
         at.mark_rule(strokeDash=[4, 3], opacity=0.7).encode(x=alt.X("at:Q", title=_AXIS), tooltip=alt.Tooltip("line:N"))
     ]
@@ -269,13 +265,8 @@ def _signed(rows: Sequence[dict[str, Any]]) -> bool:
 
 
 def _tips(*names: str) -> list[Any]:
-    import altair as alt
-
     forms = {"score": ".2f", "answers": ","}
-    return [
-        alt.Tooltip(f"{name}:Q", title=name, format=forms[name]) if name in forms else alt.Tooltip(f"{name}:N")
-        for name in names
-    ]
+    return tips(*((f"{name}:Q", name, forms[name]) if name in forms else f"{name}:N" for name in names))
 
 
 def _name(text: str) -> str:

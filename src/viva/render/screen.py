@@ -18,8 +18,8 @@ from operator import gt
 from msgspec import Struct
 
 from viva.analysis.wording import UNSURE
-from viva.render.grids import aligned, folded, one_lined, units
 from viva.render.table import Table
+from viva.render.terminal import aligned, folded, one_lined, units
 from viva.visible import plural
 
 LINES = 40

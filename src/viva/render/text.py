@@ -1,12 +1,13 @@
-"""Text as LaTeX, Markdown, CSV and JSON have it: nothing of it may break a table or run."""
+"""Text and tables as LaTeX, Markdown, CSV and JSON have them: nothing in them may break a table or run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from viva.io.tables import CsvText
+from viva.render.table import Table
 from viva.shipped import shipped_table
 from viva.visible import csv_safe, escape_invisible, escaped
 
@@ -36,3 +37,35 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     table = CsvText(header)
     table.add_all([csv_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return table.text()
+
+
+def tables_markdown(tables: Sequence[Table], closing: Sequence[str]) -> str:
+    """Markdown tables, `closing` as a list."""
+    lines: list[str] = []
+    for found in tables:
+        lines += [f"### {markdown(found.title)}", ""]
+        lines.append("| " + " | ".join(map(markdown, found.header)) + " |")
+        lines.append("|" + "|".join("---" if index == 0 else "---:" for index in range(len(found.header))) + "|")
+        lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in found.texts()]
+        lines.append("")
+    lines += [f"- {markdown(line)}" for line in closing]
+    return "\n".join(lines) + "\n"
+
+
+def tables_latex(tables: Sequence[Table], closing: Sequence[str]) -> str:
+    """LaTeX tables (booktabs), `closing` as comments."""
+    lines: list[str] = ["% needs \\usepackage{booktabs}"]
+    for found in tables:
+        lines += [r"\begin{table}", rf"\caption{{{latex(found.title)}}}"]
+        lines += [rf"\begin{{tabular}}{{l{'r' * (len(found.header) - 1)}}}", r"\toprule"]
+        lines += [" & ".join(map(latex, found.header)) + r" \\", r"\midrule"]
+        lines += [" & ".join(map(latex, row)) + r" \\" for row in found.texts()]
+        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
+    lines += [f"% {' '.join(escape_invisible(line).split())}" for line in closing]
+    return "\n".join(lines) + "\n"
+
+
+TABLE_FORMATS: dict[str, Callable[[Sequence[Table], Sequence[str]], str]] = {
+    "markdown": tables_markdown,
+    "latex": tables_latex,
+}

@@ -12,6 +12,8 @@ from viva.web.charts import Scheme, tokens
 if TYPE_CHECKING:
     import altair
 
+    Layered = altair.LayerChart | altair.FacetChart
+
 PER_CENT = "per cent"
 """What an axis of scores is titled."""
 SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
@@ -61,12 +63,44 @@ def ends(one: Any) -> dict[str, float | None]:
     return {"low": per_cent(one.low), "high": per_cent(one.high)}
 
 
+def plot(rows: Iterable[Mapping[str, Any]], **look: Any) -> altair.Chart:
+    """Return the chart of these rows, which are in it."""
+    import altair
+
+    return altair.Chart(altair.InlineData(values=list(rows)), **look)
+
+
+def tips(*shown: str | tuple[str, ...]) -> list[altair.Tooltip]:
+    """Return tooltips: a field alone, or with its title ("" for the field's name) and the form of its numbers."""
+    import altair
+
+    def tip(field: str, *named: str) -> altair.Tooltip:
+        look: dict[str, Any] = {name: text for name, text in zip(("title", "format"), named, strict=False) if text}
+        return altair.Tooltip(field, **look)
+
+    return [tip(one) if isinstance(one, str) else tip(*one) for one in shown]
+
+
+def interval(base: altair.Chart, title: Any, *, width: float = 2, **places: Any) -> altair.Chart:
+    """Return the layer of lines from `low` to `high` across."""
+    import altair
+
+    line: altair.Chart = base.mark_rule(strokeWidth=width)
+    return line.encode(x=altair.X("low:Q", title=title), x2="high:Q", **places)
+
+
+def layered(*layers: Any, title: str, below: str | Sequence[str], height: Any) -> Layered:
+    """Return layers as one chart as wide as its place; `below`: the subtitle."""
+    import altair
+
+    return altair.layer(*layers).properties(title=altair.Title(title, subtitle=below), width="container", height=height)
+
+
 def zero_line(title: str | Sequence[str]) -> altair.Chart:
     """Return the rule at 0 of an x axis of this title, whose ticks are `SIGNED`."""
     import altair
 
-    zero = altair.Chart(altair.InlineData(values=[{"zero": 0}])).mark_rule(strokeWidth=1.5)
-    rule: altair.Chart = zero.encode(x=altair.X("zero:Q", title=title))
+    rule: altair.Chart = plot([{"zero": 0}]).mark_rule(strokeWidth=1.5).encode(x=altair.X("zero:Q", title=title))
     return rule
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pages.review.conftest import Visitor
 from rows import table
 from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
@@ -17,7 +19,7 @@ from viva.render.findings import Findings
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.ratings import filter_of, rated
-from viva.studies.agreement.study import AgreementConfig, agreement_page, study
+from viva.studies.agreement.study import AgreementConfig, study
 from viva.studies.agreement.tables import Reports
 
 
@@ -84,13 +86,16 @@ def test_no_figure_rests_on_one_item(found: Findings[Reports]) -> None:
     assert all(any(cells[1] != "–" for cells in grid.texts()) for grid in shown), "a table of dashes is none"
 
 
-def test_the_page_shows_the_commands_figures_and_notes(run: Path, found: Findings[Reports]) -> None:
-    page = agreement_page(run)
+def test_the_page_shows_the_commands_figures_and_notes(
+    visit: Callable[..., Visitor], run: Path, found: Findings[Reports]
+) -> None:
+    page = visit(agreement=lambda: study(AgreementConfig(source=run))).enter().get("/agreement").text
     shown = {}
-    for caption, body in re.findall(r"<table><caption>(.*?)</caption>(.*?)</table>", page, re.S):
-        rows = re.findall(r"<tr>(.*?)</tr>", body, re.S)
-        shown[html.unescape(caption)] = [
-            [html.unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)] for row in rows
-        ]
+    for caption, body in re.findall(r"<caption>(.*?)</caption>(.*?)</table>", page, re.S):
+        cells = (
+            re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)
+        )
+        shown[html.unescape(caption)] = [[html.unescape(re.sub("</?bdi>", "", one)) for one in row] for row in cells]
     assert shown == {grid.title: [list(grid.header), *map(list, grid.texts())] for grid in found.tables()}
     assert [html.unescape(note) for note in re.findall(r"<li>(.*?)</li>", page)] == found.notes
+    assert '<figure data-chart id="agreement">' in page

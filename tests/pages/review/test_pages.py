@@ -15,6 +15,7 @@ import msgspec
 from pages.review.conftest import Visitor, fields, named
 from pages.review.material import ITEMS, editable, many
 from rows import table
+from viva.studies.agreement.study import AgreementConfig, study
 from viva.types import Mark
 
 Visit = Callable[..., Visitor]
@@ -349,8 +350,8 @@ def test_a_full_disk_is_said_and_the_form_can_be_sent_again(visit: Visit, path: 
 
 def test_the_agreement_page_is_there_where_there_is_one(visit: Visit) -> None:
     assert visit().enter().get("/agreement").status_code == 404
-    ada = visit(agreement=lambda: "<p>kappa</p>").enter()
-    assert "<p>kappa</p>" in ada.get("/agreement").text
+    ada = visit(agreement=lambda: study(AgreementConfig(source=Path("<b>")))).enter()
+    assert "there is no table &lt;b&gt;" in ada.get("/agreement").text
     assert 'href="/agreement"' in ada.get("/items").text
 
 

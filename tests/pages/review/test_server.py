@@ -174,7 +174,7 @@ def test_a_port_in_use_and_a_host_that_is_none_are_said(server: Server, path: Pa
     with pytest.raises(VivaError, match="--port 0 takes a free port"):
         serve(ITEMS, ReviewLog(path), Settings(), port=port)
     with pytest.raises(VivaError, match="no host"):
-        serve(ITEMS, ReviewLog(path), Settings(), host="no such host", token="x" * 20)
+        serve(ITEMS, ReviewLog(path), Settings(), host="no such host", port=0, token="x" * 20)
 
 
 def test_a_room_for_others_prints_a_token_of_its_own(path: Path) -> None:

@@ -14,7 +14,6 @@ from starlette.testclient import TestClient
 from pages.review.conftest import chromium
 from pages.runs.growing import Growing
 from servers.fixtures import Going, Viva, Warm
-from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.server import application
 from viva.pages.serving.guard import Access
 from web.hostile import make_run
@@ -39,7 +38,7 @@ def visit() -> Callable[..., TestClient]:
     """A visitor of a folder of runs, in this process; it does not follow redirects."""
 
     def make(root: Path, access: Access | None = None) -> TestClient:
-        app = application(root, open_run, graded_results, access or Access())
+        app = application(root, access or Access())
         return Visitor(app, base_url="http://127.0.0.1", follow_redirects=False)
 
     return make

@@ -13,7 +13,6 @@ from starlette.testclient import TestClient
 from pages.runs.conftest import Visitor
 from pages.runs.growing import Growing
 from rows import tabled
-from viva.pages.runs.live_tables import graded_results, open_run
 from viva.pages.runs.pages import value_of
 from viva.pages.runs.server import application
 from viva.pages.serving.guard import Access
@@ -27,7 +26,7 @@ TOKEN = "a-token-of-good-length"
 @pytest.fixture(scope="module")
 def run(hostile_runs: Path) -> tuple[TestClient, str]:
     """A visitor, and the address of the one run."""
-    app = application(hostile_runs, open_run, graded_results, Access())
+    app = application(hostile_runs, Access())
     visitor = Visitor(app, base_url="http://127.0.0.1", follow_redirects=False)
     found = re.search(r'href="(/run/[^"]*)"', visitor.get("/").text)
     assert found

@@ -82,9 +82,8 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     from viva.pages.review.server import serve
     from viva.pages.review.session import Settings
     from viva.review.text import name_problem
-    from viva.studies.agreement.chart import STYLE
     from viva.studies.agreement.ratings import rated
-    from viva.studies.agreement.study import agreement_page
+    from viva.studies.agreement.study import AgreementConfig, study
 
     opening = pick(Opening, given)
     if opening.reviewer and (problem := name_problem(opening.reviewer)):
@@ -115,8 +114,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
         start=start,
         marks_per_item=opening.marks_per_item,
         reviewer=opening.reviewer,
-        agreement=lambda: agreement_page(folder.path),
-        style=STYLE,
+        agreement=lambda: study(AgreementConfig(source=folder.path)),
     )
     serve(
         items, log, settings,
@@ -128,7 +126,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
 
 
 def _print_plan(path: Path, half_width: float) -> int:
-    from viva.render.grids import tables_terminal
+    from viva.render.terminal import tables_terminal
     from viva.studies.agreement.labels import plan
 
     tables, notes = plan(path, half_width)

@@ -187,8 +187,8 @@ def _json(data: object) -> str:
 
 def _tell_counts(counts: Mapping[tuple[str, str], Sequence[int]], limit: int, *, as_json: bool) -> int:
     """Print the questions with most such answers. Returns how many answers these are."""
-    from viva.render.grids import tables_terminal
     from viva.render.table import COUNT, NAME, Column, Table
+    from viva.render.terminal import tables_terminal
 
     rows = sorted(((key, count) for key, count in counts.items() if count[0]), key=lambda row: (-row[1][0], row[0]))
     if as_json:

@@ -55,10 +55,8 @@ def view_command(path: Path, host: str, port: int, token: str, static: Path | No
     def announce(address: str) -> None:
         click.echo(f"{path} at {address}  (Ctrl-C ends it)")
 
-    from viva.pages.runs.live_tables import graded_results, open_run
     from viva.pages.runs.server import application
     from viva.pages.serving.server import serve
 
-    pages = functools.partial(application, path, open_run, graded_results)
-    serve(pages, host=host, port=port, token=token, announce=announce)
+    serve(functools.partial(application, path), host=host, port=port, token=token, announce=announce)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
 from viva.pages.leaderboard.content import Board, Row
-from viva.render.theme import daggers, mark_of, per_cent, subtitle
+from viva.render.theme import daggers, layered, mark_of, per_cent, plot, subtitle, tips
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -43,36 +43,32 @@ def chart(board: Board) -> altair.TopLevelMixin:
     )
     shape = alt.Shape("kind:N", title=None, legend=alt.Legend() if len({row["kind"] for row in rows}) > 1 else None)
     name = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = plot(rows)
     axis = "score, per cent, with 95 % interval"
-    tips = [
-        alt.Tooltip("model:N"), alt.Tooltip("score:Q", format=".2f", title="score, %"),
-        alt.Tooltip("interval:N", title="95 % interval"), alt.Tooltip("rank:N"), alt.Tooltip("family:N"),
-        alt.Tooltip("size:N", title="billions"), alt.Tooltip("origin:N", title="from"),
-    ]  # fmt: skip
+    shown = tips(
+        "model:N", ("score:Q", "score, %", ".2f"), ("interval:N", "95 % interval"), "rank:N", "family:N",
+        ("size:N", "billions"), ("origin:N", "from"),
+    )  # fmt: skip
     score = alt.X("score:Q", title=axis, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=8))
     whisker = base.mark_rule(strokeWidth=2, opacity=0.55).encode(
-        x=alt.X("low:Q", title=axis), x2="high:Q", y=name, color=origin, opacity=faint, tooltip=tips
+        x=alt.X("low:Q", title=axis), x2="high:Q", y=name, color=origin, opacity=faint, tooltip=shown
     )
     dot = base.mark_point(filled=True, size=62).encode(
-        x=score, y=name, color=origin, shape=shape, opacity=faint, tooltip=tips
+        x=score, y=name, color=origin, shape=shape, opacity=faint, tooltip=shown
     )
     kept = f"the best {MOST} of {len(scored)} models; " if len(scored) > MOST else ""
     widest = "; of published rows the widest possible intervals" if any(row.widest for row in scored[:MOST]) else ""
     ranges = any(row["score"] is None for row in rows)
     thick = base.transform_filter("!isValid(datum.score)").mark_rule(strokeWidth=8, opacity=0.4)
-    bars = [thick.encode(x=alt.X("least:Q", title=axis), x2="most:Q", y=name, color=origin, tooltip=tips)]
+    bars = [thick.encode(x=alt.X("least:Q", title=axis), x2="most:Q", y=name, color=origin, tooltip=shown)]
     said = subtitle(
         rows,
         one_line(f"{kept}{board.title}{widest}", 150),
         f"{UNSURE} a range (a thick bar) in place of a mean" if ranges else "",
     )
     points = daggers(base, x=score, y=name)
-    return alt.layer(whisker, *(bars if ranges else ()), dot.add_params(picked), *points).properties(
-        title=alt.Title("Standings", subtitle=said),
-        width="container",
-        height=_ROW * len(rows) + 10,
-    )
+    layers = (whisker, *(bars if ranges else ()), dot.add_params(picked), *points)
+    return layered(*layers, title="Standings", below=said, height=_ROW * len(rows) + 10)
 
 
 def cost_chart(board: Board) -> altair.TopLevelMixin:
@@ -82,18 +78,14 @@ def cost_chart(board: Board) -> altair.TopLevelMixin:
     rows = _told([row for row in board.rows if row.cost and row.score is not None and row.score.mean is not None])
     costs = [row["cost"] for row in rows]
     scale = alt.Scale(type="log" if max(costs) > 10 * min(costs) else "linear", zero=False, nice=True)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("cost:Q", title="US$ for 1,000 answers", scale=scale, axis=alt.Axis(tickCount=6))
-    )
+    base = plot(rows).encode(x=alt.X("cost:Q", title="US$ for 1,000 answers", scale=scale, axis=alt.Axis(tickCount=6)))
     title = "score, per cent"
     score = alt.Y("score:Q", title=title, scale=alt.Scale(zero=False, nice=True))
     whisker = base.mark_rule(opacity=0.55).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
-    tips = [alt.Tooltip("model:N"), alt.Tooltip("score:Q", format=".2f"), alt.Tooltip("cost:Q", format=".3g")]
-    dot = base.mark_point(filled=True, size=62).encode(y=score, tooltip=tips)
+    shown = tips("model:N", ("score:Q", "", ".2f"), ("cost:Q", "", ".3g"))
+    dot = base.mark_point(filled=True, size=62).encode(y=score, tooltip=shown)
     name = base.mark_text(align="left", dx=7, dy=-7, limit=160).encode(y=score, text="name:N")
-    return alt.layer(whisker, dot, name).properties(
-        title=alt.Title("Score over cost", subtitle="without judges"), width="container", height=240
-    )
+    return layered(whisker, dot, name, title="Score over cost", below="without judges", height=240)
 
 
 def _told(rows: Sequence[Row]) -> list[dict[str, Any]]:

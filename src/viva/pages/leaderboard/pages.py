@@ -171,7 +171,7 @@ def _front(site: Site, way: Way, models: Sequence[ModelPage]) -> str:
 def _values(rows: Sequence[ModelPage] | Sequence[Row], name: str) -> list[str]:
     if name == "origin":
         return sorted({"own" if row.own else "published" for row in rows})
-    return sorted({value for row in rows if (value := getattr(row.facts, name))}, key=str.casefold)
+    return sorted(sorted({value for row in rows if (value := getattr(row.facts, name))}), key=str.casefold)
 
 
 def _benchmark(site: Site, way: Way, page: BenchmarkPage) -> str:

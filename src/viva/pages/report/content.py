@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -11,7 +12,6 @@ from viva.analysis.wording import UNSURE, bounds_text
 from viva.engine.folder import RunRecord
 from viva.pages.report.methods import methods, references
 from viva.pages.report.tables import TableMaker
-from viva.pages.report.writing import Page, PageChart, PageExam
 from viva.pages.runs.live_tables import result_row
 from viva.render import charts
 from viva.render.canaries import canaries_table
@@ -36,7 +36,7 @@ _PANEL = 12
 
 def page_of(
     report: Report, records: Sequence[RunRecord], title: str, *, names: Sequence[str] = (), warnings: Sequence[str] = ()
-) -> Page:
+) -> dict[str, Any]:
     """All of the page but its items. `names`: what the runs are called, where there are several."""
     made = TableMaker()
     drawn = _Drawn()
@@ -44,34 +44,36 @@ def page_of(
     answered = msgspec.structs.replace(report, results=tuple(one for one in report.results if one.answered))
     exams = list(dict.fromkeys(result.exam for result in answered.results))
     sections = [
-        PageExam(
-            tables=made.exam(answered, exam), charts=tuple(drawn.parts([r for r in answered.results if r.exam == exam]))
-        )
+        {
+            "tables": made.exam(answered, exam),
+            "charts": list(drawn.parts([r for r in answered.results if r.exam == exam])),
+        }
         for exam in exams
     ]
     lacking, took = unscored(report.results), consumption_table(report.results)
-    return Page(
-        title=title,
-        source=report.run,
-        made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        viva=__version__,
-        facts=tuple(_facts(records, names)),
-        warnings=tuple(warnings),
-        legend=legend(report.results),
-        footnotes=(*footnotes(report.results), *cut_off_notes(report.results), *published_notes(report.results)),
-        results=tuple(result_row(one) for one in report.results if one.overall.n)[:_MODELS],
-        summary=summary,
-        took=made.table(took) if took.rows else None,
-        charts=tuple(drawn.overall(report.results)),
-        exams=tuple(sections),
-        languages=made.languages(answered),
-        canaries=made.table(canaries_table(report.canaries)) if report.canaries else None,
-        unscored=made.table(lacking) if lacking.rows else None,
-        methods=methods(records, report.results),
-        references=tuple(references([exam.spec.benchmark for record in records for exam in record.exams])),
-        signatures=tuple(result.signature for result in report.results),
-        notes=tuple(note for note in report.notes if note not in warnings),
-    )
+    return {
+        "title": title,
+        "source": report.run,
+        "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "viva": __version__,
+        "facts": list(_facts(records, names)),
+        "warnings": warnings,
+        "legend": legend(report.results),
+        "footnotes": (*footnotes(report.results), *cut_off_notes(report.results), *published_notes(report.results)),
+        "results": [result_row(one) for one in report.results if one.overall.n][:_MODELS],
+        "summary": summary,
+        "took": made.table(took) if took.rows else None,
+        "charts": list(drawn.overall(report.results)),
+        "exams": sections,
+        "languages": made.languages(answered),
+        "canaries": made.table(canaries_table(report.canaries)) if report.canaries else None,
+        "unscored": made.table(lacking) if lacking.rows else None,
+        "methods": methods(records, report.results),
+        "references": references([exam.spec.benchmark for record in records for exam in record.exams]),
+        "signatures": [result.signature for result in report.results],
+        "notes": [note for note in report.notes if note not in warnings],
+        "downloads": made.downloads,
+    }
 
 
 class _Drawn:
@@ -80,14 +82,13 @@ class _Drawn:
     def __init__(self) -> None:
         self._made = 0
 
-    def _chart(self, chart: object, caption: str, name: str, *, broad: bool = False) -> PageChart:
+    def _chart(self, chart: Any, caption: str, name: str, *, broad: bool = False) -> dict[str, Any]:
         self._made += 1
-        spec = charts.as_json(charts.spec(chart))  # type: ignore[arg-type]
-        return PageChart(
-            id=f"chart-{self._made}", spec=spec, caption=caption, file=f"{self._made:02}-{name}", broad=broad
-        )
+        file = f"{self._made:02}-{name}"
+        spec = charts.as_json(charts.spec(chart))
+        return {"id": f"chart-{self._made}", "spec": spec, "caption": caption, "file": file, "broad": broad}
 
-    def overall(self, results: Sequence[Result]) -> Iterator[PageChart]:
+    def overall(self, results: Sequence[Result]) -> Iterator[dict[str, Any]]:
         """Scores exam by exam, languages, outcomes."""
         for exam in dict.fromkeys(result.exam for result in results):
             of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
@@ -101,7 +102,7 @@ class _Drawn:
             if chart is not None:
                 yield self._chart(chart, "The same models, language by language.", "languages")
 
-    def parts(self, results: Sequence[Result]) -> Iterator[PageChart]:
+    def parts(self, results: Sequence[Result]) -> Iterator[dict[str, Any]]:
         """The tables of one exam that have parts to compare."""
         for index, table in enumerate(results[0].tables):
             if table.across or not 1 < len(table.rows) <= _LONG:

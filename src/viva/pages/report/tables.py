@@ -4,77 +4,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
 
 from viva.io.tables import CsvText
 from viva.render.deciders import deciding_tables
 from viva.render.formats import as_csv
-from viva.render.grids import tables_latex
 from viva.render.result import Report, Result, across_models, comparable, score_table, side_by_side, summary
 from viva.render.table import Table
+from viva.render.text import tables_latex
 from viva.visible import csv_safe
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
+PageTable: TypeAlias = dict[str, Any]
+"""What the template shows of a table: id, title, header (label, whether of words), rows of cells."""
 MANY = 24
 """Results beyond which the tables of single models stay out of the page: those with a row a model hold their means."""
 
 
-class PageCell(Struct, frozen=True):
-    """One cell: a number with its counts and bounds, or a text."""
-
-    text: str
-    rest: str = ""
-    """The interval, a deviation, a mark: shown smaller."""
-    value: str = ""
-    """What the table is sorted by; "" for the text itself."""
-    word: bool = False
-
-
-class PageTable(Struct, frozen=True, kw_only=True):
-    """One table of the page."""
-
-    id: str
-    title: str
-    header: tuple[tuple[str, bool], ...]
-    """(label, whether the column holds words)"""
-    rows: tuple[tuple[PageCell, ...], ...]
-    file: str
-    """What its files are called, without the ending."""
-    csv: str
-    latex: str
-
-
-class ExamTables(Struct, frozen=True, kw_only=True):
-    """The tables of one exam: over its models, then model by model."""
-
-    exam: str
-    across: tuple[PageTable, ...]
-    models: tuple[tuple[str, tuple[PageTable, ...]], ...]
-    left_out: bool = False
-    """Whether the models' own tables are too many for a page."""
-
-
 class TableMaker:
-    """Gives every table its id."""
+    """Gives every table its id, and keeps what is saved of it."""
 
     def __init__(self) -> None:
-        self._made = 0
+        self.downloads: dict[str, dict[str, str]] = {}
+        """Id → what its files are called without the ending, and their content."""
 
     def table(self, found: Table, content: str = "", *, title: str = "") -> PageTable:
         """A table of the page; `content` is its CSV, the cells as they stand where that is not given."""
-        self._made += 1
-        words, texts = found.flush, found.texts()
-        return PageTable(
-            id=f"table-{self._made}",
-            title=title or found.title,
-            header=tuple(zip(found.header, words, strict=True)),
-            rows=tuple(tuple(_cell(text, word) for text, word in zip(row, words, strict=True)) for row in texts),
-            file=f"{self._made:02}-{_slug(found.title)}",
-            csv=content or printed_csv(found),
-            latex=tables_latex([found], []),
-        )
+        number = len(self.downloads) + 1
+        self.downloads[f"table-{number}"] = {
+            "name": f"{number:02}-{_slug(found.title)}",
+            "csv": content or printed_csv(found),
+            "latex": tables_latex([found], []),
+        }
+        return {
+            "id": f"table-{number}",
+            "title": title or found.title,
+            "header": list(zip(found.header, found.flush, strict=True)),
+            "rows": [[_cell(*each) for each in zip(row, found.flush, strict=True)] for row in found.texts()],
+        }
 
     def summary(self, report: Report) -> PageTable:
         """A row a model and exam, then the published rows beside them, exam by exam."""
@@ -82,8 +51,8 @@ class TableMaker:
         beside = [row for exam in exams for row in _published(exam, report.results)]
         return self.table(summary(report.results, beside))
 
-    def exam(self, report: Report, exam: str) -> ExamTables:
-        """All tables of one exam."""
+    def exam(self, report: Report, exam: str) -> dict[str, Any]:
+        """All tables of one exam: over its models, then model by model unless they are too many for a page."""
         of_exam = [result for result in report.results if result.exam == exam]
         places = {f"{table.title} · {exam}": index for index, table in enumerate(of_exam[0].tables) if table.across}
         across = [
@@ -92,9 +61,9 @@ class TableMaker:
         own = (
             []
             if len(report.results) > MANY
-            else [(result.model, tuple(self._own(report, result))) for result in of_exam]
+            else [(result.model, list(self._own(report, result))) for result in of_exam]
         )
-        return ExamTables(exam=exam, across=tuple(across), models=tuple(own), left_out=not own)
+        return {"exam": exam, "across": across, "models": own, "left_out": not own}
 
     def _own(self, report: Report, result: Result) -> Iterator[PageTable]:
         for index, table in enumerate(result.tables):
@@ -104,9 +73,9 @@ class TableMaker:
         for found in deciding_tables(result.decided, f" · {result.exam} · {result.model}"):
             yield self.table(found, title=found.title.partition(" · ")[0])
 
-    def languages(self, report: Report) -> tuple[PageTable, ...]:
+    def languages(self, report: Report) -> list[PageTable]:
         """Languages beside each other, where a benchmark was asked in several."""
-        return tuple(self.table(found) for found in side_by_side(report.results) if found.rows)
+        return [self.table(found) for found in side_by_side(report.results) if found.rows]
 
 
 def _published(exam: str, results: Sequence[Result]) -> list[tuple[str, str, float]]:
@@ -134,12 +103,13 @@ def printed_csv(found: Table) -> str:
     return table.text()
 
 
-def _cell(text: str, word: bool) -> PageCell:
+def _cell(text: str, word: bool) -> dict[str, str | bool]:
+    """A cell: `rest`, which is shown smaller, is its interval, a deviation, a mark; the table is sorted by `value`."""
     found = None if word else _CELL.fullmatch(text.strip())
     if found is None:
-        return PageCell(text, word=word)
+        return {"text": text, "word": word, "rest": "", "value": ""}
     value = found["mean"].replace(",", "").replace("−", "-")
-    return PageCell(found["shown"], rest=found["rest"].strip(), value=value)
+    return {"text": found["shown"], "word": word, "rest": found["rest"].strip(), "value": value}
 
 
 def _slug(title: str) -> str:

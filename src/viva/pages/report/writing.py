@@ -9,87 +9,17 @@ from __future__ import annotations
 import io
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
-
-from msgspec import Struct
+from typing import IO, Any
 
 from viva.engine.answer import Answer
 from viva.errors import StorageError
 from viva.files import replacing
 from viva.pages.report.items import Block, ItemWriter, Written, packed
-from viva.pages.report.methods import Reference
-from viva.pages.report.tables import ExamTables, PageTable
-from viva.pages.runs.live_tables import ResultRow
 
 PUBLISHED_MARK = "(published"
 """Stands behind the name of a published row."""
-
-
-class PageChart(Struct, frozen=True, kw_only=True):
-    """One chart of the page."""
-
-    id: str
-    spec: str
-    """Vega-Lite as JSON that a script element can hold."""
-    caption: str
-    file: str
-    broad: bool = False
-
-
-class PageExam(Struct, frozen=True, kw_only=True):
-    """One exam's section."""
-
-    tables: ExamTables
-    charts: tuple[PageChart, ...]
-
-
-class Page(Struct, frozen=True, kw_only=True):
-    """All of a report but its items."""
-
-    title: str
-    source: str
-    made: str
-    viva: str
-    facts: tuple[tuple[str, str], ...]
-    warnings: tuple[str, ...]
-    legend: str
-    footnotes: tuple[str, ...]
-    results: tuple[ResultRow, ...]
-    """What the first picture shows."""
-    summary: PageTable
-    took: PageTable | None
-    """What the answers took."""
-    charts: tuple[PageChart, ...]
-    exams: tuple[PageExam, ...]
-    languages: tuple[PageTable, ...]
-    canaries: PageTable | None
-    unscored: PageTable | None
-    methods: str
-    references: tuple[Reference, ...]
-    signatures: tuple[str, ...]
-    notes: tuple[str, ...]
-
-    def tables(self) -> Iterator[PageTable]:
-        """Every table, in the order of the page."""
-        yield self.summary
-        for exam in self.exams:
-            yield from exam.tables.across
-            for _, tables in exam.tables.models:
-                yield from tables
-        yield from self.languages
-        if self.canaries:
-            yield self.canaries
-        if self.unscored:
-            yield self.unscored
-
-
-class ItemsNote(Struct, frozen=True):
-    """What the page says of its items."""
-
-    shown: bool
-    notes: tuple[str, ...] = ()
 
 
 class Spooled:
@@ -136,7 +66,7 @@ def _element(block: Block) -> str:
     return f'<script type="text/plain" id="block-{block.name}">{block.text}</script>\n'
 
 
-def write_page(path: Path, page: Page, items: Spooled | None, notes: Sequence[str]) -> int:
+def write_page(path: Path, page: Mapping[str, Any], items: Spooled | None, notes: Sequence[str]) -> int:
     """Write the report, as a whole or not at all; returns its size in bytes. Raises StorageError."""
     try:
         with replacing(path) as file:
@@ -148,7 +78,7 @@ def write_page(path: Path, page: Page, items: Spooled | None, notes: Sequence[st
         raise StorageError(f"cannot write {path}: {problem.strerror}") from None
 
 
-def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]) -> None:
+def _write(out: IO[str], page: Mapping[str, Any], items: Spooled | None, notes: Sequence[str]) -> None:
     from viva.pages.shell import PROSE, asset, templates
     from viva.web.charts import script as charts
     from viva.web.pages import asset as chart_asset
@@ -160,8 +90,8 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
     rendering = [asset(name) for name, there in zip(PROSE, wanted, strict=False) if there]
     style = "\n".join((*map(asset, ("viva.css", "text.css", "report.css")), chart_asset("chart.css")))
     template = templates(is_published=_is_published).get_template("report.html")
-    shown = ItemsNote(items is not None, tuple(notes))
-    states = {outcome for one in page.results for outcome in one.estimate.outcomes}
+    shown = {"shown": items is not None, "notes": notes}
+    states = {outcome for one in page["results"] for outcome in one.estimate.outcomes}
     allowed = policy([*own, *browser, charts(), *rendering], [style])
     head, _, end = template.render(page=page, items=shown, states=states, styles=[style], policy=allowed).rpartition(
         "</body>"
@@ -172,8 +102,7 @@ def _write(out: IO[str], page: Page, items: Spooled | None, notes: Sequence[str]
         items.write(out, texts=False)
     out.write("".join(f"<script>{text}</script>\n" for text in browser))
     out.write(f"<script data-now>{charts()}</script>\n")
-    saved = {table.id: {"name": table.file, "csv": table.csv, "latex": table.latex} for table in page.tables()}
-    out.write(_element(Block("downloads", packed(saved))))
+    out.write(_element(Block("downloads", packed(page["downloads"]))))
     if items is not None:
         items.write(out, texts=True)
     out.write("".join(f"<script>{text}</script>\n" for text in rendering))

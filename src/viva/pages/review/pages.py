@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from viva.engine.reviews import Review
+from viva.errors import VivaError
 from viva.io.tables import CsvText
 from viva.pages.review.forms import COMMENT_LIMIT, Marking, form_id
 from viva.pages.review.session import Refused, ReviewSession
@@ -23,6 +25,8 @@ from viva.pages.serving import guard
 from viva.pages.serving.forms import Form, FormError
 from viva.pages.serving.guard import Access
 from viva.pages.shell import Served, paged
+from viva.render.charts import as_json, spec
+from viva.render.findings import Findings
 from viva.review.filters import Filter
 from viva.review.items import TELLING, THOUGHT, Item
 from viva.review.text import name_problem
@@ -48,6 +52,7 @@ class Pages(Served):
     everything = "items"
     styles = ("viva.css", "text.css", "runs.css", "review.css")
     scripts = ("tables.js", "review.js")
+    more = ("chart.css", "charts.js")
 
     def __init__(self, session: ReviewSession, access: Access) -> None:
         self._session = session
@@ -238,12 +243,12 @@ class Pages(Served):
     # The rest
 
     async def agreement(self, request: Request) -> Response:
-        """What the caller's code drew: the one place where HTML is trusted, because ours."""
+        """How far experts and judges agree so far, or why that cannot be said."""
         make = self._session.settings.agreement
         if make is None:
             raise HTTPException(404, "This review has no agreement page.")
         await self._refresh()
-        return self.page_with_form(request, "agreement.html", content=Markup(await run_in_threadpool(make)))  # noqa: S704
+        return self.page_with_form(request, "agreement.html", **await run_in_threadpool(_agreement, make))
 
     async def export(self, request: Request) -> Response:
         """All lines of the log, as JSONL or CSV."""
@@ -260,6 +265,18 @@ class Pages(Served):
 
     async def _refresh(self) -> None:
         await run_in_threadpool(self._session.refresh)
+
+
+def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
+    """The tables and notes of a study, and its chart where it has one."""
+    try:
+        found = make()
+    except VivaError as problem:
+        return {"tables": (), "notes": (str(problem),), "chart": ""}
+    chart = ""
+    with suppress(VivaError):  # nothing to draw, or nothing to draw with
+        chart = as_json(spec(drawn)) if (drawn := found.chart()) else ""
+    return {"tables": found.tables(), "notes": found.notes, "chart": chart}
 
 
 def reviews_csv(reviews: Sequence[Review]) -> str:

@@ -1,8 +1,9 @@
-"""The review server: its routes, and the responses to its errors."""
+"""The review as an application: its routes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from starlette.routing import Route
 
@@ -12,8 +13,6 @@ from viva.pages.review.session import ReviewSession, Settings
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve
 from viva.review.items import Item
-
-PORT = 8470
 
 
 def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:
@@ -30,30 +29,9 @@ def application(items: Sequence[Item], log: ReviewLog, settings: Settings, acces
         Route("/agreement", pages.agreement),
         Route("/export.{form}", pages.export),
     ]
-    return pages.application(routes, settings.style)
+    return pages.application(routes)
 
 
-def serve(
-    items: Sequence[Item],
-    log: ReviewLog,
-    settings: Settings,
-    *,
-    host: str = "127.0.0.1",
-    port: int = PORT,
-    token: str = "",
-    people: Mapping[str, str] = {},
-    announce: Callable[[str], None] = print,
-) -> None:
-    """Serve until Ctrl-C. `announce` gets the address to open; port 0 takes a free one.
-
-    `people` are tokens of their own, each with the name that its marks are saved under. For a host that others reach, a
-    token is made where none is given. Raises VivaError where nothing can be served.
-    """
-    web_serve(
-        lambda access: application(items, log, settings, access),
-        host=host,
-        port=port,
-        token=token,
-        people=people,
-        announce=announce,
-    )
+def serve(items: Sequence[Item], log: ReviewLog, settings: Settings, **where: Any) -> None:
+    """Serve until Ctrl-C, `where` as every served application says it. Raises VivaError where nothing can be served."""
+    web_serve(lambda access: application(items, log, settings, access), **where)

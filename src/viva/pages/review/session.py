@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from viva.engine.reviews import Review, ReviewLog
 from viva.pages.shell import Kept
+from viva.render.findings import Findings
 from viva.review.filters import Filter
 from viva.review.items import Item, tags
 
@@ -19,8 +21,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How a review is opened. `start` is the filter that reviewers begin with.
 
     `marks_per_item` is how many reviewers each item should get. `reviewer` is who marks where nobody has said.
-    `agreement` makes the agreement page: trusted HTML or SVG that our own code built, without style attributes; the
-    content of a <style> in it must be `style`, exactly.
+    `agreement` finds what the agreement page shows.
 
     Where a set is built, the caller can have a say: `refuse` looks at lines before they are written and
     returns what is wrong, as a sentence for who posted them, or ""; `saved` is told what was written; `renewed` gives
@@ -31,8 +32,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     start: Filter = Filter()
     marks_per_item: int = 1
     reviewer: str = ""
-    agreement: Callable[[], str] | None = None
-    style: str = ""
+    agreement: Callable[[], Findings[Any]] | None = None
     refuse: Callable[[Sequence[Review]], str] | None = None
     saved: Callable[[Sequence[Review]], None] | None = None
     renewed: Callable[[], Sequence[Item]] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -66,13 +66,6 @@ class Opened(Struct, frozen=True):
     def tables(self, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
         """The tables that `viva score` would print of these rows, one list of them a sitting."""
         return tables_so_far(self.run, rows, self.signatures)
-
-
-Opener = Callable[[Path], Opened]
-"""Opens a run folder. Raises VivaError for one whose questions or models cannot be opened, saying why."""
-
-ResultsReader = Callable[[Path], Sequence[ResultRow]]
-"""The results of a run, as `viva runs` lists them. Raises VivaError for one that is not graded, or changed since."""
 
 
 def open_run(path: Path) -> Opened:

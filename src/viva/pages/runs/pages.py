@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +43,6 @@ TEXTS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
 """How texts of an answer can be shown: word of the address, and what it is called."""
 _CHUNK = 65_536
 _KINDS = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
-_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
 class Pages(PairPages):
@@ -66,7 +64,6 @@ class Pages(PairPages):
             ago=ago,
             tokens=tokens,
             duration=duration,
-            value_of=value_of,
             texts=TEXTS,
             alone=views.alone,
         )
@@ -373,12 +370,6 @@ def tokens(counted: int, uncounted: int) -> str:
     if not uncounted:
         return number(counted)
     return f"{number(counted)} + unknown of {number(uncounted)} answers" if counted else "unknown"
-
-
-def value_of(text: str) -> str:
-    """The number that a table's cell begins with, for sorting; "" where it begins with none."""
-    found = _NUMBER.match(text.strip())
-    return found[0].replace(",", "") if found else ""
 
 
 def duration(seconds: float) -> str:

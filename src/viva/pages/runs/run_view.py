@@ -23,7 +23,7 @@ from viva.errors import VivaError
 from viva.pages.runs import folders
 from viva.pages.runs.following import Followed
 from viva.pages.runs.grading import Sheet, grade, graded_before, render_keys
-from viva.pages.runs.live_tables import Opened, Opener, Tables
+from viva.pages.runs.live_tables import Opened, Tables, open_run
 from viva.pages.runs.progress import Progress, Waiting, progress_of, waiting, with_verdicts
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
@@ -63,9 +63,8 @@ class Work(Struct):
 class RunView:
     """A run folder. Safe in several threads."""
 
-    def __init__(self, path: Path, opener: Opener) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._opener = opener
         self._guard = threading.RLock()
         self._changed = threading.Condition(self._guard)
         self.answers = Followed(path / "responses.jsonl")
@@ -200,7 +199,7 @@ class RunView:
         total = folders.answers_wanted(self.path, record)
         if opened is None:
             self._does("opening the questions", 0)
-            opened = self._opener(self.path)
+            opened = open_run(self.path)
             exams = {id(evaluation.exam): evaluation.exam for evaluation in opened.evaluations}
             questions = {known: list(exam.questions()) for known, exam in exams.items()}
             sheets = [Sheet.of(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]

@@ -18,7 +18,7 @@ from viva.errors import StorageError, VivaError
 from viva.pages.runs import folders
 from viva.pages.runs.folders import RunEntry
 from viva.pages.runs.following import Tokens
-from viva.pages.runs.live_tables import Opener, ResultRow, ResultsReader
+from viva.pages.runs.live_tables import ResultRow, graded_results
 from viva.pages.runs.progress import Progress, with_verdicts
 from viva.pages.runs.run_view import STEP, RunView
 from viva.providers import traits_of
@@ -67,10 +67,8 @@ _Version = tuple[Path, float, int]
 class RunViews:
     """The runs in `root`, or `root` itself where it is one."""
 
-    def __init__(self, root: Path, opener: Opener, results: ResultsReader) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self._opener = opener
-        self._results = results
         self._guard = threading.Lock()
         self._views: dict[str, RunView] = {}
         self._known: dict[_Version, Sequence[ResultRow]] = {}
@@ -99,7 +97,7 @@ class RunViews:
             if slug not in known:
                 self._views.pop(slug, None)
                 raise StorageError("there is no such run here; it may have been removed or renamed meanwhile")
-            view = self._views.pop(slug, None) or RunView(known[slug], self._opener)
+            view = self._views.pop(slug, None) or RunView(known[slug])
             self._views[slug] = view  # the last one used comes last
             held = 0
             for other in reversed(list(self._views.values())):
@@ -116,7 +114,7 @@ class RunViews:
     def _about(self, found: RunEntry) -> str:
         name = found.path.resolve().name
         with self._guard:
-            view = self._views.get(found.slug) or RunView(found.path, self._opener)
+            view = self._views.get(found.slug) or RunView(found.path)
         try:
             record = view.record()
         except StorageError:
@@ -137,7 +135,7 @@ class RunViews:
         with self._guard:
             view = self._views.get(found.slug)
             if view is None:
-                view = RunView(found.path, self._opener)
+                view = RunView(found.path)
                 self._views = {found.slug: view, **self._views}
         try:
             record = view.record()
@@ -174,7 +172,7 @@ class RunViews:
                     return
                 version = self._unread[0]
             try:
-                results: Sequence[ResultRow] = self._results(version[0])
+                results: Sequence[ResultRow] = graded_results(version[0])
             except (VivaError, OSError):
                 results = ()  # the run's own page says what is wrong with it
             except Exception:

@@ -7,15 +7,14 @@ from pathlib import Path
 
 from starlette.routing import Route
 
-from viva.pages.runs.live_tables import Opener, ResultsReader
 from viva.pages.runs.pages import Pages
 from viva.pages.runs.run_views import RunViews
 from viva.pages.serving.guard import Access, Guard
 
 
-def application(root: Path, opener: Opener, results: ResultsReader, access: Access) -> Guard:
+def application(root: Path, access: Access) -> Guard:
     """The pages about the runs in `root` as an ASGI application, behind its guard."""
-    views = RunViews(root, opener, results)
+    views = RunViews(root)
     threading.Thread(target=views.begin, daemon=True, name="viva view").start()
     pages = Pages(views, access)
     routes = [

@@ -7,7 +7,6 @@ its ports, so on a machine with other users give a token and mind who else serve
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import html
@@ -36,7 +35,7 @@ _METHODS = {"GET", "HEAD", "POST"}
 _SESSION = re.compile(r"[0-9a-f]{32}\Z")
 _NAMED = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
 _POLICY = (
-    "default-src 'none'; style-src 'self'{style}; script-src 'self'; img-src 'self'; {asking}form-action 'self'; "
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; {asking}form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 _RESPONSE_HEADERS = {
@@ -149,17 +148,11 @@ def set_cookie(response: Response, name: str, value: str) -> None:
 class Guard:
     """ASGI: refuses what it must before the pages see it, and sets the headers of every answer, refusals too."""
 
-    def __init__(self, app: ASGIApp, access: Access, style: str = "", *, asking: bool = False) -> None:
-        """`style` is the content of the one <style> that may stand in a page: our own, in the agreement page's SVG.
-
-        With `asking` a page's script may ask this server for what is new.
-        """
+    def __init__(self, app: ASGIApp, access: Access, *, asking: bool = False) -> None:
+        """With `asking` a page's script may ask this server for what is new."""
         self._app = app
         self._access = access
-        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        policy = _POLICY.format(
-            style=f" 'sha256-{digest}'" if style else "", asking="connect-src 'self'; " if asking else ""
-        )
+        policy = _POLICY.format(asking="connect-src 'self'; " if asking else "")
         self._headers = {"Content-Security-Policy": policy, **_RESPONSE_HEADERS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

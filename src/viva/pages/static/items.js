@@ -66,30 +66,28 @@
     }
     for (const [name, { words, codes }] of Object.entries(index.tags)) more.append(filterOf(name, `items.tag.${name}`, words, codes));
     more.closest("details").hidden = !Object.keys(index.tags).length;
-    $("sort").addEventListener("change", () => { state.set("items.sort", $("sort").value); refresh(true); });
     let waiting;
     $("search").addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => { state.set("items.q", $("search").value); refresh(true); }, 250);
     });
-    $("scope").addEventListener("change", () => { state.set("items.in", $("scope").value); refresh(true); });
+    for (const [part, key] of [["sort", "items.sort"], ["scope", "items.in"]]) $(part).addEventListener("change", () => { state.set(key, $(part).value); refresh(true); });
     $("reset").addEventListener("click", () => {
-      for (const { key } of columns) state.set(key, "");
-      for (const key of ["items.q", "items.in", "items.sort", "items.page"]) state.set(key, "");
+      for (const key of [...columns.map(({ key }) => key), "items.q", "items.in", "items.sort", "items.page"]) state.set(key, "");
       restore();
     });
   }
+  const choose = (select, value) => { select.value = value; if (select.selectedIndex < 0) select.value = ""; };
   function restore() {
-    for (const { key, select } of columns) {
-      select.value = state.get(key);
-      if (select.selectedIndex < 0) select.value = "";
+    for (const { key, select, words } of columns) {
+      const texts = state.get(key).split("\n"), codes = texts.map((text) => words.indexOf(text)).filter((code) => code >= 0);
+      choose(select, state.get(key));
+      if (codes.length > 1 && !select.value) select.append(make("option", { value: texts.join("\n"), text: texts.join(" or "), "data-code": codes.join(" "), selected: "" }));
     }
     if (columns.some(({ key, select }) => key.startsWith("items.tag.") && select.value)) $("more").closest("details").open = true;
     $("search").value = state.get("items.q");
-    $("scope").value = state.get("items.in");
-    if ($("scope").selectedIndex < 0) $("scope").value = "";
-    $("sort").value = state.get("items.sort");
-    if ($("sort").selectedIndex < 0) $("sort").value = "";
+    choose($("scope"), state.get("items.in"));
+    choose($("sort"), state.get("items.sort"));
     page = Math.max(0, (Number.parseInt(state.get("items.page"), 10) || 1) - 1);
     refresh(false);
     const wanted = state.get("item");
@@ -102,9 +100,9 @@
 
   const chosen = () => {
     const wanted = columns.filter(({ select }) => select.value)
-      .map(({ select, codes }) => [codes, Number(select.selectedOptions[0].dataset.code)]);
+      .map(({ select, codes }) => [codes, new Set(select.selectedOptions[0].dataset.code.split(" ").map(Number))]);
     const found = [];
-    for (let item = 0; item < total; item += 1) if (wanted.every(([codes, code]) => codes[item] === code)) found.push(item);
+    for (let item = 0; item < total; item += 1) if (wanted.every(([codes, any]) => any.has(codes[item]))) found.push(item);
     return found;
   };
   const collator = new Intl.Collator("en", { numeric: true });

@@ -61,7 +61,7 @@ class AgreementConfig(Struct, kw_only=True):
     ] = None
 
 
-@command(AgreementConfig)
+@command(AgreementConfig, chart="Draw it")
 def study(config: AgreementConfig) -> Findings[Reports]:
     """How far raters agree: the experts and judges of a run, or of any table of ratings.
 
@@ -85,18 +85,6 @@ def study(config: AgreementConfig) -> Findings[Reports]:
     config = replace(config, judge=found.judge, scale=found.scale)
     compared = _compared(found.ratings, run.name, config, found.word)
     return findings(compared, found.scores, found.notes)
-
-
-def agreement_page(path: Path) -> str:
-    """The agreement page of a run, as HTML."""
-    from viva.studies.agreement.page import html_agreement
-    from viva.studies.agreement.tables import Reports
-
-    try:
-        result = study(AgreementConfig(source=path))
-    except VivaError as problem:
-        return html_agreement(Reports(()), (str(problem),))
-    return html_agreement(result.found, result.notes)
 
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:

@@ -1,8 +1,9 @@
-"""How raters agree, as tables and as data; `agreementchart` draws the same."""
+"""How raters agree, as tables and as data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ from viva.analysis.prediction import VERIFIED, Powered
 from viva.render.findings import Findings
 from viva.render.measures import MEASURE, NAMES
 from viva.render.table import COUNT, FIGURE, NAME, SIDE, Column, Kind, Table, fields, figure, places
-from viva.studies.agreement.chart import svg_agreement
+from viva.studies.agreement.chart import agreement_chart
 from viva.visible import one_line
 
 LEGEND = (
@@ -201,10 +202,6 @@ class Reports(Struct, frozen=True):
     found: tuple[Agreement, ...]
     scores: tuple[ScoreFromLabels, ...] = ()
 
-    def pictures(self) -> list[tuple[str, str]]:
-        """Title and SVG of every report: there is no other chart."""
-        return [(one.title, svg_agreement(one)) for one in self.found]
-
 
 _RECORD = places(
     *("table", "first", "second", "measure", "value", "low", "high", "items", "left_out", "interval", "reason")
@@ -229,6 +226,7 @@ def findings(
         rows=Table("Measures", _RECORD, rows),
         notes=[LEGEND.format(level=found[0].level if found else "interval"), *_notes_on_scores(scores),
                *notes_on(found), *more],
+        drawing=partial(agreement_chart, found),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from viva.analysis.slices import Slice, Slices
 from viva.errors import VivaError, option
 from viva.render.table import outcomes_text
-from viva.render.theme import MARK, PER_CENT, category, daggers, ends, mark_of, per_cent, subtitle
+from viva.render.theme import MARK, PER_CENT, category, daggers, ends, interval, mark_of, per_cent, plot, subtitle, tips
 from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
 from viva.visible import one_line
 
@@ -88,19 +88,16 @@ def _row(one: Slices, each: Slice) -> dict[str, Any]:
     }
 
 
-def _tooltip() -> list[altair.Tooltip]:
-    import altair
-
-    return [
-        altair.Tooltip("what:N", title="slice"),
-        altair.Tooltip("model:N"),
-        altair.Tooltip("score:Q", format=".2f", title=f"score ({PER_CENT})"),
-        altair.Tooltip("low:Q", format=".2f", title="interval from"),
-        altair.Tooltip("high:Q", format=".2f", title="to"),
-        altair.Tooltip("difference:N", title="against the rest"),
-        altair.Tooltip("n:Q", format=","),
-        altair.Tooltip("outcomes:N"),
-    ]
+_TIPS = (
+    ("what:N", "slice"),
+    "model:N",
+    ("score:Q", f"score ({PER_CENT})", ".2f"),
+    ("low:Q", "interval from", ".2f"),
+    ("high:Q", "to", ".2f"),
+    ("difference:N", "against the rest"),
+    ("n:Q", "", ","),
+    "outcomes:N",
+)
 
 
 def _dots(one: Slices) -> Drawn:
@@ -108,13 +105,13 @@ def _dots(one: Slices) -> Drawn:
     import altair
 
     rows = [_row(one, each) for each in one.slices if each.cell.n]
-    base = altair.Chart(altair.InlineData(values=rows)).encode(
+    base = plot(rows).encode(
         y=altair.Y(
             "slice:N" if len(one.tags) == 1 else "what:N",
             sort=None,
             title=" × ".join(one.tags[0]) if len(one.tags) == 1 else None,
         ),
-        tooltip=_tooltip(),
+        tooltip=tips(*_TIPS),
     )
     against = altair.Color(
         "against:N",
@@ -125,16 +122,16 @@ def _dots(one: Slices) -> Drawn:
     )
     score = altair.X("score:Q", title=f"score ({PER_CENT}, 95 % interval)", scale=altair.Scale(zero=False))
     layers: list[altair.Chart] = [
-        base.mark_rule(strokeWidth=2).encode(x=altair.X("low:Q", title=""), x2="high:Q", color=against),
+        interval(base, "", color=against),
         base.mark_point(filled=True, size=55, opacity=1).encode(x=score, color=against),
         *daggers(base, x=score),
     ]
     if one.overall.mean is not None:
-        overall = altair.Chart(altair.InlineData(values=[{"overall": 100 * one.overall.mean}]))
+        overall = plot([{"overall": 100 * one.overall.mean}])
         layers.append(
             overall.mark_rule(strokeDash=[4, 4]).encode(
                 x=altair.X("overall:Q", title=f"score ({PER_CENT}, 95 % interval)"),
-                tooltip=[altair.Tooltip("overall:Q", format=".2f", title="all questions")],
+                tooltip=tips(("overall:Q", "all questions", ".2f")),
             )
         )
     return altair.layer(*layers).properties(
@@ -163,7 +160,7 @@ def _tiles(found: Sequence[Slices], *, crossed: bool) -> Drawn:
     middle = (min(means) + max(means)) / 2
     half = max(_SPAN, max(means) - min(means)) / 2
     tags = one.tags[0]
-    base = altair.Chart(altair.InlineData(values=rows)).encode(
+    base = plot(rows).encode(
         x=altair.X(
             "across:N",
             sort=None,
@@ -175,7 +172,7 @@ def _tiles(found: Sequence[Slices], *, crossed: bool) -> Drawn:
             sort=None,
             title=" × ".join(tags[:-1] if crossed else tags) if len(one.tags) == 1 else None,
         ),
-        tooltip=_tooltip(),
+        tooltip=tips(*_TIPS),
     )
     tiles = base.mark_rect().encode(
         color=altair.Color(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from viva.published import Table
 from viva.render.table import p_text
-from viva.render.theme import SIGNED, category, ends, per_cent, zero_line
+from viva.render.theme import SIGNED, category, ends, layered, per_cent, plot, tips, zero_line
 from viva.studies.compare.means import Published, labels_of
 from viva.studies.compare.tables import Comparison, Row, difference_text
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    import altair
+    from viva.render.theme import Layered
 
 STEP = 24
 """Pixels of a cell."""
@@ -31,11 +31,14 @@ ALL = "all"
 COLUMNS = 3
 """Columns of a published table that are drawn."""
 LEVEL = 0.05
+_TITLE = "Differences, question by question"
+_TESTED = ("p:N", ("adjusted:N", "p, adjusted"), ("n:Q", "questions", ","))
+"""What tooltips say of a test."""
 _LEFT_OUT = "questions that one side has no score on are left out"
 SURE, UNSURE = "more than chance", "may be chance"
 
 
-def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.FacetChart:
+def comparing_chart(found: Sequence[Comparison]) -> Layered:
     """Differences in points with their 95 % intervals; in colour those that are more than chance after adjusting."""
     import altair
 
@@ -47,36 +50,30 @@ def comparing_chart(found: Sequence[Comparison]) -> altair.LayerChart | altair.F
     if len(found) == 1 and len(rows) > MOST_ROWS and all(row["part"] == ALL for row in rows):
         left_out = _LEFT_OUT if any(row.found.unscored for row in found[0].rows) else ""
         return _matrix(rows, "; ".join(filter(None, [found[0].title, left_out])))
-    base = altair.Chart(altair.InlineData(values=rows)).encode(
+    base = plot(rows).encode(
         y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(
             labelExpr=_LINES, labelOffset=0 if alone else _UP
         ),
         color=altair.Color("verdict:N", title=None).scale(domain=[SURE, UNSURE], range=[category()[0], "#8a8a8a"]),
     )
     some_left_out = any(row.found.unscored for one in found for row in one.rows)
-    shown = [
-        *(altair.Tooltip(f"{name}:N") for name in ("first", "second", "part")),
-        altair.Tooltip("said:N", title="difference"),
-        *_tested(),
-        *(altair.Tooltip(f"{name}:Q", format=",") for name in ("wins", "losses")),
-    ]
+    shown = tips(
+        *("first:N", "second:N", "part:N", ("said:N", "difference")),
+        *_TESTED,
+        ("wins:Q", "", ","),
+        ("losses:Q", "", ","),
+    )
     ranges = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(
         x="low:Q", x2="high:Q", tooltip=shown
     )  # fmt: skip
     dots = base.mark_circle(size=90, opacity=1).encode(
         x=altair.X("difference:Q", title=_AXIS).axis(labelExpr=SIGNED), tooltip=shown
     )
-    return altair.layer(zero_line(_AXIS), ranges, dots).properties(
-        title=altair.Title(
-            "Differences, question by question",
-            subtitle=" · ".join([*(one.title for one in found), *about, *([_LEFT_OUT] if some_left_out else [])]),
-        ),
-        width="container",
-        height={"step": _ROW},
-    )
+    below = " · ".join([*(one.title for one in found), *about, *([_LEFT_OUT] if some_left_out else [])])
+    return layered(zero_line(_AXIS), ranges, dots, title=_TITLE, below=below, height={"step": _ROW})
 
 
-def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | altair.FacetChart:
+def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Layered:
     """Every model against every other: what the column's has more than the row's, both ways round."""
     import altair
 
@@ -89,15 +86,12 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | a
         gained[row["second"]] = gained.get(row["second"], 0.0) + row["difference"]
     order = sorted(gained, key=lambda name: -gained[name])
     widest = max(abs(row["difference"]) for row in rows) or 1.0
-    base = altair.Chart(altair.InlineData(values=both)).encode(
+    base = plot(both).encode(
         x=altair.X("second:N", sort=order, title=None).axis(labelAngle=-40, labelLimit=180, orient="top"),
         y=altair.Y("first:N", sort=order, title=None),
-        tooltip=[
-            altair.Tooltip("first:N", title="row"),
-            altair.Tooltip("second:N", title="column"),
-            altair.Tooltip("difference:Q", title="column minus row, points", format="+.2f"),
-            *_tested(),
-        ],
+        tooltip=tips(
+            ("first:N", "row"), ("second:N", "column"), ("difference:Q", "column minus row, points", "+.2f"), *_TESTED
+        ),
     )
     colour = altair.Color("difference:Q", title="points of per cent").scale(
         scheme="blueorange", reverse=True, domain=[-widest, 0, widest]
@@ -109,27 +103,12 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> altair.LayerChart | a
     sure = base.transform_filter(f"datum.verdict === '{SURE}'").mark_text(fontSize=10, fontWeight="bold")
     unsure = base.transform_filter(f"datum.verdict !== '{SURE}'").mark_text(fontSize=10)
     text = altair.Text("difference:Q", format="+.0f")
-    return altair.layer(cells, *(one.encode(text=text, color=strong) for one in (sure, unsure))).properties(
-        title=altair.Title(
-            "Differences, question by question",
-            subtitle=f"{title} · the column's score minus the row's, in points; bold: {SURE}",
-        ),
-        width="container",
-        height={"step": STEP},
-    )
+    below = f"{title} · the column's score minus the row's, in points; bold: {SURE}"
+    layers = (cells, *(one.encode(text=text, color=strong) for one in (sure, unsure)))
+    return layered(*layers, title=_TITLE, below=below, height={"step": STEP})
 
 
-def _tested() -> list[altair.Tooltip]:
-    import altair
-
-    return [
-        altair.Tooltip("p:N"),
-        altair.Tooltip("adjusted:N", title="p, adjusted"),
-        altair.Tooltip("n:Q", title="questions", format=","),
-    ]
-
-
-def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | altair.FacetChart:
+def means_chart(found: Sequence[Published], one: Table) -> Layered:
     """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
     import altair
 
@@ -141,25 +120,16 @@ def means_chart(found: Sequence[Published], one: Table) -> altair.LayerChart | a
         }
         for pair in found for name, label in labels if name in pair.figures
     ]  # fmt: skip
-    dots = altair.Chart(altair.InlineData(values=rows)).mark_circle(size=90, opacity=1)
+    dots = plot(rows).mark_circle(size=90, opacity=1)
     names = [label for _, label in labels]
-    return altair.layer(
-        zero_line(_AXIS),
-        dots.encode(
-            x=altair.X("difference:Q", title=_AXIS).axis(labelExpr=SIGNED),
-            y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(
-                labelExpr=_LINES, labelOffset=_UP
-            ),
-            color=altair.Color("column:N", title=None, sort=names).scale(
-                domain=names, range=list(category()[:COLUMNS])
-            ),
-            tooltip=["row:N", "of:N", "column:N", "first:Q", "second:Q", "difference:Q"],
-        ),
-    ).properties(
-        title=altair.Title(f"Published differences · {one.benchmark}", subtitle=one_line(one.source.table, 90)),
-        width="container",
-        height={"step": _ROW},
+    drawn = dots.encode(
+        x=altair.X("difference:Q", title=_AXIS).axis(labelExpr=SIGNED),
+        y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(labelExpr=_LINES, labelOffset=_UP),
+        color=altair.Color("column:N", title=None, sort=names).scale(domain=names, range=list(category()[:COLUMNS])),
+        tooltip=["row:N", "of:N", "column:N", "first:Q", "second:Q", "difference:Q"],
     )
+    title, below = f"Published differences · {one.benchmark}", one_line(one.source.table, 90)
+    return layered(zero_line(_AXIS), drawn, title=title, below=below, height={"step": _ROW})
 
 
 def _row_of(pair: Published) -> str:

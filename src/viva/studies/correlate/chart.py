@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.correlation import Pair
 from viva.errors import VivaError, option
-from viva.render.theme import daggers, mark_of, subtitle
+from viva.render.theme import daggers, mark_of, plot, subtitle, tips
 from viva.studies.correlate.tables import Correlations
 
 if TYPE_CHECKING:
@@ -57,31 +57,23 @@ def _panel(pair: Pair, one: Correlations) -> Any:
     across = alt.X("x:Q", title=first).scale(zero=False, padding=14)
     up = alt.Y("y:Q", title=second).scale(zero=False, padding=14)
     colour = alt.Color("kind:N", title=None).scale(domain=["near the line", "far from the line"])
-    shown = [
-        alt.Tooltip("row:N", title="row"),
-        alt.Tooltip("x:Q", title=first),
-        alt.Tooltip("y:Q", title=second),
-        alt.Tooltip("off:N", title="off the line"),
-    ]
-    points = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=60, opacity=0.85)
+    shown = tips(("row:N", "row"), ("x:Q", first), ("y:Q", second), ("off:N", "off the line"))
+    points = plot(rows).mark_circle(size=60, opacity=0.85)
     layers: list[Any] = [points.encode(x=across, y=up, color=colour, tooltip=shown)]
-    layers += daggers(alt.Chart(alt.InlineData(values=rows)), x=across, y=up)
+    layers += daggers(plot(rows), x=across, y=up)
     line = _line(pair)
     if line:
-        drawn = alt.Chart(alt.InlineData(values=line)).mark_line(strokeDash=[5, 4], opacity=0.7)
+        drawn = plot(line).mark_line(strokeDash=[5, 4], opacity=0.7)
         layers.insert(0, drawn.encode(x=across, y=up))
     named = [row for row in rows if row["row"] in {outlier.row for outlier in pair.outliers[:NAMED]}]
     # Labels stand where there is room: of rows in the right half, to their left.
     middle = (min(x for _, x, _ in pair.rows) + max(x for _, x, _ in pair.rows)) / 2
     for left in (True, False):
         near = [row for row in named if (float(str(row["x"])) <= middle) is left]
-        labels = alt.Chart(alt.InlineData(values=near)).mark_text(
-            align="left" if left else "right", dx=8 if left else -8, fontSize=11
-        )
+        labels = plot(near).mark_text(align="left" if left else "right", dx=8 if left else -8, fontSize=11)
         layers += [labels.encode(x=across, y=up, text="row:N")] if near else []
-    return alt.layer(*layers).properties(
-        title=alt.Title(f"{first} and {second}", subtitle=subtitle(rows, _said(pair, one.title)))
-    )
+    title = alt.Title(f"{first} and {second}", subtitle=subtitle(rows, _said(pair, one.title)))
+    return alt.layer(*layers).properties(title=title)
 
 
 def _said(pair: Pair, title: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.errortypes import Errors
 from viva.errors import VivaError
-from viva.render.theme import ends, per_cent
+from viva.render.theme import ends, interval, per_cent, plot, tips
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -55,26 +55,26 @@ def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> altair.LayerCha
         for share in one.shares
     ]
     kinds = list(dict.fromkeys(row["type"] for row in rows))
-    base = altair.Chart(altair.InlineData(values=rows)).encode(
+    base = plot(rows).encode(
         y=altair.Y("model:N", sort=None, title="model"),
         yOffset=altair.YOffset("type:N", sort=kinds),
-        tooltip=[
-            altair.Tooltip("model:N"),
-            altair.Tooltip("type:N", title="type of error"),
-            altair.Tooltip("share:Q", format=".1f", title="per cent of the labelled answers"),
-            altair.Tooltip("low:Q", format=".1f", title="interval from"),
-            altair.Tooltip("high:Q", format=".1f", title="to"),
-            altair.Tooltip("count:Q", format=",", title="answers with it"),
-            altair.Tooltip("labelled:Q", format=","),
-            altair.Tooltip("wrong:Q", format=","),
-        ],
+        tooltip=tips(
+            "model:N",
+            ("type:N", "type of error"),
+            ("share:Q", "per cent of the labelled answers", ".1f"),
+            ("low:Q", "interval from", ".1f"),
+            ("high:Q", "to", ".1f"),
+            ("count:Q", "answers with it", ","),
+            ("labelled:Q", "", ","),
+            ("wrong:Q", "", ","),
+        ),
     )
     title = "per cent of the labelled wrong answers, with 95 % intervals; several types may apply"
     bars = base.mark_bar().encode(
         x=altair.X("share:Q", title=title, scale=altair.Scale(domain=[0, 100])),
         color=altair.Color("type:N", sort=kinds, title=f"{found[0].group} questions"),
     )
-    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=altair.X("low:Q", title=title), x2="high:Q")
+    whiskers = interval(base, title, width=1.5)
     models = len({row["model"] for row in rows})
     return altair.layer(bars, whiskers).properties(
         title=f"{found[0].exam}, {found[0].group.lower()} questions",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.errors import VivaError
 from viva.published import Table
-from viva.render.theme import PER_CENT, category
+from viva.render.theme import PER_CENT, category, plot, tips
 
 if TYPE_CHECKING:
     import altair
@@ -30,8 +30,8 @@ def chart(found: Sequence[Table], *, listing: bool = False) -> altair.TopLevelMi
         for column in table.columns
         if column.unit == unit and column.name in entry.figures
     ]
-    base = alt.Chart(alt.InlineData(values=rows))
-    shown = [alt.Tooltip("row:N"), alt.Tooltip("column:N"), alt.Tooltip("value:Q", title=unit)]
+    base = plot(rows)
+    shown = tips("row:N", "column:N", ("value:Q", unit))
     columns = [column.label for column in table.columns]
     title = alt.Title(table.title, subtitle=[f"{table.benchmark}, {table.source.table}"])
     if unit == "questions":
@@ -75,7 +75,7 @@ def _heat(table: Table, base: altair.Chart, columns: list[str], title: Any) -> A
         y=y,
         color=alt.Color("value:Q", title=PER_CENT).scale(scheme="blues"),
         stroke=alt.condition("datum.run", alt.value("#d55e00"), alt.value(None)),
-        tooltip=[alt.Tooltip("row:N"), alt.Tooltip("column:N"), alt.Tooltip("value:Q", title=PER_CENT)],
+        tooltip=tips("row:N", "column:N", ("value:Q", PER_CENT)),
     )
     dark = alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value("black"))
     texts = base.mark_text(fontSize=9).encode(x=x, y=y, text=alt.Text("value:Q", format=".0f"), color=dark)

@@ -9,7 +9,7 @@ import numpy as np
 
 from viva.analysis.scaling import Fit, predict
 from viva.analysis.scalinggroups import Group, Point
-from viva.render.theme import daggers, ends, mark_of, one_exam, subtitle
+from viva.render.theme import daggers, ends, layered, mark_of, one_exam, plot, subtitle, tips
 from viva.studies.scaling.tables import NAMES, Scaling, break_text, size_text
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def chart(found: Scaling) -> altair.TopLevelMixin:
     layers: list[Any] = []
     curves = [row for group in groups for fit in group.fits for row in _curve(group, fit)]
     if len(groups) <= BANDS and any(row["low"] is not None for row in curves):
-        banded = alt.InlineData(values=[row for row in curves if row["low"] is not None])
-        band = alt.Chart(banded).mark_area(opacity=0.13).encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q")
-        layers.append(band.encode(color=colour, detail="fit:N"))
+        band = plot(row for row in curves if row["low"] is not None).mark_area(opacity=0.13)
+        low = alt.Y("low:Q", title=_SCORE)
+        layers.append(band.encode(x=size, y=low, y2="high:Q", color=colour, detail="fit:N"))
     dash = alt.StrokeDash("fit:N", title="curve") if len({row["fit"] for row in curves}) > 1 else alt.Undefined
-    line = alt.Chart(alt.InlineData(values=curves)).mark_line().encode(
+    line = plot(curves).mark_line().encode(
         x=size, y=score, color=colour, strokeDash=dash, detail="fit:N", tooltip=["group:N", "fit:N"]
     )  # fmt: skip
     layers.append(line)
@@ -60,17 +60,14 @@ def chart(found: Scaling) -> altair.TopLevelMixin:
     layers += _spans(groups, size, score, colour)
     layers += _references(found, score)
     layers.append(_dots(points, size, score, colour))
-    layers += daggers(alt.Chart(alt.InlineData(values=points)), x=size, y=score)
+    layers += daggers(plot(points), x=size, y=score)
     layers += _predicted(groups, size, score, colour)
     layers += _breaks(groups, size, colour)
-    return alt.layer(*layers).properties(
-        title=alt.Title("Scores over size", subtitle=subtitle(points, found.title)), width="container", height=380
-    )
+    return layered(*layers, title="Scores over size", below=subtitle(points, found.title), height=380)
 
 
 def _spans(groups: list[Group], size: Any, score: Any, colour: Any) -> list[Any]:
     """Of every mixture of experts the parameters from those that a token passes through to all of them."""
-    import altair as alt
 
     rows = [
         {"group": group.name, "size": point.span[0], "total": point.span[1], "score": 100 * point.score,
@@ -81,8 +78,8 @@ def _spans(groups: list[Group], size: Any, score: Any, colour: Any) -> list[Any]
     ]  # fmt: skip
     if not rows:
         return []
-    shown = [alt.Tooltip("model:N"), alt.Tooltip("said:N", title="active")]
-    rules = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
+    shown = tips("model:N", ("said:N", "active"))
+    rules = plot(rows).mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
     return [rules.encode(x=size, x2="total:Q", y=score, color=colour, tooltip=shown)]
 
 
@@ -97,9 +94,9 @@ def _references(found: Scaling, score: Any) -> list[Any]:
     ]  # fmt: skip
     if not rows:
         return []
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = plot(rows)
     ranged = [row for row in rows if row["low"] is not None]
-    bands = alt.Chart(alt.InlineData(values=ranged)).mark_rect(opacity=0.06, color="gray")
+    bands = plot(ranged).mark_rect(opacity=0.06, color="gray")
     layers: list[Any] = [bands.encode(y=alt.Y("low:Q", title=_SCORE), y2="high:Q")] if ranged else []
     layers.append(base.mark_rule(color="gray", strokeWidth=1.2).encode(y=score, tooltip=["name:N"]))
     named = base.mark_text(align="left", baseline="bottom", dx=4, dy=-2, fontSize=10, color="gray")
@@ -110,14 +107,8 @@ def _references(found: Scaling, score: Any) -> list[Any]:
 def _dots(points: list[dict[str, Any]], size: Any, score: Any, colour: Any) -> Any:
     import altair as alt
 
-    shown = [
-        alt.Tooltip("model:N"),
-        alt.Tooltip("group:N"),
-        alt.Tooltip("said:N", title="size"),
-        alt.Tooltip("score:Q", format=".2f", title=_SCORE),
-        alt.Tooltip("role:N"),
-    ]
-    base = alt.Chart(alt.InlineData(values=points)).encode(x=size, y=score, color=colour, tooltip=shown)
+    shown = tips("model:N", "group:N", ("said:N", "size"), ("score:Q", _SCORE, ".2f"), "role:N")
+    base = plot(points).encode(x=size, y=score, color=colour, tooltip=shown)
     return alt.layer(
         base.transform_filter("datum.role === 'fitted'").mark_circle(size=60, opacity=0.9),
         base.transform_filter("datum.role !== 'fitted'").mark_point(size=60, filled=False),
@@ -125,7 +116,6 @@ def _dots(points: list[dict[str, Any]], size: Any, score: Any, colour: Any) -> A
 
 
 def _predicted(groups: list[Group], size: Any, score: Any, colour: Any) -> list[Any]:
-    import altair as alt
 
     rows = [
         {
@@ -141,15 +131,15 @@ def _predicted(groups: list[Group], size: Any, score: Any, colour: Any) -> list[
     ]
     if not rows:
         return []
-    shown = [
-        alt.Tooltip("group:N"),
-        alt.Tooltip("fit:N"),
-        alt.Tooltip("said:N", title="predicted for"),
-        alt.Tooltip("score:Q", format=".2f", title=_SCORE),
-        alt.Tooltip("low:Q", format=".2f", title="95 % from"),
-        alt.Tooltip("high:Q", format=".2f", title="to"),
-    ]
-    diamonds = alt.Chart(alt.InlineData(values=rows)).mark_point(shape="diamond", size=130, filled=True)
+    shown = tips(
+        "group:N",
+        "fit:N",
+        ("said:N", "predicted for"),
+        ("score:Q", _SCORE, ".2f"),
+        ("low:Q", "95 % from", ".2f"),
+        ("high:Q", "to", ".2f"),
+    )
+    diamonds = plot(rows).mark_point(shape="diamond", size=130, filled=True)
     return [*_bars(rows, size, colour, strokeWidth=2), diamonds.encode(x=size, y=score, color=colour, tooltip=shown)]
 
 
@@ -158,12 +148,11 @@ def _bars(rows: list[dict[str, Any]], size: Any, colour: Any, **look: Any) -> li
     import altair as alt
 
     ranged = [row for row in rows if row["low"] is not None]
-    bars = alt.Chart(alt.InlineData(values=ranged)).mark_rule(**look)
+    bars = plot(ranged).mark_rule(**look)
     return [bars.encode(x=size, y=alt.Y("low:Q", title=_SCORE), y2="high:Q", color=colour)] if ranged else []
 
 
 def _breaks(groups: list[Group], size: Any, colour: Any) -> list[Any]:
-    import altair as alt
 
     rows = [
         {"group": group.name, "size": group.segments.at, "break": break_text(group.segments)}
@@ -172,7 +161,7 @@ def _breaks(groups: list[Group], size: Any, colour: Any) -> list[Any]:
     ]
     if not rows:
         return []
-    rules = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeDash=[3, 3])
+    rules = plot(rows).mark_rule(strokeDash=[3, 3])
     return [rules.encode(x=size, color=colour, tooltip=["group:N", "break:N"])]
 
 

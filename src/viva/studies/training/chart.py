@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.training import Training
 from viva.render.textchart import short_number
-from viva.render.theme import PER_CENT, daggers, ends, mark_of, one_exam, subtitle
+from viva.render.theme import PER_CENT, daggers, ends, mark_of, one_exam, plot, subtitle, tips
 
 if TYPE_CHECKING:
     import altair
@@ -58,16 +58,16 @@ def training_chart(every: Sequence[Training]) -> altair.TopLevelMixin:
         sort=[curve.name for curve in found.curves],
         legend=alt.Legend(symbolLimit=0, symbolOpacity=1),
     )
-    shown = [
-        alt.Tooltip("curve:N"),
-        alt.Tooltip("checkpoint:N"),
-        alt.Tooltip("said:N", title=found.axis),
-        alt.Tooltip("score:Q", title="score, per cent", format=".2f"),
-        alt.Tooltip("low:Q", title="95 % from", format=".2f"),
-        alt.Tooltip("high:Q", title="to", format=".2f"),
-        alt.Tooltip("n:Q", title="answers", format=","),
-    ]
-    base = alt.Chart(alt.InlineData(values=rows))
+    shown = tips(
+        "curve:N",
+        "checkpoint:N",
+        ("said:N", found.axis),
+        ("score:Q", "score, per cent", ".2f"),
+        ("low:Q", "95 % from", ".2f"),
+        ("high:Q", "to", ".2f"),
+        ("n:Q", "answers", ","),
+    )
+    base = plot(rows)
     ranged = base.transform_filter("isValid(datum.low)").mark_area(opacity=0.12)
     layers: list[Any] = [
         ranged.encode(x=across, y=alt.Y("low:Q", title=PER_CENT), y2="high:Q"),

@@ -1,15 +1,14 @@
-"""Tables in a terminal's frames, in Markdown or LaTeX."""
+"""Tables in a terminal's frames, and how cells break into lines there."""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import gt
 from typing import TYPE_CHECKING
 
 from viva.render.table import Table
-from viva.render.text import latex, markdown
 from viva.visible import escape_invisible
 
 if TYPE_CHECKING:
@@ -169,35 +168,3 @@ def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int)
         while sum(widths) > capacity and any(map(gt, widths, floor)):
             widths[max(range(len(widths)), key=lambda at: (widths[at] > floor[at], widths[at]))] -= 1
     return widths
-
-
-def tables_markdown(tables: Sequence[Table], closing: Sequence[str]) -> str:
-    """Markdown tables, `closing` as a list."""
-    lines: list[str] = []
-    for found in tables:
-        lines += [f"### {markdown(found.title)}", ""]
-        lines.append("| " + " | ".join(map(markdown, found.header)) + " |")
-        lines.append("|" + "|".join("---" if index == 0 else "---:" for index in range(len(found.header))) + "|")
-        lines += ["| " + " | ".join(map(markdown, row)) + " |" for row in found.texts()]
-        lines.append("")
-    lines += [f"- {markdown(line)}" for line in closing]
-    return "\n".join(lines) + "\n"
-
-
-def tables_latex(tables: Sequence[Table], closing: Sequence[str]) -> str:
-    """LaTeX tables (booktabs), `closing` as comments."""
-    lines: list[str] = ["% needs \\usepackage{booktabs}"]
-    for found in tables:
-        lines += [r"\begin{table}", rf"\caption{{{latex(found.title)}}}"]
-        lines += [rf"\begin{{tabular}}{{l{'r' * (len(found.header) - 1)}}}", r"\toprule"]
-        lines += [" & ".join(map(latex, found.header)) + r" \\", r"\midrule"]
-        lines += [" & ".join(map(latex, row)) + r" \\" for row in found.texts()]
-        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
-    lines += [f"% {' '.join(escape_invisible(line).split())}" for line in closing]
-    return "\n".join(lines) + "\n"
-
-
-TABLE_FORMATS: dict[str, Callable[[Sequence[Table], Sequence[str]], str]] = {
-    "markdown": tables_markdown,
-    "latex": tables_latex,
-}
