@@ -61,7 +61,8 @@ def load() -> None:
     read_choice("The answer is B.")
     read_truth("The statement is false.")
     with tempfile.TemporaryDirectory() as folder:
-        run = ["run", "cmmlu", "--limit", "3", "--model", "baseline/first", "--run", f"{folder}/run", "--quiet"]
+        model = ["--limit", "3", "--model", "baseline/first", "--encoder", "none", "--quiet"]
+        run = ["run", "cmmlu", "clrbench", "--run", f"{folder}/run", *model]
         for command in (["check", "cmmlu"], ["check", "csbench"], ["published", "csbench"], run):
             with redirect_stdout(io.StringIO()), suppress(SystemExit):
                 main_of_viva(command)  # nothing that uses Polars: its threads do not live through a fork
