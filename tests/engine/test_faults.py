@@ -129,7 +129,7 @@ def test_a_server_that_names_a_time_is_left_alone_until_then(serve: Serve, viva:
     assert {event["fault"] for event in refused} == {"429-seconds", "429-date", "429-milliseconds"}
     for event in refused:
         came = again[event["hash"], event["number"] + 1]
-        assert event["until"] - 0.05 <= came <= event["until"] + 2 * WAIT + 1.5
+        assert event["until"] - 0.05 <= came <= event["until"] + 2 * WAIT + 10
 
 
 @pytest.mark.parametrize("value", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
@@ -149,7 +149,7 @@ def test_a_server_that_says_at_once_and_does_not_mean_it_is_not_asked_to_exhaust
 
 def test_a_server_that_names_an_hour_is_left_alone_and_does_not_hold_the_run(serve: Serve, viva: Viva) -> None:
     server = serve(verbatim="{}", status=429, headers={"Retry-After": "3600"})
-    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 3, timeout=20)
+    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 3)
     assert ended.code in (3, 4), ended.err
     assert nothing_answered(ended)
     assert server.asked <= 24
@@ -229,12 +229,12 @@ def test_a_server_that_goes_away_in_the_middle_is_given_up_but_not_at_once(serve
 
 def test_a_timeout_bounds_one_attempt_and_the_question_timeout_all_of_them(serve: Serve, viva: Viva) -> None:
     server = serve(always={ONE: "hang"})
-    ended = viva.examine(server, "--concurrency", 32, "--timeout", 0.4, "--question-timeout", 2)
+    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 5)
     assert ended.code == 3
     (lost,) = [entry for entry in viva.entries() if "error" in entry]
     asked = [event["at"] for event in server.events("asked") if ONE in event["body"]["messages"][-1]["content"]]
     assert 2 <= len(asked) == lost["attempts"] < 8
-    assert asked[-1] - asked[0] < 2
+    assert asked[-1] - asked[0] < 5
 
 
 def test_a_pace_slower_than_the_question_timeout_still_answers_everything(serve: Serve, viva: Viva) -> None:
@@ -248,9 +248,9 @@ def test_a_pace_slower_than_the_question_timeout_still_answers_everything(serve:
 
 def test_a_first_question_that_hangs_keeps_the_others_waiting_for_a_moment_only(serve: Serve, viva: Viva) -> None:
     server = serve(always={FIRST: "hang"})
-    going = viva.start(*viva.examining(server, "--timeout", 6.5, "--max-attempts", 1))
+    going = viva.start(*viva.examining(server, "--timeout", 9, "--max-attempts", 1))
     ended = going.ended(40)
     assert ended.code == 3
     assert ended.overall["outcomes"]["error"] == 1
     at = [event["at"] for event in server.events("asked")]
-    assert 0 < at[1] - at[0] < 6.4
+    assert 0 < at[1] - at[0] < 8.9
