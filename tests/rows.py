@@ -20,9 +20,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -89,3 +91,15 @@ def each_row(*rows: Any) -> Callable[[Callable[..., None]], Callable[..., None]]
         return test
 
     return decorate
+
+
+def tables_beside(test: str) -> Any:
+    """Return the tables of the JSON file next to a test, by name (`choice.json`: `test_choice.py`), lists as tuples."""
+
+    def frozen(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: frozen(each) for name, each in value.items()}
+        return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+    path = Path(test)
+    return frozen(json.loads(path.with_name(f"{path.stem.removeprefix('test_')}.json").read_text(encoding="utf-8")))

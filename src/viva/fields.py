@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -20,6 +21,7 @@ from viva.plugins import moved
 from viva.visible import one_line
 
 S = TypeVar("S", bound=Struct)
+_fields = cache(msgspec.structs.fields)  # evaluates every annotation each time: a sixth of a short command
 _DEFAULT = re.compile(r"  \[default: [^]]*\]")
 
 
@@ -35,7 +37,7 @@ def pick(kind: type[S], values: Mapping[str, object], **more: object) -> S:
     """The struct's fields out of a command's keyword arguments, those of structs in it too; `more`: fields that are
     known."""
     found = dict(more)
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         if field.name in more:
             continue
         if isinstance(field.type, type) and issubclass(field.type, Struct):
@@ -48,7 +50,7 @@ def pick(kind: type[S], values: Mapping[str, object], **more: object) -> S:
 def changed(options: Struct) -> dict[str, Any]:
     """The fields that are not at their defaults, those of structs in it too, by name, as a file holds them."""
     found: dict[str, Any] = {}
-    for field in msgspec.structs.fields(options):
+    for field in _fields(type(options)):
         value = getattr(options, field.name)
         if isinstance(value, Struct):
             found |= changed(value)
@@ -116,7 +118,7 @@ def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collec
     found: dict[str, Option] = {}
     for kind in kinds:
         hints = get_type_hints(kind, include_extras=True)
-        for field in msgspec.structs.fields(kind):
+        for field in _fields(kind):
             if field.name not in found and field.name not in without:
                 default = field.default if field.default is not NODEFAULT else None
                 plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first

@@ -8,65 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.handmade import opened
+from rows import tables_beside
 from viva.contracts import Exam
 
-SENTENCES = (
-    "The gardener gave the children ripe pears in the morning.",
-    "The old bridge near the mill is dangerous.",
-    "My sister repaired the clock and sold it.",
-    "The baker and the miller were close friends.",
-    "A tall pilot sent her brother a letter from Lisbon.",
-    "The girl in the boat waved slowly.",
-    "Two farmers bought the field behind the church.",
-    "The teacher read us a poem and sang.",
-    "Rain and snow made the road to the village slippery.",
-    "The clerk showed the visitors the map of the town.",
-    "Our neighbours are kind.",
-    "Their dog barked loudly at night.",
-)
+TABLES = tables_beside(__file__)
+SENTENCES = TABLES["sentences"]
 TESTED = 6
 """The sentences from here on are the exemplars'."""
-FACTS: tuple[tuple[int, str, str, str, str], ...] = (
-    (0, "GS", "gave", "the gardener", "noun_phrase"),
-    (0, "DO", "gave", "ripe pears", "noun_phrase"),
-    (0, "IO", "gave", "the children", "noun_phrase"),
-    (0, "MVP", "the gardener", "gave", "verb_phrase"),
-    (0, "ADV", "gave", "in the morning", "prepositional_phrase"),
-    (0, "PPA", "in the morning", "gave", "predicate"),
-    (1, "GS", "is", "the old bridge near the mill", "noun_phrase"),
-    (1, "SC", "is", "dangerous", "adjective_phrase"),
-    (1, "ADJ", "The old bridge", "near the mill", "prepositional_phrase"),
-    (1, "PPA", "near the mill", "The old bridge", "noun_phrase"),
-    (2, "GS", "repaired", "my sister", "noun_phrase"),
-    (2, "CO", "repaired", "sold", "verb"),
-    (3, "CO", "the miller", "the baker", "noun"),
-    (3, "SC", "were", "close friends", "noun_phrase"),
-    (4, "MVP", "a tall pilot", "sent", "verb_phrase"),
-    (4, "IO", "sent", "her brother", "noun_phrase"),
-    (4, "ADJ", "a letter", "from Lisbon", "prepositional_phrase"),
-    (5, "ADV", "waved", "slowly", "adverbial_phrase"),
-    (6, "GS", "bought", "two farmers", "noun_phrase"),
-    (6, "DO", "bought", "the field behind the church", "noun_phrase"),
-    (6, "MVP", "two farmers", "bought", "verb_phrase"),
-    (6, "ADJ", "the field", "behind the church", "prepositional_phrase"),
-    (6, "PPA", "behind the church", "the field", "noun_phrase"),
-    (7, "GS", "read", "the teacher", "noun_phrase"),
-    (7, "IO", "read", "us", "pronoun"),
-    (7, "DO", "read", "a poem", "noun_phrase"),
-    (7, "CO", "read", "sang", "verb"),
-    (8, "CO", "rain", "snow", "noun"),
-    (8, "GS", "made", "rain and snow", "noun_phrase"),
-    (8, "PPA", "to the village", "the road", "noun_phrase"),
-    (9, "GS", "showed", "the clerk", "noun_phrase"),
-    (9, "IO", "showed", "the visitors", "noun_phrase"),
-    (9, "DO", "showed", "the map of the town", "noun_phrase"),
-    (9, "ADJ", "the map", "of the town", "prepositional_phrase"),
-    (9, "MVP", "the clerk", "showed", "verb_phrase"),
-    (10, "GS", "are", "our neighbours", "noun_phrase"),
-    (10, "SC", "are", "kind", "adjective_phrase"),
-    (11, "ADV", "barked", "loudly", "adverbial_phrase"),
-    (11, "GS", "barked", "their dog", "noun_phrase"),
-)
+FACTS: tuple[tuple[int, str, str, str, str], ...] = TABLES["facts"]
 WRONG = ("a lantern", "seven hills", "under glass")
 ASKED = {
     "GS": "is the grammatical subject of “{slot}”",

@@ -16,7 +16,7 @@ import pytest
 import viva.benchmarks.clrbench
 from benchmarks.explaining import evidence, first, layout, opened, reply
 from benchmarks.handmade import asked, fresh
-from rows import each_row, table
+from rows import each_row, table, tables_beside
 from viva.benchmarks.clrbench.loading import TITLES, Record, read_records, to_questions
 from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
@@ -455,25 +455,7 @@ def answered(question: Question, what: str, **response: Any) -> float | None:
     return score.parts.get(Q_A)
 
 
-ANSWERS = [
-    ("MC", "B", 1.0),
-    ("MC", "b", 1.0),
-    ("MC", "B. a queue", 1.0),
-    ("MC", "a queue", 1.0),
-    ("MC", "A", 0.0),
-    ("MC", "A, B", 0.0),
-    ("MC", "none", 0.0),
-    ("TF", "True", 1.0),
-    ("TF", "TRUE.", 1.0),
-    ("TF", "false", 0.0),
-    ("TF", "not true", 0.0),
-    ("TF", "true or false", 0.0),
-    ("FB", "stack", 1.0),
-    ("FB", "The Stack.", 1.0),
-    ("FB", "stacks", 0.0),
-    ("FB", "stack or queue", 0.0),
-    ("OE", "Sort it first.", None),
-]
+ANSWERS = tables_beside(__file__)["answers"]
 
 
 def test_letters_truth_values_and_terms(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks import explaining
 from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, request, rows
-from rows import each_row, table, tabled
+from rows import each_row, table, tabled, tables_beside
 from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.cmmlu.benchmark import Row, read_rows, subjects
@@ -342,27 +342,7 @@ def test_settings_that_cmmlu_does_not_have_are_refused(settings: dict[str, str] 
 # Tags
 
 
-NEGATIONS = [
-    ("下列说法不正确的是", True),
-    ("下列说法错误的是", True),
-    ("下列各项中没有语病的一项是", True),
-    ("下列各项未发生的是", True),
-    ("除了下列哪一项", True),
-    ("下列哪项非其职责", True),
-    ("下列哪一项是无关的", True),
-    ("不同的是，下列说法不正确的是", True),
-    ("下列说法正确的是", False),
-    ("两者有什么不同", False),
-    ("技术的不断进步", False),
-    ("不等式的解集是", False),
-    ("十除以二等于", False),
-    ("无论如何，未来是", False),
-    ("非常重要的是", False),
-    ("能否成立，是否可行", False),
-    ("非洲最大的国家是", False),
-    ("排除故障，消除误差", False),
-    ("", False),
-]
+NEGATIONS = tables_beside(__file__)["negations"]
 
 
 @each_row(*NEGATIONS)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, counted, csbench, fresh, golds, opened, record
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from viva.benchmarks.csbench.loading import read_records, to_questions
 from viva.errors import DataError
 from viva.sources.catalogue import sources
@@ -71,18 +71,8 @@ def test_a_boolean_among_the_other_formats_is_text_and_never_a_letter(tmp_path: 
 # Letters that a translator wrapped
 
 
-WRAPPED = [
-    ('"D"', "D"),
-    ("“B”", "B"),
-    ("Il s'agit de: A", "A"),
-    ("可以。这是文本的翻译： \nA", "A"),
-    ("你提供的文本：“A” 翻译成德语是：“A”", "A"),
-    ("我明白了。\n\nVoici la traduction\xa0:\n\nA", "A"),
-    ("(C)", "C"),
-    ("C.", "C"),
-    ("答案是B。", "B"),
-    (" D\n", "D"),
-]
+TABLES = tables_beside(__file__)
+WRAPPED = TABLES["wrapped"]
 
 
 @each_row(*WRAPPED)
@@ -92,22 +82,7 @@ def test_a_letter_that_still_ends_the_text_is_recovered(published: str, letter: 
     assert counted(exam) == ({} if published.strip() == letter else {("translated letter", "repaired"): 1})
 
 
-NO_LETTERS = [
-    "Eine",
-    "抱歉，你能提供更多内容让我翻译吗？",
-    "ABCD",
-    "AB",
-    "E",
-    "b",
-    "A is the letter",
-    "plan À",
-    "ÉA",
-    "",
-    5,
-    "A ou B",
-    "“A” se traduit par “B”",
-    "A, B, C, D",
-]
+NO_LETTERS = TABLES["no_letters"]
 
 
 @each_row(*NO_LETTERS)

@@ -16,6 +16,7 @@ Serve = Callable[..., LocalServer]
 PATIENT = ("--concurrency", 32, "--timeout", 4, "--question-timeout", 60)
 """A time limit that a sound reply keeps where other work has the cores: one given up is rightly asked for again."""
 MIXED = dict.fromkeys(FAULTS, 0.3 / len(FAULTS))
+OFTEN = dict.fromkeys(FAULTS, 0.4 / len(FAULTS))
 RARE = dict.fromkeys(FAULTS, 0.01)
 
 
@@ -58,12 +59,12 @@ def sum_by_subject(rows: list[dict[str, Any]], unknown: float) -> float:
     return sum(sum(values) / len(values) for values in subjects.values()) / len(subjects)
 
 
-# Each waits for the time limit of an attempt, again and again; "hang" stands for them in the quick tier.
-LATE = {"drip", "endless"}
+# One of each kind: told to wait, failed, silent, torn, no answer. The quick tier has all of them at once below.
+ALONE = {"429-seconds", "500", "hang", "cut", "no-choices"}
 
 
 @pytest.mark.parametrize(
-    "fault", [pytest.param(fault, marks=pytest.mark.slow) if fault in LATE else fault for fault in FAULTS]
+    "fault", [fault if fault in ALONE else pytest.param(fault, marks=pytest.mark.slow) for fault in FAULTS]
 )
 def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, fault: str) -> None:
     server = serve(faults={fault: 0.2})
@@ -87,12 +88,12 @@ def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, 
 
 
 def test_all_faults_at_once_are_asked_again_until_all_is_answered(serve: Serve, viva: Viva) -> None:
-    server = serve(faults=MIXED)
+    server = serve(faults=OFTEN)
     ended = viva.examine(server, *PATIENT)
     assert ended.code == 0, ended.err
     check_every_answer(viva, server)
     faults = server.events("fault")
-    assert len(faults) > 15
+    assert {event["fault"] for event in faults} == set(FAULTS)
     assert server.asked == SAMPLE + len(faults)
 
 
@@ -128,7 +129,7 @@ def test_a_server_that_names_a_time_is_left_alone_until_then(serve: Serve, viva:
     assert {event["fault"] for event in refused} == {"429-seconds", "429-date", "429-milliseconds"}
     for event in refused:
         came = again[event["hash"], event["number"] + 1]
-        assert event["until"] - 0.05 <= came <= event["until"] + 2 * WAIT + 1.5
+        assert event["until"] - 0.05 <= came <= event["until"] + 2 * WAIT + 10
 
 
 @pytest.mark.parametrize("value", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
@@ -148,7 +149,7 @@ def test_a_server_that_says_at_once_and_does_not_mean_it_is_not_asked_to_exhaust
 
 def test_a_server_that_names_an_hour_is_left_alone_and_does_not_hold_the_run(serve: Serve, viva: Viva) -> None:
     server = serve(verbatim="{}", status=429, headers={"Retry-After": "3600"})
-    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 3, timeout=20)
+    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 3)
     assert ended.code in (3, 4), ended.err
     assert nothing_answered(ended)
     assert server.asked <= 24
@@ -228,12 +229,12 @@ def test_a_server_that_goes_away_in_the_middle_is_given_up_but_not_at_once(serve
 
 def test_a_timeout_bounds_one_attempt_and_the_question_timeout_all_of_them(serve: Serve, viva: Viva) -> None:
     server = serve(always={ONE: "hang"})
-    ended = viva.examine(server, "--concurrency", 32, "--timeout", 0.4, "--question-timeout", 2)
+    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 5)
     assert ended.code == 3
     (lost,) = [entry for entry in viva.entries() if "error" in entry]
     asked = [event["at"] for event in server.events("asked") if ONE in event["body"]["messages"][-1]["content"]]
     assert 2 <= len(asked) == lost["attempts"] < 8
-    assert asked[-1] - asked[0] < 2
+    assert asked[-1] - asked[0] < 5
 
 
 def test_a_pace_slower_than_the_question_timeout_still_answers_everything(serve: Serve, viva: Viva) -> None:
@@ -247,9 +248,9 @@ def test_a_pace_slower_than_the_question_timeout_still_answers_everything(serve:
 
 def test_a_first_question_that_hangs_keeps_the_others_waiting_for_a_moment_only(serve: Serve, viva: Viva) -> None:
     server = serve(always={FIRST: "hang"})
-    going = viva.start(*viva.examining(server, "--timeout", 6.5, "--max-attempts", 1))
+    going = viva.start(*viva.examining(server, "--timeout", 9, "--max-attempts", 1))
     ended = going.ended(40)
     assert ended.code == 3
     assert ended.overall["outcomes"]["error"] == 1
     at = [event["at"] for event in server.events("asked")]
-    assert 0 < at[1] - at[0] < 6.4
+    assert 0 < at[1] - at[0] < 8.9

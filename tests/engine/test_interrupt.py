@@ -42,6 +42,7 @@ def test_the_second_signal_stops_at_once(serve: Serve, viva: Viva) -> None:
     server = serve(always={ONE: "hang"})
     going = viva.start(*viva.examining(server, "--concurrency", CONCURRENCY))
     wait_until(lambda: len(server.events("answered")) >= SAMPLE - 1, "all answers but one")
+    wait_until(lambda: len(viva.answered()) == SAMPLE - 1, "the journal to have them, for the server is first")
     going.signal(signal.SIGINT)
     with pytest.raises(AssertionError, match=r"waited 0\.7 s"):
         wait_until(lambda: going.process.poll() is not None, "an end that must not come", 0.7)
@@ -76,5 +77,5 @@ def test_a_signal_while_requests_wait_for_the_budget_sends_no_more_of_them(serve
     asked = server.asked
     ended = going.ended(60)
     assert ended.code == 130
-    assert server.asked == asked
-    assert len(viva.answered()) == asked
+    assert server.asked <= asked + 4, "those that were under way, which the server may not have counted yet"
+    assert len(viva.answered()) == server.asked

@@ -80,7 +80,7 @@ def test_scores_are_the_same_to_the_byte_as_one_stage_after_the_other(viva: Viva
 
 
 def test_a_judge_that_refuses_stops_the_run_before_it_has_cost_much(viva: Viva, serve: Serve) -> None:
-    opens = 2 * FIRST
+    opens = 120
     data = questions(viva.folder, opens=opens)
     examinee, judge = serve(texts=[ANSWER], latency=0.02), serve(texts=[VERDICT], key="another")
     ended = viva(*judged(data, examinee.url, judge.url, "--concurrency", 2))
@@ -180,7 +180,7 @@ def test_killed_often_while_stages_overlap(viva: Viva, serve: Serve) -> None:
 
 @pytest.mark.sandbox
 def test_a_sandbox_that_is_not_to_be_had_stops_a_new_run_and_resume_goes_on_without(viva: Viva, serve: Serve) -> None:
-    count = 200
+    count = 60
     tests = {"language": "python", "cases": ["assert double(2) == 4"]}
     rows = [
         {"id": f"q{number}", "question": f"Write double(x), case {number}.", "grading": {"tests": tests}}

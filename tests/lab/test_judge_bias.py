@@ -177,11 +177,11 @@ def test_an_answer_that_says_nothing_must_fail(viva: Viva, server: Weak) -> None
 
 def test_what_a_judge_gives_its_own_model_is_shown_and_is_no_verdict(viva: Viva, server: Weak) -> None:
     asked = ("--model", "openai/own", "--model", "openai/another", "--base-url", server.url)
-    ended = viva("run", "csbench", "--language", "en,zh", *asked, "--judge", "openai/fair", "--run", "run", *QUIET)
+    ended = viva("run", "csbench", "--language", "en", *asked, "--judge", "openai/fair", "--run", "run", *QUIET)
     assert ended.code == 0, ended.err
     found = bias(viva, server, "own")
     own = effects(found)["self-preference"]
-    assert (biased(found), own["low"] > 0.1, own["answers"], own["p"]) == ([], True, 2 * JUDGED, None)
+    assert (biased(found), own["low"] > 0.1, own["answers"], own["p"]) == ([], True, JUDGED, None)
     said = found.report["notes"]
     assert "openai/own (answer): no bias shows where there is a p." in said[0]
     assert any(line.startswith("self-preference has no p and is no verdict: ") for line in said)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from sandbox.conftest import Run, request, run_all
 from viva.sandbox.languages import canonical, install_command, languages
 
@@ -102,27 +102,7 @@ SHOWING = {
     "ruby": "def double(n) = raise(Object.new.inspect)",
 }
 """Programs that fail, and say where something lies in memory."""
-SWALLOWING = (
-    ("cpp", "int f() { return 1; } int main() { return 0; } /*", "/* the test */ int main() { return f() != 2; }"),
-    (
-        "java",
-        "public class Main { static int f() { return 1; } public static void main(String[] a) {} } /*",
-        "/* the test */ public static void main(String[] a) { if (f() != 2) System.exit(1); } }",
-    ),
-    (
-        "go",
-        "package main\nfunc f() int { return 1 }\nfunc main() {}\n/*",
-        "/* the test */\nfunc main() { if f() != 2 { panic(1) } }",
-    ),
-    (
-        "csharp",
-        "class P { public static int F() { return 1; } static void Main() {} } /*",
-        "/* the test */ class T { static void Main() { if (P.F() != 2) throw new System.Exception(); } }",
-    ),
-    ("ruby", "def f = 1\n__END__", "raise 'wrong' unless f == 2"),
-    ("python", "def f(): return 1\n'''", "'''\nassert f() == 2"),
-    ("javascript", "function f() { return 1 } /*", "/* */ if (f() !== 2) throw 1"),
-)
+SWALLOWING = tables_beside(__file__)["swallowing"]
 """Programs that would have their test for a comment or a text: language, program, test."""
 
 

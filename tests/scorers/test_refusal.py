@@ -1,28 +1,11 @@
 """Declining is neither a wrong answer nor an unreadable one."""
 
-from rows import each_row
+from rows import each_row, tables_beside
 from viva.scorers.choice import read_choice
 from viva.scorers.refusal import WINDOW, refusal
 from viva.scorers.truth import read_truth
 
-REFUSALS = (
-    "I cannot answer this question.",
-    "I'm sorry, but I can't help with that.",
-    "I’m sorry, but I can’t assist with that request.",
-    "I am unable to provide an answer to this.",
-    "I won't answer that.",
-    "As an AI language model, I do not have access to this.",
-    "I must decline.",
-    "作为一个人工智能语言模型，我无法回答。",
-    "抱歉，我不能提供帮助。",
-    "对不起，我无法回答该问题。",
-    "Das kann ich nicht beantworten.",
-    "Es tut mir leid, aber ich kann dabei nicht helfen.",
-    "Ich kann diese Frage leider nicht beantworten.",
-    "Je ne peux pas répondre à cette question.",
-    "Je suis désolé, mais je ne peux pas vous aider.",
-    "En tant qu'IA, je ne suis pas en mesure de répondre.",
-)
+REFUSALS = tables_beside(__file__)["refusals"]
 NO_REFUSALS = (
     "I don't know.",
     "I am not sure.",

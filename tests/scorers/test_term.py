@@ -13,109 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viva.benchmarks.clrbench
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from viva.scorers.reading.values import read_term
 from viva.scorers.term import LONGEST, LONGEST_TERM, normal_form, same_term
 from within import within
 
-# fmt: off
-SAME: dict[str, tuple[str, ...]] = {
-    "stack": ("stack", "Stack", "STACK", "Stack.", "stack!", " stack\n", "the stack", "The Stack.", "a stack", "“stack”", "'stack'", "`stack`", "*stack*",
-              "**stack**", "**Stack.**", "_stack_", "$\\text{stack}$", "\\boxed{stack}", "\\boxed{\\text{stack}}", "ｓｔａｃｋ", "(stack)", "[stack]",
-              "The answer is stack", "The answer is a stack.", "answer: stack", "The missing word is “stack”.", "the correct term is: the stack",
-              "____ = stack", "1. stack", "a) stack", "«stack»", "„stack“", "stack,", "…stack…", "\\textbf{stack}", "So the answer is **stack**.",
-              "Therefore, the answer is stack", "stack;", "The blank is stack"),
-    "an array": ("array", "the array", "an array", "Array"),
-    "first-in first-out": ("first in first out", "First In, First Out", "first-in, first-out", "First‑in–first‑out", "first in / first out".replace(" /", ",")),
-    "B-tree": ("B tree", "b-tree", "a B-tree", "the B-Tree", "B‑tree", "BTree"),
-    "25": ("25", "25.", "25.0", "25.00", "+25", "025", "$25$", "\\boxed{25}", "**25**", "twenty-five", "Twenty five", "the answer is 25", "２５", "(25)",
-           "50/2", "\\(25\\)", "25,"),
-    "1024": ("1,024", "1024.0", "1 024", "1\u202f024", "1'024", "1024", "\\textbf{1,024}", "1\u00a0024", "1{,}024".replace("{,}", ",")),
-    "1000000": ("1,000,000", "1 000 000"),
-    "0.5": ("1/2", ".5", "0.50", "½", "\\frac{1}{2}", "\\dfrac12".replace("12", "{1}{2}"), "4/8", "1 / 2", "5/10"),
-    "50 %": ("50%", "50 percent", "50 per cent", "50\\%", "fifty percent", "50.0 %"),
-    "-1": ("-1", "−1", "–1", "minus one", "-1.0", "minus 1", "(-1)", "\\boxed{-1}"),
-    "0": ("0", "zero", "-0", "0.0", "Zero."),
-    "C": ("C", "c", "`C`", "C."),
-    "C++": ("C++", "c++", "C plus plus", "`C++`"),
-    "O(n)": ("O(n)", "o(n)", "$O(n)$", "\\(O(n)\\)", "$\\mathcal{O}(n)$", "O( n )", "\\boxed{O(n)}", "\\mathrm{O}(n)"),
-    "O(n^2)": ("O(n²)", "O(n^2)", "$O(n^2)$", "$O(n^{2})$", "O(n ^ 2)", "\\mathcal{O}(n^{2})", "**O(n²)**"),
-    "O(n log n)": ("O(n log n)", "O(nlogn)", "$O(n \\log n)$", "O(n·log n)", "O(n * log n)", "O(n\\cdot\\log n)", "O(n log(n))", "O(n\\,\\log\\,n)"),
-    "n log n": ("nlogn", "n log n", "n \\log n", "n log(n)", "n × log n"),
-    "Θ(n)": ("Θ(n)", "\\Theta(n)", "Theta(n)", "$\\Theta(n)$", "θ(n)"),
-    "λ": ("lambda", "\\lambda", "$\\lambda$", "λ", "Λ"),
-    "2^(n-1)": ("2^(n-1)", "2^{n-1}", "$2^{n-1}$", "2^(n - 1)", "2ⁿ⁻¹".replace("ⁿ⁻¹", "^(n−1)"), "(2^(n-1))"),
-    "n-1": ("n-1", "n - 1", "n − 1", "n–1", "n minus 1", "(n-1)", "n -1", "$n-1$"),
-    "(n+1)/2": ("(n+1)/2", "(n + 1) / 2", "\\frac{n+1}{2}", "((n+1)/2)", "(n plus 1)/2"),
-    "n!": ("n!", "$n!$", "n !"),
-    "[0, 1)": ("[0, 1)", "[0,1)", "$[0, 1)$"),
-    "{1, 2}": ("{1, 2}", "{1,2}", "\\{1, 2\\}", "1, 2", "$\\{1,2\\}$"),
-    "read-only memory": ("read only memory", "Read-Only Memory", "the read-only memory", "read‑only memory"),
-    "Rice's": ("Rice’s", "Rices", "rice's", "'Rice's'", "\"Rice's\""),
-    "48-bit": ("48 bit", "48 bits".removesuffix("s"), "48‑bit", "a 48-bit"),
-    "n ≤ 3": ("n <= 3", "n \\le 3", "n\\leq3", "n≤3"),
-    "__init__": ("__init__", "`__init__`"),
-    "*p": ("*p", "`*p`", "* p"),
-    ";": (";", "`;`", "';'", " ; "),
-    ":=": (":=", "`:=`"),
-    "::": ("::",),
-    "A'": ("A'", "A’", "`A'`"),
-    "0101": ("0101", "`0101`"),
-    "192.168.0.1": ("192.168.0.1", "192.168.0.1."),
-    "TCP/IP": ("TCP/IP", "tcp/ip", "TCP / IP"),
-    "sqrt(n)": ("√n", "\\sqrt{n}", "sqrt n", "sqrt(n)"),
-    "⌈n/2⌉": ("\\lceil n/2 \\rceil", "⌈n/2⌉", "\\left\\lceil n/2 \\right\\rceil"),
-    "栈": ("栈", "“栈”", "栈。", "《栈》"),
-}
-DIFFERENT: dict[str, tuple[str, ...]] = {
-    "stack": ("stacks", "not a stack", "not stack", "no stack", "stack or queue", "stack, queue", "stack/queue", "stack and heap", "queue", "stac", "stackk",
-              "a stack frame", "stack (or queue)", "I think it is a stack", "It is not a stack", "not that the answer is stack", "no: 1. stack", "the stack is wrong", "heap", "", " ", ".", "the", "—",
-              "stack\nqueue", "stack; queue", "unstack", "st", "the answer is not stack", "stack overflow", "?"),
-    "25": ("5", "2.5", "250", "-25", "25%", "25 or 26", "2 5", "25/1000", "25 26", "24.999", "1/25", "25!", "x25", "25^2", "0x25", "25e3", "twenty",
-           "five", "twenty six", "~25", "25?", ">25", "2,5"),
-    "5": ("25", "5.5", "-5", "5%", "5!", "55", "1/5", "5^1", "five five", "5, 6"),
-    "1": ("-1", "11", "1.1", "I", "l", "one two", "1/10"),
-    "-1": ("1", "+1", "- 2", "1-", "--1", "0-1"),
-    "8": ("8/10", "0.8", "8 of 10", "80", "8 bits", "8:10"),
-    "1024": ("1.024", "1,0240", "10,24", "1,24", "1024 bytes", "2^10", "1023", "1,024,0"),
-    "12": ("1, 2", "{1, 2}", "1 2", "1;2", "1:2", "1/2", "1.2", "one two"),
-    "35": ("3,5", "3.5", "3 5", "thirty", "five thirty"),
-    "C": ("C++", "C#", "Objective-C", "CC", "C language", "C!", "C'", "not C"),
-    "C++": ("C", "C+", "C#", "C--"),
-    "O(n)": ("O(n^2)", "O(n²)", "O(1)", "O(n log n)", "O(2n)", "O(m)", "n", "Θ(n)", "O(n!)", "O(-n)", "O(n+m)"),
-    "O(n^2)": ("O(n)", "O(n^3)", "O(2^n)", "O(n2)", "O(n*2)", "O(n)^2", "O(n²+1)", "n^2"),
-    "O((n+m) log n)": ("O(n + m log n)", "O(n+m log n)", "O(nm log n)"),
-    "n log n": ("log n", "n", "n log m", "log n n", "n^2 log n", "n - log n", "n + log n"),
-    "2^(n-1)": ("2^n-1", "2^n - 1", "2^{n}-1", "2(n-1)", "2^(n+1)", "2^n", "(2^n)-1"),
-    "(n+1)/2": ("n+1/2", "n + 1/2", "(n-1)/2", "n/2"),
-    "n-1": ("n+1", "n1", "n", "1-n", "n 1", "-1", "n--1"),
-    "n-k": ("nk", "n k", "n+k", "k-n"),
-    "n!": ("n", "n!!", "!n"),
-    "!p": ("p", "p!"),
-    "*p": ("p", "**p", "&p"),
-    "__init__": ("init", "_init_"),
-    "[0, 1)": ("[0, 1]", "(0, 1]", "(0, 1)", "0, 1", "0 1"),
-    "[0, 1]": ("(0, 1)", "{0, 1}", "01"),
-    "A'": ("A", "A''"),
-    "A B": ("B", "B A"),
-    "a + b": ("b", "+ b", "a b", "a - b"),
-    "P": ("NP", "co-P", "P = NP", "P/poly"),
-    "NP": ("P", "NP-hard", "co-NP", "N"),
-    "0101": ("101", "00101", "5", "0110"),
-    "50 %": ("50", "0.5", "5%", "1/2", "50 percentage points"),
-    ";": (":", ",", ".", ";;", ""),
-    ":=": ("=", ":", "=="),
-    "==": ("=", "===", "!="),
-    "<": (">", "<=", "<<"),
-    "Θ(n)": ("O(n)", "Ω(n)", "theta"),
-    "n ≤ 3": ("n < 3", "n >= 3", "n = 3"),
-    "true": ("false", "not true", "t"),
-    "192.168.0.1": ("192.168.01", "192.168.0.10", "19216801"),
-    "栈": ("队列", "不是栈", "栈和队列"),
-    "first-in first-out": ("first-in last-out", "last-in first-out", "FIFO", "first in"),
-    "\\n": ("n", "\\t", "/n"),
-}
-# fmt: on
+TABLES = tables_beside(__file__)
+SAME: dict[str, tuple[str, ...]] = TABLES["same"]
+DIFFERENT: dict[str, tuple[str, ...]] = TABLES["different"]
 
 
 @each_row(*((wanted, answer) for wanted, all_ in SAME.items() for answer in all_))

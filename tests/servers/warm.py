@@ -42,9 +42,11 @@ import scipy.stats
 
 import viva
 from viva import plugins
+from viva.benchmarks import open_exam
 from viva.cli.main import main as main_of_viva
 from viva.scorers.choice import read_choice
 from viva.scorers.truth import read_truth
+from viva.types import ExamSpec
 
 ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google", "inspect_tasks")
 """What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
@@ -60,8 +62,10 @@ def load() -> None:
             importlib.import_module(module.name)
     read_choice("The answer is B.")
     read_truth("The statement is false.")
+    open_exam(ExamSpec(benchmark="infibench", language="en"), None)
     with tempfile.TemporaryDirectory() as folder:
-        run = ["run", "cmmlu", "--limit", "3", "--model", "baseline/first", "--run", f"{folder}/run", "--quiet"]
+        model = ["--limit", "3", "--model", "baseline/first", "--encoder", "none", "--quiet"]
+        run = ["run", "cmmlu", "clrbench", "--run", f"{folder}/run", *model]
         for command in (["check", "cmmlu"], ["check", "csbench"], ["published", "csbench"], run):
             with redirect_stdout(io.StringIO()), suppress(SystemExit):
                 main_of_viva(command)  # nothing that uses Polars: its threads do not live through a fork

@@ -5,29 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.packages import _table, imported, missing_package, probe
 
-IMPORTS = (
-    ("python", "import torch\nfrom copy import deepcopy", ("torch", "copy")),
-    ("python", "import numpy as np, pandas as pd\n    import openpyxl.styles", ("numpy", "pandas", "openpyxl.styles")),
-    ("python", "from torch.nn import functional as F  # comment", ("torch",)),
-    ("python", "# import this\nx = 'import that'\nimportant = 1", ()),
-    ("r", "library(dplyr)\nlibrary('tidyr'); stringr::str_trim(x)", ("dplyr", "tidyr", "stringr")),
-    (
-        "javascript",
-        "const _ = require('lodash/fp')\nimport x from \"@vue/test-utils\"",
-        ("lodash/fp", "@vue/test-utils"),
-    ),
-    ("typescript", "import 'rxjs';", ("rxjs",)),
-    ("java", "import java.util.*;\nimport static org.junit.Assert.assertEquals;", ("java.util", "org.junit.Assert")),
-    ("go", 'import (\n\t"fmt"\n\terr "github.com/pkg/errors"\n)', ("github.com/pkg/errors",)),
-    ("csharp", "using System;\nusing Newtonsoft.Json;", ("System", "Newtonsoft.Json")),
-    ("cpp", "#include <vector>\n#include <boost/any.hpp>\n#include <gmp.h>", ("boost/any.hpp", "gmp.h")),
-    ("ruby", "require 'json'\nrequire \"nokogiri\"", ("json", "nokogiri")),
-    ("bash", "source lib.sh", ()),
-)
+IMPORTS = tables_beside(__file__)["imports"]
 
 SAID = (
     # language, what was printed, what the test imports, the program → the package
