@@ -226,7 +226,7 @@ def test_what_is_wrong_is_said() -> None:
             ["set.jsonl", "--field", "prompt", "--with", "junk.jsonl"],
             r"no text .* \(1 lines are no JSON objects: junk",
         ),
-        (["set.jsonl", "--field", "prompt", "--with", "numbers.parquet"], "no column of texts; it has: a, b"),
+        (["set.jsonl", "--field", "prompt", "--with", "numbers.parquet"], "no column of texts; it has: 'a', 'b'"),
         (["set.jsonl", "--field", "prompt", "--with", "set.jsonl", "--text", "x"], "no column 'x'"),
         (["set.jsonl", "--field", "prompt", "--with", "a=empty.txt", "--with", "a=empty.txt"], "both called 'a'"),
         (["set.jsonl", "--field", "prompt", "--shingle", "words"], "words:K or chars:K"),

@@ -48,6 +48,15 @@ def read_bytes(path: Path, most: int = LARGEST, *, empty: bool = False) -> bytes
     return content
 
 
+def holds_json_list(path: Path) -> bool:
+    """Whether a .json file holds a list of records; a question file is an object."""
+    try:
+        with path.open("rb") as file:
+            return path.suffix.lower() == ".json" and file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    except OSError:
+        return False
+
+
 def fingerprint(contents: Iterable[bytes]) -> str:
     """Twelve hexadecimal digits over the data files, in a fixed order."""
     digest = hashlib.sha256()

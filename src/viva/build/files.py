@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from viva.errors import DataError, StorageError, VivaError
 from viva.files import write_whole
 
@@ -16,6 +18,11 @@ def content_of(path: Path) -> bytes:
         raise DataError(f"there is no file {path}") from None
     except OSError as problem:
         raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+
+
+def readable_json(content: object) -> bytes:
+    """Return a manifest or settings as JSON that people can read."""
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -23,6 +23,7 @@ Told: TypeAlias = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 """A table that is printed: its title, what its columns are called, and its rows, names first."""
 _FORMS = {int: ",", float: ",.2f"}
 """How a number is printed."""
+Force = Annotated[bool, note("Replace the set that --out holds.")]
 ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", spelled=("--all",))]
 
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 from viva.engine.asking import Run, Task, book, write
 from viva.engine.budget import worst_case
 from viva.engine.groups import HOPELESS, PARTICULAR
-from viva.engine.journal import set_torn_tail_aside, whole_lines
+from viva.engine.journal import append_whole, set_torn_tail_aside, whole_lines
 from viva.errors import ModelError, StorageError
 from viva.files import UNREADABLE, open_regular, reading
 from viva.types import Failure, Response, Usage
@@ -185,15 +185,9 @@ class BatchLog:
 
     def note(self, event: Event) -> None:
         """Append a line and see to it that it is on the disk."""
-        line = self._encode(event) + b"\n"
-        end = os.fstat(self._file).st_size
         try:
-            written = 0
-            while written < len(line):
-                written += os.write(self._file, line[written:])
-            os.fsync(self._file)
+            append_whole(self._file, self._encode(event) + b"\n", os.fstat(self._file).st_size, sync=True)
         except OSError as problem:
-            os.ftruncate(self._file, end)
             raise StorageError(
                 f"cannot write {self.path}: {problem.strerror}; free some space, then resume: nothing is lost"
             ) from None

@@ -245,14 +245,14 @@ class Journal:
         entry = self._changes.shortened(entry)
         line = self._encode(entry) + b"\n"
         try:
-            self._write(line)
+            append_whole(self._file, line, self._end)
         except OSError as problem:
             if problem.errno not in _FULL or self.full:
                 raise StorageError(f"cannot write {self.path}: {problem.strerror}") from None
             self.full = True
             self._ballast.unlink(missing_ok=True)
             try:
-                self._write(line)
+                append_whole(self._file, line, self._end)
             except OSError as again:
                 raise StorageError(f"cannot write {self.path}: {again.strerror}; free some space") from None
         self._remember(bytes.fromhex(entry.key), entry, self._end, len(line))
@@ -261,16 +261,6 @@ class Journal:
         self._written += len(line)
         self._longest = max(self._longest, len(line))
         return len(self._changes.known) > known
-
-    def _write(self, line: bytes) -> None:
-        written = 0
-        try:
-            while written < len(line):
-                written += os.write(self._file, line[written:] if written else line)
-        except OSError:
-            if written:
-                os.ftruncate(self._file, self._end)
-            raise
 
     def read(self, key: bytes) -> Entry | None:
         """The answer to a request, or its latest failure, or None."""
@@ -323,6 +313,19 @@ def whole_lines(file: int, name: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line
     except OSError as problem:
         raise StorageError(f"cannot read {name}: {problem.strerror}") from None
+
+
+def append_whole(file: int, content: bytes, end: int, *, sync: bool = False) -> None:
+    """Append to an open file that ends at `end`; where that fails, take back what was written and raise OSError."""
+    written = 0
+    try:
+        while written < len(content):
+            written += os.write(file, content[written:] if written else content)
+        if sync:
+            os.fsync(file)
+    except OSError:
+        os.ftruncate(file, end)
+        raise
 
 
 def set_torn_tail_aside(file: int, end: int, aside: Path) -> None:

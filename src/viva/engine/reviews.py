@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.engine.journal import set_torn_tail_aside
+from viva.engine.journal import append_whole, set_torn_tail_aside
 from viva.errors import StorageError
 from viva.files import UNREADABLE, open_regular
 from viva.types import Mark
@@ -108,17 +108,14 @@ class ReviewLog:
                 if (found.st_dev, found.st_ino) == self._file and found.st_size == self._end:
                     return
                 file = open_regular(self.path)
+                try:
+                    self._read(file)
+                finally:
+                    os.close(file)
             except FileNotFoundError:
                 self._forget()
-                return
             except OSError as problem:
                 raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
-            try:
-                self._read(file)
-            except OSError as problem:
-                raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
-            finally:
-                os.close(file)
 
     def _read(self, file: int) -> None:
         found = os.fstat(file)
@@ -231,11 +228,8 @@ class ReviewLog:
         if not content:
             return []
         try:
-            if os.write(file, content) < len(content):
-                raise OSError(0, "the disk is full")
-            os.fsync(file)
+            append_whole(file, content, self._end, sync=True)
         except OSError as problem:
-            os.ftruncate(file, self._end)
             raise StorageError(f"nothing was saved: cannot write {self.path}: {problem.strerror}") from None
         for review, line in zip(new, lines, strict=True):
             self._remember(review)

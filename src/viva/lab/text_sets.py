@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, question_file
-from viva.benchmarks.sets import read_bytes, spread
+from viva.benchmarks.sets import holds_json_list, read_bytes, spread
 from viva.errors import DataError, VivaError, option
 from viva.io.tables import read_csv
 from viva.prompting import replace_surrogates
@@ -81,7 +81,7 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOpti
     found: dict[str, TextSet] = {}
     for one in given:
         name, source = named_set(one)
-        if source in BENCHMARKS or (question_file(source) and not is_list(Path(source))):
+        if source in BENCHMARKS or (question_file(source) and not holds_json_list(Path(source))):
             opened = _of_questions(name, source, field, by, fitting(choice, source, alone=len(given) == 1))
         else:
             opened = [_of_files(name, Path(source), field, by, choice.limit)]
@@ -128,7 +128,7 @@ def _of_questions(name: str, source: str, field: str, by: str | None, choice: Ta
         for question in exam.questions():
             if by is not None and by not in question.tags:
                 raise DataError(
-                    f"{by!r}: a question of {called} has only {_listed(question.tags) or 'no tags'}", field="by"
+                    f"{by!r}: a question of {called} has only {listed(question.tags) or 'no tags'}", field="by"
                 )
             for _ in range(question.weight):
                 one.add(question.id, field_of(question, field), question.tags[by] if by else "")
@@ -174,7 +174,7 @@ def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | No
     rows = [(file, place, row) for file in files for place, row in _rows(file, field)]
     if rows and not any(field in row for _, _, row in rows):
         raise DataError(
-            f"{path} has no column {field!r}; it has: {_listed(rows[0][2])}; {option('field')} names the column"
+            f"{path} has no column {field!r}; it has: {listed(rows[0][2])}; {option('field')} names the column"
         )
     for index in spread(len(rows), limit):
         file, place, row = rows[index]
@@ -182,11 +182,12 @@ def _of_files(name: str, path: Path, field: str, by: str | None, limit: int | No
         identity = row.get("id", row.get("ID"))
         plain = isinstance(identity, (str, int)) and not isinstance(identity, bool) and identity != ""
         called = str(identity) if plain else f"{file.stem}/{place}" if len(files) > 1 else place
-        one.add(replace_surrogates(called), _value(row.get(field), field, where), _tag(row, by, file, where))
+        one.add(replace_surrogates(called), cell_text(row.get(field), field, where), _tag(row, by, file, where))
     return one
 
 
-def _value(value: object, field: str, where: str) -> str | None:
+def cell_text(value: object, field: str, where: str) -> str | None:
+    """Return a cell as a text, None where it is empty. Raises DataError for what is none."""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n".join(value)
     if value is None or isinstance(value, str):
@@ -204,7 +205,7 @@ def _tag(row: Row, by: str | None, file: Path, where: str) -> str:
     if value is None and by == FILE:
         return replace_surrogates(file.stem)
     if value is None:
-        raise DataError(f"{where}: no column {by!r} to break down by; it has: {_listed(row)}")
+        raise DataError(f"{where}: no column {by!r} to break down by; it has: {listed(row)}")
     if isinstance(value, (dict, list)):
         raise DataError(f"{where}: {by} is no plain value: {_shown(value)}")
     return replace_surrogates(str(value))
@@ -220,7 +221,7 @@ def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
     if kind == ".csv":
         yield from ((f"line {line}", row) for line, row in read_csv(path, text)[1])
     elif kind == ".json":
-        yield from _json_list(path, text)
+        yield from json_list(path, text)
     elif kind == ".txt":
         if field == WHOLE:
             yield "all of it", {WHOLE: text}
@@ -234,21 +235,13 @@ def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
                 yield f"line {number}", _object(_json(line, f"{path}, line {number}"), f"{path}, line {number}")
 
 
-def _json_list(path: Path, text: str) -> Iterator[tuple[str, Row]]:
+def json_list(path: Path, text: str) -> Iterator[tuple[str, Row]]:
+    """Return the objects of a JSON list with their places. Raises DataError for anything else."""
     content = _json(text, str(path))
     if not isinstance(content, list):
         raise DataError(f"{path} holds no list of objects: write `[{{...}}, ...]`, or a .jsonl file")
     for number, row in enumerate(content, 1):
         yield f"item {number}", _object(row, f"{path}, item {number}")
-
-
-def is_list(path: Path) -> bool:
-    """Whether a .json file is a list of rows; a question file is an object."""
-    try:
-        with path.open("rb") as file:
-            return path.suffix.lower() == ".json" and file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
-    except OSError:
-        return False
 
 
 def _json(text: str, where: str) -> Any:
@@ -265,7 +258,8 @@ def _object(value: object, where: str) -> Row:
     return value
 
 
-def _listed(names: Mapping[str, object]) -> str:
+def listed(names: Iterable[str]) -> str:
+    """Return the names that there are, for a message: twenty at most."""
     found = [repr(one_line(name, 40)) for name in names]
     return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")
 

@@ -16,12 +16,21 @@ from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
 from viva.models.openaiwire import decode_json
 from viva.models.ratelimits import of_status, quotas, retry_after
 from viva.models.reasoning import merged
-from viva.models.sending import ApiModel, Refusal, decoded, headers_of, kept, leave_out, refusal, refuse_foreign
+from viva.models.sending import (
+    ApiModel,
+    Refusal,
+    chat_turns,
+    decoded,
+    headers_of,
+    kept,
+    leave_out,
+    refusal,
+    refuse_foreign,
+)
 from viva.models.thoughts import stop_reason
-from viva.models.unreachable import unreachable
-from viva.prompting import prompt_text, without_system
+from viva.prompting import prompt_text
 from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Message, Response, StopReason
+from viva.types import Generate, Response, StopReason
 
 if TYPE_CHECKING:
     import anthropic
@@ -140,10 +149,6 @@ class AnthropicModel(ApiModel):
 
     def _params(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
         """Return a request as the API has it."""
-        if isinstance(request.prompt, str):
-            raise ModelError(
-                "rejected", f"Anthropic has chat models only: leave out {option('form', 'base')}", fatal=True
-            )
         sampling = request.sampling
         if request.seed is not None:
             leave_out(self.adapting, "seed", "Anthropic's API has none")
@@ -154,18 +159,17 @@ class AnthropicModel(ApiModel):
             if sampling.top_p is not None and sampling.top_p < LEAST_TOP_P:
                 leave_out(self.adapting, "top_p", f"while a model thinks it is at least {LEAST_TOP_P}")
             parameters = {**parameters, **self.adapting.known.parameters}
-        turns = without_system(request.prompt) if "system" in parameters else request.prompt
+        system, turns = chat_turns(request, parameters, "Anthropic has chat models")
         most = _NUMBER.search(parameters.get("max_tokens", ""))
         params: dict[str, Any] = {
             "model": self._model,
             "max_tokens": min(limit or USUAL, int(most[0]) if most else sys.maxsize),
-            "messages": [_turn(turn) for turn in turns if turn.role != "system"],
+            "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
+            "system": system,
         }
         params |= {name: value for name, value in drawn.items() if value is not None and name not in parameters}
         if sampling.stop and "stop" not in parameters:
             params["stop_sequences"] = list(sampling.stop)
-        if system := "\n".join(turn.content for turn in turns if turn.role == "system"):
-            params["system"] = system
         params = merged(params, self._more)
         return {name: value for name, value in params.items() if value is not None}
 
@@ -181,9 +185,7 @@ class AnthropicModel(ApiModel):
             return ModelError("timeout", "no complete reply in the SDK's own time", retry=True)
         if isinstance(problem, anthropic.APIError):
             if isinstance(problem, anthropic.APIConnectionError):
-                found = unreachable(self.identity["endpoint"], problem, given="ANTHROPIC_BASE_URL")
-                found.message = self._clean(found.message)
-                return found
+                return self._lost(self.identity["endpoint"], problem, "ANTHROPIC_BASE_URL")
             return ModelError("connection", self._clean(f"{type(problem).__name__}: {problem.message}"), retry=True)
         if isinstance(problem, (ValueError, TypeError, AttributeError)):
             return ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True)
@@ -217,10 +219,6 @@ def _thinking(said: RequestOptions) -> dict[str, Any]:
     if said.effort:
         found["output_config"] = {"effort": said.effort}
     return found
-
-
-def _turn(message: Message) -> dict[str, str]:
-    return {"role": message.role, "content": message.content}
 
 
 def connect(name: str, endpoint: Endpoint) -> AnthropicModel:

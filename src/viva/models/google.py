@@ -14,10 +14,9 @@ from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
 from viva.models.openaiwire import Envelope, decode_json
 from viva.models.ratelimits import of_status, retry_after
-from viva.models.sending import ApiModel, Refusal, decoded, headers_of, refusal, refuse_foreign
+from viva.models.sending import ApiModel, Refusal, chat_turns, decoded, headers_of, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
-from viva.models.unreachable import unreachable
-from viva.prompting import prompt_text, without_system
+from viva.prompting import prompt_text
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Response, StopReason
 
@@ -70,32 +69,29 @@ class GoogleModel(ApiModel):
     async def _attempt(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> Response | Refusal:
         from google.genai import errors, types
 
-        if isinstance(request.prompt, str):
-            raise ModelError("rejected", f"Gemini has chat models only: leave out {option('form', 'base')}", fatal=True)
         sampling = request.sampling
-        prompt = without_system(request.prompt) if "system" in parameters else request.prompt
+        system, turns = chat_turns(request, parameters, "Gemini has chat models")
         sent: dict[str, Any] = {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
             "max_output_tokens": limit,
             "seed": request.seed,
             "stop_sequences": list(sampling.stop) or None,
-            "system_instruction": "\n".join(turn.content for turn in prompt if turn.role == "system") or None,
+            "system_instruction": system,
         }
         sent = {name: value for name, value in sent.items() if value is not None and _OURS[name] not in parameters}
         if thinking := self._thinking(parameters):
             sent["thinking_config"] = types.ThinkingConfig(**thinking)
-        turns = [
+        contents = [
             types.Content(
                 role="model" if turn.role == "assistant" else "user", parts=[types.Part.from_text(text=turn.content)]
             )
-            for turn in prompt
-            if turn.role != "system"
+            for turn in turns
         ]
         more = types.HttpOptions(headers=headers_of(self._said, self._secrecy), extra_body=self._fields or None)
         config = types.GenerateContentConfig(**sent, http_options=more, should_return_http_response=True)
         try:
-            reply = await self._client.aio.models.generate_content(model=self._model, contents=turns, config=config)
+            reply = await self._client.aio.models.generate_content(model=self._model, contents=contents, config=config)
         except errors.APIError as problem:
             error = self._refusal(problem)
             if problem.code != 400 or error.fatal:
@@ -103,7 +99,8 @@ class GoogleModel(ApiModel):
             return self._refused(error, sent, thinking, request)
         except Exception as problem:
             # The SDK lets its HTTP library's own exceptions through, and that library changes between versions.
-            raise self._lost(problem) from None
+            endpoint = self.identity["endpoint"]
+            raise self._lost(endpoint if "//" in endpoint else GOOGLE, problem, "GOOGLE_GEMINI_BASE_URL") from None
         body = reply.sdk_http_response.body if reply.sdk_http_response else None
         try:
             return _read(body or "", self._secrecy.in_reply, sampling.stop if "stop" in parameters else ())
@@ -150,13 +147,6 @@ class GoogleModel(ApiModel):
         if status == 400 and "API key" in (problem.message or ""):
             status = 401
         return of_status(status, message, self._secrecy, after)
-
-    def _lost(self, problem: Exception) -> ModelError:
-        endpoint = self.identity["endpoint"]
-        url = endpoint if "//" in endpoint else GOOGLE
-        found = unreachable(url, problem, given="GOOGLE_GEMINI_BASE_URL")
-        found.message = self._clean(found.message)
-        return found
 
     async def close(self) -> None:
         """Close the connections."""

@@ -20,10 +20,10 @@ from viva.models.openai import NOTHING_SAID, address
 from viva.models.openaiwire import Envelope, Wire, events
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import merged
-from viva.models.sending import ApiModel, Refusal, decoded, leave_out, refusal, refuse_foreign
+from viva.models.sending import ApiModel, Refusal, chat_turns, decoded, leave_out, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason
 from viva.models.unreachable import OPTION
-from viva.prompting import prompt_text, without_system
+from viva.prompting import prompt_text
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Request, Response, StopReason
 
@@ -119,19 +119,15 @@ class ResponsesModel(ApiModel):
         return refusal(error, content, sent, own, prompt_text(request.prompt))
 
     def _body(self, request: Generate, limit: int | None, parameters: Mapping[str, str]) -> dict[str, Any]:
-        if isinstance(request.prompt, str):
-            raise ModelError(
-                "rejected", f"the Responses API takes messages only: leave out {option('form', 'base')}", fatal=True
-            )
         sampling, said = request.sampling, self._said
-        turns = without_system(request.prompt) if "system" in parameters else request.prompt
+        system, turns = chat_turns(request, parameters, "the Responses API takes messages")
         reasoning: dict[str, str] = {"effort": said.effort} if said.effort else {}
         if self.adapting.thinks and said.effort != "none" and said.keep_reasoning and SUMMARY not in parameters:
             reasoning["summary"] = "auto"
         body: dict[str, Any] = {
             "model": self._model,
-            "input": [{"role": turn.role, "content": turn.content} for turn in turns if turn.role != "system"],
-            "instructions": "\n".join(turn.content for turn in turns if turn.role == "system") or None,
+            "input": [{"role": turn.role, "content": turn.content} for turn in turns],
+            "instructions": system,
             "store": False,
             "max_output_tokens": _limit(limit, parameters.get("max_output_tokens", "")),
             "temperature": None if "temperature" in parameters else sampling.temperature,

@@ -12,8 +12,10 @@ from viva.errors import ModelError, VivaError, option
 from viva.models.adapting import Adapting, Tried, named
 from viva.models.secrecy import Secrecy
 from viva.models.textonly import TextOnly
+from viva.models.unreachable import unreachable
+from viva.prompting import without_system
 from viva.requesting import Adaptation, RequestOptions, expanded, variables
-from viva.types import Generate, Response
+from viva.types import Generate, Message, Response
 
 T = TypeVar("T")
 
@@ -92,6 +94,12 @@ class ApiModel(TextOnly):
     def _clean(self, text: str) -> str:
         return self._secrecy.in_error(text)[:400]
 
+    def _lost(self, url: str, problem: Exception, given: str) -> ModelError:
+        """Return why nobody was reached at a URL that the environment variable `given` names."""
+        why = unreachable(url, problem, given=given)
+        why.message = self._clean(why.message)
+        return why
+
     async def answer(self, request: Generate) -> Response:
         """Make one attempt; see `Model.answer`."""
         return kept(await self.adapting.answer(request, self._answer), self._said)
@@ -110,6 +118,18 @@ def leave_out(adapting: Adapting, name: str, why: str) -> None:
     """
     if not adapting.becomes(name):
         adapting.keep(adapting.refused([name], why, {}))
+
+
+def chat_turns(request: Generate, parameters: Mapping[str, str], api: str) -> tuple[str | None, list[Message]]:
+    """Return the system text, in the question where `parameters` leave it out, and the other messages.
+
+    Raises ModelError for a text to continue, which this `api` has no models for.
+    """
+    if isinstance(request.prompt, str):
+        raise ModelError("rejected", f"{api} only: leave out {option('form', 'base')}", fatal=True)
+    turns = without_system(request.prompt) if "system" in parameters else request.prompt
+    system = "\n".join(turn.content for turn in turns if turn.role == "system")
+    return system or None, [turn for turn in turns if turn.role != "system"]
 
 
 def headers_of(said: RequestOptions, secrecy: Secrecy) -> dict[str, str]:

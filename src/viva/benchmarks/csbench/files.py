@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.csbench.loading import FOLDERS, plain
-from viva.benchmarks.sets import fingerprint, read_bytes
+from viva.benchmarks.sets import fingerprint, holds_json_list, read_bytes
 from viva.errors import DataError, option
 from viva.languages import LANGUAGES
 from viva.types import Language
@@ -49,11 +49,7 @@ def is_csbench(path: Path) -> bool:
     """Whether a path holds files of CS-Bench: a folder of languages, one language's folder, or one file of records."""
     if path.is_dir():
         return (path / TEST).is_file() or any((path / folder / TEST).is_file() for folder in FOLDERS.values())
-    try:
-        with path.open("rb") as file:
-            return path.suffix.lower() == ".json" and file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
-    except OSError:
-        return False
+    return holds_json_list(path)
 
 
 def read_set(path: Path, language: Language | None) -> RawSet:

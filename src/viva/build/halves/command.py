@@ -7,8 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from viva.build.halves.splitting import (
     MANIFEST,
     Manifest,
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
 def split(config: SplitConfig) -> int:
     """Validation and test, by strata."""
     from viva.benchmarks.csbench.files import is_csbench
+    from viva.build.files import readable_json
     from viva.build.halves.stratify import connected, draw
     from viva.build.staging import write_set
 
@@ -62,7 +61,7 @@ def split(config: SplitConfig) -> int:
     target = config.out / opened.folder if opened.folder else config.out
     names = (*opened.files.values(), *opened.beside, MANIFEST)
     contents = contents_of(config.source, opened, valid, config.language)
-    contents[MANIFEST] = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+    contents[MANIFEST] = readable_json(manifest)
     write_set(target, contents, names, MANIFEST, force=config.force)
     _tell(opened, drawn, manifest, config.out, groups)
     return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from viva.build.options import Language
+from viva.build.options import Force, Language
 from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.version import __version__
@@ -64,7 +64,7 @@ class SplitConfig(Struct, kw_only=True):
             spelled=("--near-duplicates",),
         ),
     ] = None
-    force: Annotated[bool, note("Replace the set that --out holds.")] = False
+    force: Force = False
 
 
 class Item(Struct, frozen=True):

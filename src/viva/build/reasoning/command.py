@@ -25,7 +25,7 @@ from msgspec import Meta, Struct
 
 from viva.build.draft_options import DraftOptions, asked_for, ending, tell_refused
 from viva.build.files import content_of
-from viva.build.options import SHOWN, ListAll, ProjectPath, Told, print_tables, tell_held, tell_more
+from viva.build.options import SHOWN, Force, ListAll, ProjectPath, Told, print_tables, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
@@ -331,7 +331,7 @@ class ExportConfig(Struct, kw_only=True):
 
     project: ProjectPath
     out: Annotated[Path, note("Folder for the set.")]
-    force: Annotated[bool, note("Replace the set that --out holds.")] = False
+    force: Force = False
     seed: Annotated[int, note("Draws exemplars where the sheet marks none.")] = 0
     name: Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")] = ""
     everything: ListAll = False
@@ -342,6 +342,7 @@ def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
     import msgspec
 
+    from viva.build.files import readable_json
     from viva.build.reasoning.export import AUDIT, EXEMPLARS, FILES, MANIFEST, TEST, export
     from viva.build.reasoning.project import opened_project
     from viva.build.staging import write_set
@@ -359,7 +360,7 @@ def export(config: ExportConfig) -> int:
         viva=__version__,
         sources=opened.sources(),
     )
-    manifest = msgspec.json.format(msgspec.json.encode(made.manifest), indent=2) + b"\n"
+    manifest = readable_json(made.manifest)
     contents = {TEST: made.test, EXEMPLARS: made.exemplars, AUDIT: audit, MANIFEST: manifest}
     write_set(config.out, contents, FILES, MANIFEST, force=config.force)
     held = [f"row {one.row}{f', {one.question}' if one.question else ''}: {one.why}" for one in made.held]

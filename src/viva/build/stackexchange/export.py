@@ -13,6 +13,7 @@ from viva.benchmarks.custom.model import OwnQuestion
 from viva.benchmarks.infibench.built import FORMAT, KIND, MANIFEST
 from viva.benchmarks.infibench.cases import areas
 from viva.benchmarks.sets import fingerprint
+from viva.build.files import readable_json
 from viva.build.stackexchange.kit import accepted_text, answer_url, digest, question_id, url
 from viva.build.stackexchange.kitchecks import metrics_of
 from viva.build.stackexchange.pool import PoolQuestion
@@ -144,7 +145,7 @@ def export(chosen: Sequence[Chosen], audit: bytes, facts: Facts) -> dict[str, by
         **written,
         ATTRIBUTION: _attribution(chosen),
         AUDIT: audit,
-        MANIFEST: msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n",
+        MANIFEST: readable_json(manifest),
     }
 
 

@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.sets import fingerprint
+from viva.build.files import readable_json
 from viva.build.stackexchange.dump import PIECE, Dump, Pipe, open_dump
 from viva.build.stackexchange.index import MOST, Index, Rules, Steps
 from viva.build.stackexchange.pool import (
@@ -227,7 +228,7 @@ class _Building:
             source=self._index.fingerprint,
             fingerprint=fingerprint([lines]),
         )
-        (stage / BUILD).write_bytes(msgspec.json.format(msgspec.json.encode(build), indent=2) + b"\n")
+        (stage / BUILD).write_bytes(readable_json(build))
         return build
 
     def view_ages(self, build: Build) -> ViewAges:

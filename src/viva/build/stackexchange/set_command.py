@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from viva.build.draft_options import DraftOptions, asked_for, ending, tell_refused
 from viva.build.files import content_of
-from viva.build.options import SHOWN, ListAll, ProjectPath, print_tables, tell_held, tell_more
+from viva.build.options import SHOWN, Force, ListAll, ProjectPath, print_tables, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, refuse_name, serve_items, tell_decisions
 from viva.build.stackexchange.coverage import coverage_table, exposure_table, metric_lines
 from viva.build.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
@@ -415,7 +415,7 @@ class ExportConfig(Struct, kw_only=True):
 
     project: ProjectPath
     out: Annotated[Path, note("Folder for the set.")]
-    force: Annotated[bool, note("Replace the set that --out holds.")] = False
+    force: Force = False
     name: Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")] = ""
     pilot: Annotated[
         bool, note("Everything without errors, approved or not: for `calibrate`, not to be published.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, Struct
 
 from viva.build.draft_options import DraftOptions, MaxTokens, asked_for, ending, tell_refused
-from viva.build.options import SHOWN, Language, ListAll, ProjectPath, Told, print_tables, tell_held, tell_more
+from viva.build.options import SHOWN, Force, Language, ListAll, ProjectPath, Told, print_tables, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
@@ -132,7 +132,7 @@ class ExportConfig(Struct, kw_only=True):
 
     project: ProjectPath
     out: Annotated[Path, note("Folder for the set.")]
-    force: Annotated[bool, note("Replace the set that --out holds.")] = False
+    force: Force = False
     unreviewed: Annotated[
         bool,
         note("Also write translations without a decision in which no check found an error; build.json counts them."),

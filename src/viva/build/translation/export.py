@@ -12,6 +12,7 @@ from msgspec import Struct
 from viva.benchmarks.csbench.files import TEST, VALID, Raw, written
 from viva.benchmarks.csbench.loading import FOLDERS
 from viva.benchmarks.sets import fingerprint
+from viva.build.files import readable_json
 from viva.build.staging import write_set
 from viva.build.translation.project import TEMPLATES, Project
 from viva.errors import DataError
@@ -65,7 +66,7 @@ def export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Export:
         "fingerprint": fingerprint(contents.values()),
     }
     contents[AUDIT] = b"".join(msgspec.json.encode(review) + b"\n" for review in project.log.reviews)
-    contents[MANIFEST] = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+    contents[MANIFEST] = readable_json(manifest)
     target = out / FOLDERS[settings.target_language]
     write_set(target, contents, (TEST, VALID, AUDIT, MANIFEST), MANIFEST, force=force)
     return Export(

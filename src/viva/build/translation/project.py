@@ -21,7 +21,7 @@ from msgspec import Struct
 from viva.benchmarks.csbench.files import Raw, RawSet, asked, named, read_set, text
 from viva.build.approval import Event, State, replay
 from viva.build.decision_file import DecisionFile
-from viva.build.files import replace_file
+from viva.build.files import readable_json, replace_file
 from viva.build.project import TextProject
 from viva.build.spreadsheet import clean
 from viva.build.translation.checks import Finding, check_record
@@ -184,7 +184,7 @@ class Project(TextProject):
         if not (path / SETTINGS).exists():
             if not (path / TEMPLATES).exists():
                 replace_file(path / TEMPLATES, bundled())
-            replace_file(path / SETTINGS, msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
+            replace_file(path / SETTINGS, readable_json(wanted))
         project = cls(path)
         for name in ("fingerprint", "source_language", "target_language", "each"):
             there, here = getattr(project.settings, name), getattr(wanted, name)

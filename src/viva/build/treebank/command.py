@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from viva.build.options import Told, print_tables
+from viva.build.options import Force, Told, print_tables
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag
 from viva.fields import note
@@ -47,7 +47,7 @@ class SynevalConfig(Struct, kw_only=True):
         note("Penn Treebank brackets, in files, folders or archives.", metavar="TREEBANK...", argument=True),
     ]
     out: Annotated[Path, note("Folder for the set.")]
-    force: Annotated[bool, note("Replace the set that --out holds.")] = False
+    force: Force = False
     as_published: Annotated[
         bool, note("Facts, questions and sampling as the authors' generator has them, quirks too.")
     ] = False

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
+from viva.build.files import readable_json
 from viva.build.treebank.sampling import SamplingSettings
 from viva.build.treebank.treebank import Source
 
@@ -60,5 +60,4 @@ class Manifest(Struct, kw_only=True):
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:
     """Write build.json."""
-    content = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    (folder / MANIFEST).write_bytes(content + b"\n")
+    (folder / MANIFEST).write_bytes(readable_json(manifest))

@@ -28,6 +28,7 @@ from viva.analysis.leakage import Document, OverlapConfig, Search, TextMatch
 from viva.errors import DataError, option
 from viva.io.packed import BROKEN, SUFFIXES, unpacking
 from viva.io.tables import within
+from viva.lab.text_sets import cell_text, json_list, listed
 from viva.visible import one_line
 
 Unit = Literal["line", "paragraph", "file"]
@@ -172,16 +173,10 @@ def _json(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str
     content = opened.read(LONGEST_LINE + 1)
     if len(content) > LONGEST_LINE:
         raise DataError(f"{file} has more than {LONGEST_LINE >> 20} MB: write it as .jsonl, an object a line")
-    rows = _loaded(content)
-    if not isinstance(rows, list):
-        raise DataError(f"{file} holds no list of objects: write `[{{...}}, ...]`, or a .jsonl file")
-    for number, row in enumerate(rows, 1):
-        where = f"{file}, item {number}"
-        if not isinstance(row, dict):
-            raise DataError(f"{where} is no object, but {one_line(repr(row)[:200], 60)}")
+    for place, row in json_list(file, content.decode("utf-8-sig", "replace")):
         identity = row.get("ID", row.get("id"))
-        called = str(identity) if isinstance(identity, (int, str)) else str(number)
-        yield f"{file}:{one_line(called, 80)}", text_of(row, column, where)
+        called = str(identity) if isinstance(identity, (int, str)) else place.removeprefix("item ")
+        yield f"{file}:{one_line(called, 80)}", text_of(row, column, f"{file}, {place}")
 
 
 def _loaded(content: bytes) -> object:
@@ -231,11 +226,11 @@ def _parquet(file: Path, column: str) -> Iterator[tuple[str, str]]:
         chosen = [column] if column else [name for name in TEXT_COLUMNS if name in names][:1]
         if not chosen or chosen[0] not in names:
             lacking = repr(column) if column else "of texts"
-            raise DataError(f"{file} has no column {lacking}; it has: {_listed(names)}; {option('text')} names one")
+            raise DataError(f"{file} has no column {lacking}; it has: {listed(names)}; {option('text')} names one")
         for start in range(0, total, 2_000):
             values = frame.select(chosen[0]).slice(start, 2_000).collect().to_series().to_list()
             for number, value in enumerate(values, start + 1):
-                yield f"{file}:{number}", _plain_text(value, f"{file}, row {number}")
+                yield f"{file}:{number}", cell_text(value, chosen[0], f"{file}, row {number}") or ""
     except polars.exceptions.PolarsError as problem:
         raise DataError(f"cannot read {file}: {one_line(str(problem), 200)}") from None
 
@@ -244,33 +239,16 @@ def text_of(row: dict[str, Any], column: str, where: str) -> str:
     """The text of a row; of a question with options, those too. Raises DataError where there is no such column."""
     if column:
         if column not in row:
-            raise DataError(f"{where}: no column {column!r}; it has: {_listed(row)}; {option('text')} names the column")
-        return _plain_text(row[column], where)
+            raise DataError(f"{where}: no column {column!r}; it has: {listed(row)}; {option('text')} names the column")
+        return cell_text(row[column], column, where) or ""
     name = next((name for name in TEXT_COLUMNS if name in row), None)
     if name is None:
-        raise DataError(f"{where}: which column holds the text? it has: {_listed(row)}; {option('text')} names it")
+        raise DataError(f"{where}: which column holds the text? it has: {listed(row)}; {option('text')} names it")
     options = row.get("options", [row[letter] for letter in OPTION_COLUMNS if letter in row])
-    parts = [_plain_text(row[name], where)]
+    parts = [cell_text(row[name], name, where) or ""]
     if isinstance(options, list):
         parts += [str(option) for option in options if isinstance(option, (str, int, float))]
     return "\n".join(parts)
-
-
-def _plain_text(value: object, where: str) -> str:
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, (int, float)):
-        return str(value)
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return "\n".join(value)
-    raise DataError(f"{where}: no text, but {one_line(repr(value)[:200], 60)}; {option('text')} names the column")
-
-
-def _listed(names: Any) -> str:
-    found = [one_line(str(name), 40) for name in names]
-    return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")
 
 
 def searcher(

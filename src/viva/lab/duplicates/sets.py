@@ -10,12 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
-from viva.benchmarks.sets import spread
+from viva.benchmarks.sets import holds_json_list, spread
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError, option
 from viva.lab.duplicates.corpora import corpus_files, pieces_of, text_of
-from viva.lab.text_sets import FIELDS, field_of, fitting, is_list, named_set
+from viva.lab.text_sets import FIELDS, field_of, fitting, named_set
 from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, label, open_exams, reopen
@@ -81,7 +81,7 @@ def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
     path = Path(source)
     exams: list[tuple[Exam, Path | None]]
     run = (path / "run.json").is_file()
-    if source in BENCHMARKS or (question_file(source) and not is_list(path)):
+    if source in BENCHMARKS or (question_file(source) and not holds_json_list(path)):
         exams = open_exams((source,), choice)
     elif run:
         exams = [

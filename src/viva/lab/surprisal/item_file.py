@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.engine.journal import set_torn_tail_aside, whole_lines
+from viva.engine.journal import append_whole, set_torn_tail_aside, whole_lines
 from viva.errors import StorageError, option
 from viva.files import UNREADABLE, LockedError, lock
 
@@ -106,11 +106,8 @@ class Items:
         if self._file >= 0:
             line = self._encode(row) + b"\n"
             try:
-                written = 0
-                while written < len(line):
-                    written += os.write(self._file, line[written:])
+                append_whole(self._file, line, self._end)
             except OSError as problem:
-                os.ftruncate(self._file, self._end)
                 full = "; free some space, then go on" if problem.errno == errno.ENOSPC else ""
                 raise StorageError(f"cannot write {option('items')} {self.path}: {problem.strerror}{full}") from None
             self._end += len(line)
