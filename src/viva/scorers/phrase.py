@@ -2,7 +2,7 @@
 
 SynEval (arXiv 2311.08287) asks for a phrase of a sentence. The published script scores the best of several candidates
 cut from the first line; here the statement of the answer decides, and only its dressing (quotes, markup, stops) is
-taken away: "board" for "the board" stays as far off as it was. Beside the slots that every format has
+taken away: "board" for "the board" stays as far off as it was. In addition to the slots that every format has
 (reading/slots.py) there are those of phrases, the strongest first:
 
     the whole reply, or its first line, where that stands in the sentence → what the reply states of the phrase that it
@@ -95,13 +95,13 @@ def _at_a_glance(text: str, asked: Asked) -> list[Slot]:
 def _in_prose(text: str, asked: Asked) -> list[Slot]:
     """The slots of a reply in sentences: what it states, quotes, or has on a line."""
     masked = Masked(text, asked)
-    said = claims(masked)
-    said += [
+    statements = claims(masked)
+    statements += [
         behind(masked, slot)
         for slot in stated(text, nouns=asked.nouns, seen=masked.wholly)
         if slot.text and not asked.shows(slot.text)
     ]
-    strong = sorted((claim for claim in said if not claim.weak), key=lambda claim: claim.at)
+    strong = sorted((claim for claim in statements if not claim.weak), key=lambda claim: claim.at)
     lines = _lines(masked)
     first = _first_line(masked, lines)
     if first and asked.stands(text[slice(*first)]) and not any(claim.final for claim in strong):
@@ -109,7 +109,7 @@ def _in_prose(text: str, asked: Asked) -> list[Slot]:
     if strong:
         chosen = _chosen(strong, masked)
         return [_slot(text, chosen.span, Strength.STATED, chosen.rule)]
-    return list(_unstated([claim for claim in said if claim.weak], masked, lines))
+    return list(_unstated([claim for claim in statements if claim.weak], masked, lines))
 
 
 def _slot(text: str, span: tuple[int, int] | None, strength: Strength, rule: str) -> Slot:

@@ -62,18 +62,18 @@ def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str, rol
 
 def behind(masked: Masked, slot: Slot) -> Claim:
     """The phrase in a slot, which may be said in a sentence: "Answer: the object of “will join” is “the board”."."""
-    at = slot.span[0]
-    end = masked.line_end(at)
-    if pattern(r"\s{0,4}<CALLED><Q>").match(masked.masked, at, end):
-        inner, end = None, next(stop for _, stop in masked.sentences if stop > at)
+    start = slot.span[0]
+    end = masked.line_end(start)
+    if pattern(r"\s{0,4}<CALLED><Q>").match(masked.masked, start, end):
+        inner, end = None, next(stop for _, stop in masked.sentences if stop > start)
     else:
-        inner = _in_quotes(masked, at, end) or _unquoted(masked, at, end)
-    drawn = pattern(r"\b<final>\W{1,3}$").search(masked.masked, max(0, at - 16), at)
+        inner = _in_quotes(masked, start, end) or _unquoted(masked, start, end)
+    drawn = pattern(r"\b<final>\W{1,3}$").search(masked.masked, max(0, start - 16), start)
     final = slot.strength is Strength.STATED or drawn is not None
     aside = inner and inner.rule == _WITHOUT and masked.asked.fits(inner.role) is False
     if inner and not inner.weak and not aside:
-        return Claim(inner.span, at, inner.rule, inner.role, final)
-    return Claim(masked.whole(at, end), at, slot.rule, "", final)
+        return Claim(inner.span, start, inner.rule, inner.role, final)
+    return Claim(masked.whole(start, end), start, slot.rule, "", final)
 
 
 def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
