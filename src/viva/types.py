@@ -349,6 +349,8 @@ class Opinion(Struct, frozen=True):
     aspect: str
     text: str
     nonce: str = ""
+    lost: bool = False
+    """Whether no reply came, of which `text` says why."""
 
 
 class Mark(Struct, frozen=True):

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from benchmarks.card_layouts import overall
@@ -77,6 +78,11 @@ def test_simpleqa_has_three_verdicts_and_an_unreadable_one_is_none(tmp_path: Pat
                 assert score.value == value
                 assert score.parts.get("attempted") == attempted
                 assert (score.outcome == "ungraded") == (value is None)
+                if verdicts and value is None:  # a run keeps what cannot be read apart; an outage is no verdict
+                    failed = Evidence(failed=[msgspec.structs.replace(one, lost=False) for one in evidence.opinions])
+                    lost = Evidence(failed=[msgspec.structs.replace(one, lost=True) for one in evidence.opinions])
+                    assert published.score(question, Response(text="It is tin."), failed).parts["declined"] == 1
+                    assert published.score(question, Response(text="It is tin."), lost).outcome == "ungraded"
                 for reply in ("It is tin.", ""):  # the authors' judge is sent what is blank, too
                     judged = published.score(question, Response(text=reply), evidence)
                     assert judged.value == as_published

@@ -438,7 +438,8 @@ class EvidenceStore(Struct):
             entry = self.verdicts.read(key)
             whole = bool(entry and not entry.error and entry.stop_reason not in CUT_OFF)
             text = (entry.text or (entry.error.message if entry.error else "")) if entry else ""
-            yield Opinion(judge.model.name, request.aspect, text, entry.nonce) if entry else None, whole
+            lost = not (entry and entry.text)
+            yield Opinion(judge.model.name, request.aspect, text, entry.nonce, lost=lost) if entry else None, whole
 
     def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
         """How the programs of one answer fared, in the order of `Exam.executions`."""

@@ -165,7 +165,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return Score(value=None, outcome="unsound", explanation=question.explanation)
         if question.kind == "choice":
             return super().score(question, response)
-        if response.text.strip() or (self.spec.as_published and evidence.opinions):
+        if response.text.strip() or (self.spec.as_published and _replied(evidence)):
             score = self._of_text(question, question.answer, response, evidence)
         else:
             nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
@@ -204,7 +204,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         verdict = judged.value
         if len(verdicts) > 1 and verdict not in (0.0, 1.0):
             verdict = None if verdicts[0][1] == verdicts[1][1] else verdicts[0][0]
-        if verdict is None and self.spec.as_published and evidence.opinions:
+        if verdict is None and self.spec.as_published and _replied(evidence):
             verdict = 0.5
         if verdict is None:
             return judged if judged.value is None else msgspec.structs.replace(judged, value=None, outcome="ungraded")
@@ -255,6 +255,11 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         if self._card.format == "letters":
             return Aggregate("Overall", part="points", per="possible")
         return Aggregate("Overall", over=chosen.macro if isinstance(chosen, Macro) else "")
+
+
+def _replied(evidence: Evidence) -> bool:
+    """Tell whether a judge replied, readably or not."""
+    return bool(evidence.opinions) or not all(one.lost for one in evidence.failed)
 
 
 def _fact_parts(correct: float, *, attempted: float) -> dict[str, float]:
