@@ -44,7 +44,37 @@ local(envir = new.env(parent = baseenv()), {
     shim <- as.environment("package:assert")
     asserting <- mget(ls(shim), envir = shim)
     global <- globalenv()
-    ls_ <- ls; is_function <- is.function; remove <- rm; get_ <- get0; same <- identical; quit_ <- quit
+    # Comparisons of a test, found before R's own: of two values, one of a class that the program taught to compare and one
+    # that is not of that class, only the contents count.
+    taught <- function(value, generics) {
+        for (one in class(value)) for (generic in generics) for (place in list(global, registered)) {
+            method <- get0(paste0(generic, ".", one), envir = place, mode = "function", inherits = FALSE)
+            if (!is.null(method) && !isNamespace(topenv(environment(method)))) return(TRUE)
+        }
+        isS4(value) && !isVirtualClass(class(value))
+    }
+    registered <- get(".__S3MethodsTable__.", envir = baseenv())
+    bare <- function(value) if (isS4(value)) NULL else unclass(value)
+    strict <- function(generics, compare) {
+        force(generics)
+        force(compare)
+        function(e1, e2, ...) {
+            .Internal(enableJIT(0L))
+            on.exit(.Internal(enableJIT(compiling)))
+            if (taught(e1, generics) != taught(e2, generics)) {
+                e1 <- bare(e1)
+                e2 <- bare(e2)
+            }
+            do.call(compare, list(e1, e2, ...), quote = TRUE, envir = global)
+        }
+    }
+    masks <- list(
+        "==" = strict(c("==", "Ops"), base::`==`), "!=" = strict(c("!=", "Ops"), base::`!=`),
+        "<" = strict(c("<", "Ops"), base::`<`), ">" = strict(c(">", "Ops"), base::`>`),
+        "<=" = strict(c("<=", "Ops"), base::`<=`), ">=" = strict(c(">=", "Ops"), base::`>=`),
+        all.equal = strict("all.equal", base::all.equal)
+    )
+    ls_ <- ls; is_function <- is.function; remove <- rm; get_ <- get0; same <- identical; quit_ <- quit; attach_ <- attach
     say <- function(...) cat(..., "\n", file = stderr())
     honest <- function() {
         for (name in names(base)) {
@@ -79,6 +109,7 @@ local(envir = new.env(parent = baseenv()), {
         if (stage != 1L) out_of_turn()
         stage <<- 2L
         honest()
+        attach_(masks, name = "tools:comparisons", warn.conflicts = FALSE)
         .Internal(enableJIT(compiling))
         c(pieces[[2]], quote(.{entry}(9L)))
     }

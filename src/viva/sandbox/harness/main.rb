@@ -63,8 +63,51 @@ module V{entry}Guard
     (Object.private_instance_methods(false) + Object.instance_methods(false) - OWN) & GLOBAL
   end
 
+  COMPARISONS = %i[== eql? equal? === !=].freeze
   FRAMEWORKS = /\A(?:Minitest|MiniTest|Test::Unit|RSpec)\b/
+  KIND = Kernel.instance_method(:class)
+  PLAIN = [Integer, Float, String, Symbol, Array, Hash, NilClass, TrueClass, FalseClass, Range, Rational, Complex, Set].freeze
   EACH = ObjectSpace.method(:each_object)
+
+  # Values that nothing equals which is equal to this one.
+  def self.others(value)
+    found = [Object.new, nil, "nothing of the kind", -31_415_926, 2.5e300, :viva, [:viva]]
+    found << value + 1 if value.is_a?(Integer)
+    found << "#{value}~" if value.is_a?(String)
+    found << [*value, nil] if value.is_a?(Array)
+    found.reject { |other| other == value }
+  end
+
+  # An object of the program's that claims to equal a value of Ruby's own classes is asked about others as well; if it
+  # equals those too, it equals nothing.
+  def self.honest(owner, name, method)
+    plain = PLAIN
+    others = method(:others)
+    kind = KIND
+    DEFINE.bind(owner).call(name) do |value|
+      answer = method.bind(self).call(value)
+      different = name == :!=
+      next answer if (answer ? true : false) == different || !plain.include?(kind.bind(value).call)
+      lying = others.call(value).any? do |other|
+        (method.bind(self).call(other) ? true : false) != different
+      rescue StandardError
+        false
+      end
+      lying ? different : answer
+    end
+  end
+
+  def self.watch_comparisons
+    EACH.call(Class).to_a.each do |owner|
+      COMPARISONS.each do |name|
+        next unless owner.method_defined?(name, false) || owner.private_method_defined?(name, false)
+        method = LOOK.bind(owner).call(name)
+        honest(owner, name, method) if method.source_location&.first == "main.rb"
+      rescue NameError
+        next
+      end
+    end
+  end
 
   # Test frameworks are loaded by the program itself; what it then writes into them is a lie.
   def self.frameworks
@@ -103,6 +146,7 @@ module V{entry}Guard
     each_changed { |owner, name, before| DEFINE.bind(owner).call(name, before) }
     shadows.each { |name| REMOVE.bind(Object).call(name) }
     frameworks
+    watch_comparisons
   end
 
   def self.check

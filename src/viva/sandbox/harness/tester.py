@@ -22,7 +22,7 @@ import python
 from crossing import Remote
 
 LIBRARIES = (
-    "math", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "itertools", "operator",
+    "math", "collections", "copy", "datetime", "decimal", "fractions", "functools", "itertools",
     "statistics", "numpy.testing", "pandas.testing", "pytest",
 )  # fmt: skip
 """Modules whose names a test may leave to the imports of the program."""
@@ -107,7 +107,7 @@ def _statements(tree):
             yield node
 
 
-def subjects(tree, own):
+def subjects(tree, own, defined):
     """The ids of those calls in a test that mean functions of the program's which have a name of Python's or of a
     library's, as in `assert round(2.5) == 3`: they are given plain values in a statement of their own, or the test is
     about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
@@ -130,8 +130,8 @@ def subjects(tree, own):
             for node in ast.walk(statement)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id in shadowing
-            and all(known(name) for given in (*node.args, *node.keywords) for name in _names(given))
+            and node.func.id in shadowing.intersection(defined)
+            and all(known(name) or alone for given in (*node.args, *node.keywords) for name in _names(given))
         ]
         names = {name for name in _names(statement) - imported - {"self"} if known(name) is None}
         if calls and (alone or (not isinstance(statement, ast.stmt) and not names)):
@@ -350,7 +350,7 @@ def examine(source, answers, incoming, outgoing):
         defined, held = side.body
         side.ask("import", _imports(tree))
         own = bound(tree)
-        asked, shadowing = subjects(tree, own)
+        asked, shadowing = subjects(tree, own, defined)
         # A list that the program calls as a library calls a function (log) is not the library's.
         held = {name for name in shadowing.intersection(held) if callable(known(name))}
         libraries = {name: known(name) for name in shadowing - held if not hasattr(builtins, name)}
