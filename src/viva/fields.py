@@ -120,9 +120,9 @@ def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collec
         hints = get_type_hints(kind, include_extras=True)
         for field in _fields(kind):
             if field.name not in found and field.name not in without:
-                default = field.default if field.default is not NODEFAULT else None
-                plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first
                 required = field.default is NODEFAULT
+                default = None if required else field.default
+                plain, *notes = get_args(hints[field.name])  # an alias's own bounds come first
                 meta = notes[-1]
                 said = meta.extra or {}
                 text = meta.description or ""
@@ -155,9 +155,9 @@ def unknown(known: Iterable[str], given: Iterable[str], command: str = "run") ->
 
 def bounds(kind: Any) -> Meta | None:
     """Where a type's numbers end; None where they do not."""
-    metas = [part for part in get_args(kind) if isinstance(part, Meta)]
-    notes = [part for part in metas if {part.ge, part.gt, part.le, part.lt} != {None}]
-    return notes[0] if notes else next((found for part in get_args(kind) if (found := bounds(part))), None)
+    parts = get_args(kind)
+    notes = (part for part in parts if isinstance(part, Meta) and {part.ge, part.gt, part.le, part.lt} != {None})
+    return next(notes, None) or next(filter(None, map(bounds, parts)), None)
 
 
 def _plain(value: object, kind: Any) -> object:
@@ -214,4 +214,4 @@ def choices(kind: Any) -> list[str]:
     """The texts that a type of few values allows; [] for any other type."""
     if get_origin(kind) is Literal:
         return [str(value) for value in get_args(kind) if value]
-    return next((found for part in get_args(kind) if (found := choices(part))), [])
+    return next(filter(None, map(choices, get_args(kind))), [])
