@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, InvalidStateError
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -12,6 +12,8 @@ from viva.distributed.lost import LOSSES
 from viva.distributed.remote_worker import Hello
 from viva.errors import VivaError
 from viva.visible import one_line
+
+T = TypeVar("T")
 
 LONGEST = 300
 """Characters of a reason."""
@@ -86,8 +88,8 @@ class Capabilities(Protocol):
         ...
 
 
-def settle(future: Future[bytes], result: bytes | BaseException) -> None:
-    """Notify the waiting caller, if there is one."""
+def settle(future: Future[T], result: T | BaseException) -> None:
+    """Set a future to a result or an error, unless it is done or cancelled."""
     try:
         if isinstance(result, BaseException):
             future.set_exception(result)

@@ -69,6 +69,7 @@ class LimitedProcess:
 
 def serve(answer: Callable[[Any], object], seconds: float, *, sealed: bool = False) -> None:
     """Answer what standard input asks, line by line, until it ends; `seconds` of the processor for each, at most.
+    What it raises becomes {"error": ...}.
 
     Sealed, it opens and writes no file any more: whatever is needed must have been imported.
     """
@@ -81,7 +82,10 @@ def serve(answer: Callable[[Any], object], seconds: float, *, sealed: bool = Fal
         resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     for line in sys.stdin.buffer:
         signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends the process, in the middle of whatever it does
-        answered = json.dumps(answer(json.loads(line))).encode()
+        try:
+            answered = json.dumps(answer(json.loads(line)))
+        except Exception as problem:  # a template is a program, and raises what it likes
+            answered = json.dumps({"error": f"{type(problem).__name__}: {problem}"[:1000]})
         signal.setitimer(signal.ITIMER_PROF, 0)
-        sys.stdout.buffer.write(answered + b"\n")
+        sys.stdout.buffer.write(answered.encode() + b"\n")
         sys.stdout.buffer.flush()

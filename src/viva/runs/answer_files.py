@@ -175,17 +175,17 @@ def _tell(log: Log, matching: Matching) -> None:
 def _kept(logs: Sequence[Log], matchings: Sequence[Matching]) -> Collected:
     found = Collected(replays=[], models=[], kept={})
     missed: list[Missed] = []
-    encode = msgspec.json.Encoder().encode
+    lines_of = msgspec.json.Encoder().encode_lines
     for number, (log, matching) in enumerate(zip(logs, matchings, strict=True), 1):
         name = "answers.jsonl" if len(logs) == 1 else f"answers-{number}.jsonl"
-        content = b"".join(encode(row) + b"\n" for row in rows_of(matching.found))
+        content = lines_of(rows_of(matching.found))
         shown = _shown(log.model, number, [other.model for other in logs])
         found.models.append(ModelRecord(name=f"replay/{KEPT}{name}", shown=shown))
         found.replays.append(Replay(Path(name), shown=shown, content=content))
         found.kept[name] = content
         missed += matching.missed
     if missed:
-        found.kept[UNMATCHED] = b"".join(encode({"where": one.item.where, "why": one.why}) + b"\n" for one in missed)
+        found.kept[UNMATCHED] = lines_of({"where": one.item.where, "why": one.why} for one in missed)
     return found
 
 

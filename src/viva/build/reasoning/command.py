@@ -351,7 +351,7 @@ def export(config: ExportConfig) -> int:
     opened = opened_project(config.project)
     opened.needed_graph()
     folded = opened.folded()
-    audit = b"".join(msgspec.json.encode(review) + b"\n" for review in opened.log.reviews)
+    audit = msgspec.json.Encoder().encode_lines(opened.log.reviews)
     made = export(
         folded,
         opened.checked,

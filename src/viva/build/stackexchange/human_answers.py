@@ -67,5 +67,5 @@ def write_human_answers(folder: Path, found: dict[str, list[HumanAnswer]]) -> li
     paths = []
     for name, rows in found.items():
         paths.append(folder / f"{name}.jsonl")
-        write_whole(paths[-1], b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        write_whole(paths[-1], msgspec.json.Encoder().encode_lines(rows))
     return paths

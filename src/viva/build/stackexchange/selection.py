@@ -212,10 +212,10 @@ class _Building:
         ]
         if not drawn:
             raise DataError(self._nothing(steps))
-        lines = b"".join(msgspec.json.encode(question) + b"\n" for question in self._questions(drawn))
+        lines = msgspec.json.Encoder().encode_lines(self._questions(drawn))
         (stage / POOL).write_bytes(lines)
         if self._told:
-            (stage / BROKEN).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in self._told))
+            (stage / BROKEN).write_bytes(msgspec.json.Encoder().encode_lines(self._told))
         build = Build(
             viva=__version__,
             settings=msgspec.to_builtins(self._settings),

@@ -65,7 +65,7 @@ def export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Export:
         "instructions": hashlib.sha256((path / TEMPLATES).read_bytes()).hexdigest(),
         "fingerprint": fingerprint(contents.values()),
     }
-    contents[AUDIT] = b"".join(msgspec.json.encode(review) + b"\n" for review in project.log.reviews)
+    contents[AUDIT] = msgspec.json.Encoder().encode_lines(project.log.reviews)
     contents[MANIFEST] = readable_json(manifest)
     target = out / FOLDERS[settings.target_language]
     write_set(target, contents, (TEST, VALID, AUDIT, MANIFEST), MANIFEST, force=force)

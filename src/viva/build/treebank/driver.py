@@ -190,7 +190,7 @@ class _Build:
             lines = self._lines(questions, [place for _, place in (*drawn.test, *drawn.exemplars)])
         for name, entries in ((TEST, drawn.test), (EXEMPLARS, drawn.exemplars)):
             items = (msgspec.structs.replace(lines[place], stratum=stratum) for stratum, place in entries)
-            contents.append(b"".join(msgspec.json.encode(item) + b"\n" for item in items))
+            contents.append(msgspec.json.Encoder().encode_lines(items))
             (self._stage / name).write_bytes(contents[-1])
         return contents[0], contents[1]
 

@@ -134,8 +134,7 @@ def _scores(opened: OpenRun) -> list[Mapping[str, float]]:
 
 def _write(path: Path, draws: Sequence[Draw]) -> None:
     """Write them as a whole. Raises StorageError where that cannot be."""
-    encode = msgspec.json.Encoder().encode
     try:
-        write_whole(path / DRAWS, b"".join(encode(one) + b"\n" for one in draws), sync=True)
+        write_whole(path / DRAWS, msgspec.json.Encoder().encode_lines(draws), sync=True)
     except OSError as problem:
         raise StorageError(f"cannot write {path / DRAWS}: {problem.strerror}") from None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
+from viva.distributed.worker_handles import settle
 from viva.errors import ModelError, VivaError, option
 from viva.models.thoughts import separate_thoughts
 from viva.requesting import RequestOptions
@@ -59,17 +60,6 @@ class Job(Struct, frozen=True, eq=False):
         if isinstance(self.request, Generate):
             return "write"
         return "next" if self.request.by == "next-token" else "whole"
-
-
-def settle(future: Future[Any], outcome: Any) -> None:
-    """Set a future to a reply or an error, unless it is done or cancelled."""
-    try:
-        if isinstance(outcome, BaseException):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
-    except InvalidStateError:
-        return
 
 
 def give_back(job: Job) -> None:
