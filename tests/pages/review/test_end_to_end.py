@@ -114,7 +114,8 @@ def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
         page.goto("/agreement")
         picture(page, "agreement")
         assert "The score that experts would give" in page.content()
-        assert page.locator("svg").count() == 3, "answers by rule, answers by judge, rationales"
+        drawn = page.locator("#agreement svg").text_content()
+        assert drawn.count("Agreement ·") == 3, "answers by rule, answers by judge, rationales"
         context.close()
     finally:
         said = page_of.end()

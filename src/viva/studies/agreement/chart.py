@@ -109,7 +109,7 @@ def _measures(title: str, measures: Sequence[Measure]) -> Layered:
         if one.kind not in _UNBOUNDED
     ]
     signed = any((bound or 0) < 0 for row in rows for bound in (row["value"], row["low"]))
-    base = plot(rows).encode(y=altair.Y("measure:N", sort=None, title=None))
+    base = plot(rows).encode(y=altair.Y("measure:N", sort=None, title=None).axis(labelLimit=_WIDE))
     axis = altair.Scale(domain=[-1 if signed else 0, 1], clamp=True)
     return altair.layer(
         interval(base, None, width=4),

@@ -57,9 +57,9 @@
 
   const spec = (figure) => {
     const found = structuredClone(figure.chart) ?? JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    if (figure.clientWidth >= 520) return found;
     for (const { title } of [found, ...(found.layer ?? [])]) { // a long line would be cut
-      if (typeof title?.subtitle === "string") title.subtitle = title.subtitle.split(/; | · /);
+      if (typeof title?.text === "string") title.text = title.text.match(new RegExp(`.{1,${Math.max(24, Math.floor(figure.clientWidth / 8.5))}}(?:\\s|$)|\\S+`, "g")) ?? title.text;
+      if (figure.clientWidth < 520 && typeof title?.subtitle === "string") title.subtitle = title.subtitle.split(/; | · /);
     }
     return found;
   };
