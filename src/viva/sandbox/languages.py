@@ -16,14 +16,6 @@ FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/toolchains")
 """Where packages that the system has none of are looked for: the machine's folder, then the user's own."""
 
 _DPKG = Path("/var/lib/dpkg")
-_BROUGHT_OTHERWISE = {
-    "nodejs": "/usr/bin/node",
-    "npm": "/usr/bin/npm",
-    "default-jdk-headless": "/usr/bin/javac",
-    "g++": "/usr/bin/g++",
-    "golang-go": "/usr/bin/go",
-}
-"""Packages whose programs people install from elsewhere as well: asking apt for them would then end in a conflict."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +26,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     disk: int
     inodes: int
     open_files: int
+    stopped: dict[str, str]
+    elsewhere: dict[str, str]
 
 
 class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -165,7 +159,7 @@ def not_there(language: str) -> str:
 
 
 def _is_there(package: str) -> bool:
-    return package in _BROUGHT_OTHERWISE and Path(_BROUGHT_OTHERWISE[package]).exists()
+    return package in limits().elsewhere and Path(limits().elsewhere[package]).exists()
 
 
 def missing_packages(packages: tuple[str, ...]) -> tuple[str, ...]:

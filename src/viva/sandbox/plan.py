@@ -44,14 +44,6 @@ from viva.sandbox.warm import Zygote
 from viva.types import Execute, Execution, Isolation
 
 _MB = 1024 * 1024
-_WHY = {
-    "time": "it computed or slept longer than its {seconds:g} s",
-    "wall": "it took longer than {wall:g} s by the clock",
-    "memory": "it took more than {memory} MB of memory",
-    "output": "it printed more than {output:,} bytes",
-    "processes": "it started more than {processes} processes and threads",
-    "files": "it made more than {inodes:,} files",
-}
 PACKAGES_INSIDE = "/opt/viva"
 """Where the folder of languages.package_folder appears inside."""
 _ANOTHER_EACH_TIME = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=<)[0-9a-f]{32}(?=>:0)")
@@ -365,7 +357,7 @@ class Plan:
             failure = self._repeatable(ending.failure.encode(errors="replace"))
             return Execution("failed", f"{failure}; {said}".rstrip("; "), **about)
         if ending.stopped:
-            why = _WHY.get(ending.stopped, ending.stopped).format(
+            why = limits().stopped.get(ending.stopped, ending.stopped).format(
                 seconds=self.request.seconds,
                 wall=self.bounds.wall,
                 memory=self.row.memory,
@@ -381,7 +373,7 @@ class Plan:
             complaint = self._repeatable(ending.said)
             return Execution("failed", f"ended with status {ending.status} before it ran: {complaint} {said}", **about)
         if ending.status in {128 + 24, 137} and ending.cpu >= self.request.seconds:
-            why = _WHY["time"].format(seconds=self.request.seconds)
+            why = limits().stopped["time"].format(seconds=self.request.seconds)
             return Execution("timeout", f"stopped: {why}", **about)
         if ending.status == 128 + 25:
             return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **about)

@@ -166,7 +166,11 @@ end
   each.singleton_class.freeze
 end
 Object.send(:remove_const, :TracePoint)
-Object.send(:remove_const, :RubyVM)
+(RubyVM.constants - [:InstructionSequence]).each { |name| RubyVM.send(:remove_const, name) }
+# The standard library compiles (forwardable); what looks at methods that are there goes.
+{ RubyVM => [], RubyVM::InstructionSequence => [:compile] }.each do |each, kept|
+  (each.singleton_methods(false) - kept).each { |name| each.singleton_class.send(:undef_method, name) }
+end
 Kernel.send(:undef_method, :set_trace_func)
 
 File.unlink(__FILE__)

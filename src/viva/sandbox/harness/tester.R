@@ -41,7 +41,6 @@ local(envir = new.env(parent = baseenv()), {
     used <- unique(all.names(test))
     own <- unique(unlist(lapply(test, function(each) if (is.call(each) && as.character(each[[1L]])[1L] %in% c("<-", "=")) as.character(each[[2L]])[1L])))
     defined <- setdiff(intersect(ready[[2L]], used), own)
-    # A name of R's is R's, unless the test is about nothing else, or one outside of base all that a statement is about.
     made <- list()
     reached <- function(names) {
         for (each in test) if (is.call(each) && as.character(each[[1L]])[1L] %in% c("<-", "=") && is.name(each[[2L]])) {
@@ -50,14 +49,15 @@ local(envir = new.env(parent = baseenv()), {
         }
         names
     }
+    # A name of R's is R's, unless the test is about nothing else, or one of stats (power) all that a statement is about.
     library <- defined[vapply(defined, exists, NA, envir = parent.env(global))]
     asking <- reached(setdiff(defined, library))
     about <- function(name) any(vapply(test, function(each) {
-        words <- all.names(each)
-        words <- c(words, unlist(lapply(made[intersect(words, names(made))], all.names)))
-        name %in% words && !any(c("<-", "=", asking) %in% words)
+        words <- c(all.names(each), unlist(lapply(made[intersect(all.names(each), names(made))], all.names)))
+        name %in% words && !any(c("<-", "=", "library", "require", asking) %in% words)
     }, NA))
-    if (length(asking)) defined <- setdiff(defined, Filter(function(name) exists(name, baseenv()) || !about(name), library))
+    chosen <- function(name) any(vapply(c("stats", "utils"), function(space) exists(name, asNamespace(space), inherits = FALSE), NA))
+    if (length(asking)) defined <- setdiff(defined, Filter(function(name) !chosen(name) || !about(name), library))
     # Whether the word of a function of the program's is all that is asserted, about what another came to; or that of a method.
     asking <- reached(defined)
     TELLING <- c("!", "(", "{", "&&", "||", "&", "|", "if", "isTRUE", "isFALSE", "all", "any", "stopifnot", "assert", "assert_true", "assert_false")
