@@ -14,7 +14,7 @@ NAMES = """# Python names
 
 What `import viva` offers; [Python](python.md) shows it at work.
 
-::: viva.api.asking
+::: viva.api.examining
     options:
       members: [run, resume, grade, UnansweredWarning]
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from commandline import add_tiny
 
-from viva.analysis.draw import Draw
+from viva.analysis.items.weightedsampling import Draw
 from viva.analysis.uncertainty import Z
 from viva.lab.adaptive.calibration import Calibration
 from viva.lab.adaptive.rounds import Rounds
@@ -170,7 +170,7 @@ def main() -> None:
     add_tiny(parser, counts=[60], half=8.0, draws=2, questions=200)
     options = parser.parse_args()
     if options.sources:
-        from viva.analysis.itemscores import item_scores
+        from viva.analysis.items.itemscores import item_scores
         from viva.lab.items.anchors import in_order
         from viva.lab.items.sources import item_sources
 

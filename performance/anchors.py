@@ -231,7 +231,7 @@ def main() -> None:
     add_tiny(parser, anchors=[20], draws=2, questions=200)
     options = parser.parse_args()
     if options.sources:
-        from viva.analysis.itemscores import item_scores
+        from viva.analysis.items.itemscores import item_scores
         from viva.lab.items.anchors import in_order
         from viva.lab.items.sources import item_sources
 

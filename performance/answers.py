@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from viva.benchmarks.infibench.benchmark import SAMPLE, InfiBench
+from viva.benchmarks.infibench.infibench import SAMPLE, InfiBench
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.types import ExamSpec, Execute, Question, Response
 

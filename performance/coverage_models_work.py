@@ -9,11 +9,11 @@ import numpy as np
 from coverage_sets_work import Floats, Rate, Row, Study, counted, inside, sets_of
 
 from viva.analysis.correlation import KINDS, Kind, by_families, coefficient
-from viva.analysis.families import Codes
-from viva.analysis.itemstatistics import item_statistics, reliability
-from viva.analysis.scaling import family_curve, fit_family, fit_log
-from viva.analysis.scaling import predict as predicted
-from viva.analysis.segments import fit_segments
+from viva.analysis.items.itemstatistics import item_statistics, reliability
+from viva.analysis.sizes.breakpoint import fit_segments
+from viva.analysis.sizes.families import Codes
+from viva.analysis.sizes.scaling import family_curve, fit_family, fit_log
+from viva.analysis.sizes.scaling import predict as predicted
 from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, predict
 from viva.lab.items.anchor_error import validate

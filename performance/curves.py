@@ -20,7 +20,16 @@ import numpy as np
 from commandline import add_tiny
 from numpy.typing import NDArray
 
-from viva.analysis.scaling import Fit, family_curve, fit_average, fit_family, fit_log, fit_logistic, fit_power, predict
+from viva.analysis.sizes.scaling import (
+    Fit,
+    family_curve,
+    fit_average,
+    fit_family,
+    fit_log,
+    fit_logistic,
+    fit_power,
+    predict,
+)
 
 Floats = NDArray[np.float64]
 NOISE = 0.02

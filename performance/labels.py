@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from commandline import add_tiny
 
-from viva.analysis.prediction import powered
+from viva.analysis.raters.prediction import powered
 from viva.review.items import UNCERTAINTY, Item, spread
 from viva.review.sampling import sample_items
 from viva.types import ANSWER, ReviewItem

@@ -26,8 +26,8 @@ from viva.analysis.comparing import compared, paired
 from viva.analysis.correlation import by_families
 from viva.analysis.estimate import Estimate
 from viva.analysis.pairedranks import paired_ranks
-from viva.analysis.prediction import powered
-from viva.analysis.segments import fit_segments
+from viva.analysis.raters.prediction import powered
+from viva.analysis.sizes.breakpoint import fit_segments
 from viva.analysis.standings import ranks
 from viva.analysis.uncertainty import wilson
 from viva.lab.judges.effects import self_preference

@@ -53,7 +53,7 @@ def shingles(words: list[str]) -> set[str]:
 
 def by_viva(found: list[str]) -> set[tuple[int, int]]:
     """As `viva overlap` does it in one process."""
-    from viva.analysis.leakage import Document, OverlapConfig, Search
+    from viva.analysis.overlap.leakage import Document, OverlapConfig, Search
 
     search = Search(
         found, OverlapConfig(threshold=THRESHOLD, n=50, least=50)
@@ -87,7 +87,7 @@ def by_datasketch(found: list[str]) -> set[tuple[int, int]]:
 
 def by_corpus(found: list[str]) -> set[tuple[int, int]]:
     """500 of the texts as questions, all of them as a corpus that quotes some: passages alone."""
-    from viva.analysis.leakage import Document, OverlapConfig, Search
+    from viva.analysis.overlap.leakage import Document, OverlapConfig, Search
 
     search = Search(found[:500], OverlapConfig())
     documents = [Document(str(at), f"{text} {found[at % 500][:300]}" * 8) for at, text in enumerate(found)]

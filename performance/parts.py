@@ -15,7 +15,7 @@ from plain import Bare, Plain
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.engine.stages import program_key
 from viva.sandbox import Sandbox
-from viva.sandbox.languages import languages
+from viva.sandbox.languagetables import languages
 from viva.types import NOTHING, Evidence, Execute, Execution, Response
 
 WORKERS = (1, 2)

@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Self
 
-from viva.sandbox.languages import Language, languages, package_folder
+from viva.sandbox.languagetables import Language, languages, package_folder
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 60

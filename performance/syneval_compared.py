@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from viva.benchmarks.syneval.items import Item
+from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank import generate as generation
 from viva.build.treebank.arguments import OMITTED, has_conjunction
 from viva.build.treebank.constituents import Reading

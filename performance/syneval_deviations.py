@@ -37,7 +37,7 @@ from syneval_compared import (
 )
 from syneval_rows import deviations_table
 
-from viva.benchmarks.syneval.items import FORMATS, Item
+from viva.benchmarks.syneval.facts import FORMATS, Item
 from viva.build.treebank.arguments import OMITTED, has_conjunction, is_coordinated
 from viva.build.treebank.findings import Existence, Unpaired
 from viva.errors import VivaError

@@ -23,12 +23,12 @@ from benchmarks.published_readers import cmmlu_scores
 from cli.told import command_of, told
 from rows import table as cases
 from viva.benchmarks import open_exam
-from viva.benchmarks.cmmlu.benchmark import subjects
+from viva.benchmarks.cmmlu.cmmlu import subjects
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.cli.main import cli
 from viva.errors import VivaError
 from viva.pages.leaderboard.assembling import ranked
-from viva.pages.leaderboard.published import published_boards
+from viva.pages.leaderboard.publishedboards import published_boards
 from viva.prompting import prompt_text
 from viva.published import Entry, Table, catalogue, table
 from viva.types import ExamSpec, Response, Sampling

@@ -5,7 +5,7 @@ Usage: python viva_asking.py CMMLU BASE_URL CONCURRENCY RUN
 
 import sys
 
-from viva.api.keywords import RUN_OPTIONS, keywords
+from viva.api.examining import RUN_OPTIONS, keywords
 from viva.runs.config import RunPlan
 from viva.runs.execute import execute_run
 from viva.runs.session import Session

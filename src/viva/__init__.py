@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from viva.version import __version__
 
 if TYPE_CHECKING:
-    from viva.api.asking import UnansweredWarning
+    from viva.api.examining import UnansweredWarning
     from viva.api.opened import Run, Tables, open_run
     from viva.api.signatures import (
         agreement,
@@ -41,7 +41,7 @@ __all__ = [
 
 _PLACES = {
     "viva.errors": ("DataError", "MissingDataError", "RefusedError", "StorageError", "VivaError"),
-    "viva.api.asking": ("UnansweredWarning", "grade", "resume", "run"),
+    "viva.api.examining": ("UnansweredWarning", "grade", "resume", "run"),
     "viva.api.opened": ("Run", "Tables", "open_run"),
     "viva.api.studies": (
         "agreement", "breakdown", "compare", "correlate", "error_types", "leaderboard", "published_tables", "scaling",

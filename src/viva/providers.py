@@ -36,10 +36,10 @@ class ModelTraits(Struct, frozen=True, kw_only=True):
 
 
 BUILT_IN = {
-    "hf": ("viva.models.local.model", ModelTraits(paid=False, unbounded=True)),
-    "openai": ("viva.models.openai", ModelTraits(served=True, priced_at="api.openai.com")),
+    "hf": ("viva.models.local.weightsmodel", ModelTraits(paid=False, unbounded=True)),
+    "openai": ("viva.models.openaiapi.openai", ModelTraits(served=True, priced_at="api.openai.com")),
     "openai-responses": (
-        "viva.models.openairesponses",
+        "viva.models.openaiapi.openairesponses",
         ModelTraits(served=True, priced_as="openai", priced_at="api.openai.com"),
     ),
     "anthropic": ("viva.models.anthropic", ModelTraits()),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from viva.analysis.ratings import Ratings
+from viva.analysis.raters.ratings import Ratings
 
 Floats = NDArray[np.float64]
 MARKS: dict[str, Callable[[Floats], Floats]] = {

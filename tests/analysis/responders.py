@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from viva.analysis.itemscores import Floats
+from viva.analysis.items.itemscores import Floats
 
 # Bock and Lieberman (1970, Psychometrika 35:179-197): how many of 1,000 people gave each pattern of right answers to
 # the five questions, 00000 to 11111 in the order of binary numbers.

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.rated import consistency_design
-from viva.analysis.agreement import Agreement, agree
-from viva.analysis.consistency import cronbach
-from viva.analysis.measure import Measure
-from viva.analysis.ratings import Ratings, mean_of
+from viva.analysis.raters.agreement import Agreement, agree
+from viva.analysis.raters.measure import Measure
+from viva.analysis.raters.ratings import Ratings, mean_of
+from viva.analysis.raters.reliability import cronbach
 from viva.analysis.tilting import NAME
 from viva.errors import DataError
 
@@ -25,7 +25,7 @@ def measure(found: Agreement, kind: str, *, judged: bool = False) -> Measure:
 
 def consistency_of(ratings: Ratings) -> tuple[Measure, Measure]:
     """The two published figures, as `agree` takes them alone."""
-    from viva.analysis.agreement import correlated
+    from viva.analysis.raters.agreement import correlated
 
     asked = range(len(ratings.items))
     rows = ratings.columns(ratings.raters[:3])

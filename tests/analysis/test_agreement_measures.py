@@ -23,15 +23,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rows import table
-from viva.analysis.agreement import _pearson, _spearman
-from viva.analysis.consistency import cronbach
 from viva.analysis.correlation import coefficient
-from viva.analysis.gwet import gwet
-from viva.analysis.intraclass import intraclass
-from viva.analysis.kappa import agreement, cohen, confusion, fleiss
-from viva.analysis.krippendorff import Level, krippendorff
-from viva.analysis.measure import Measure
-from viva.analysis.ratings import marks_of, nearest, typical
+from viva.analysis.raters.agreement import _pearson, _spearman
+from viva.analysis.raters.gwet import gwet
+from viva.analysis.raters.kappa import agreement, cohen, confusion, fleiss
+from viva.analysis.raters.krippendorff import Level, krippendorff
+from viva.analysis.raters.measure import Measure
+from viva.analysis.raters.ratings import marks_of, nearest, typical
+from viva.analysis.raters.reliability import cronbach, intraclass
 from viva.analysis.tilting import FEWEST, NAME, score_interval
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "agreement.jsonl"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from viva.analysis.correlation import KINDS, correlate
-from viva.analysis.families import are_groups, family_scatter, jackknife
-from viva.analysis.scaling import fit_log, predict
+from viva.analysis.sizes.families import are_groups, family_scatter, jackknife
+from viva.analysis.sizes.scaling import fit_log, predict
 
 
 def test_families_are_groups_where_some_are_shared_and_there_are_four() -> None:

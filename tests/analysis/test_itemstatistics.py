@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.responders import lsat6, world
-from viva.analysis.itemstatistics import item_statistics, reliability
+from viva.analysis.items.itemstatistics import item_statistics, reliability
 from viva.errors import DataError
 
 EIGHT = np.array(

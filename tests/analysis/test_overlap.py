@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
-from viva.analysis.gramhash import character_grams, tokens_of, word_grams
-from viva.analysis.leakage import Document, Leaks, OverlapConfig, Search, TextMatch
-from viva.analysis.minhash import Index, Signer, bands_for, estimated, jaccard
+from viva.analysis.overlap.gramhash import character_grams, tokens_of, word_grams
+from viva.analysis.overlap.leakage import Document, Leaks, OverlapConfig, Search, TextMatch
+from viva.analysis.overlap.minhash import Index, Signer, bands_for, estimated, jaccard
 
 WORDS = [f"w{number}" for number in range(400)]
 
@@ -238,7 +238,7 @@ def test_questions_that_all_begin_alike_are_compared_in_parts(monkeypatch: pytes
         return summed(self, *given)
 
     monkeypatch.setattr(Search, "_summed", watched)
-    monkeypatch.setattr("viva.analysis.leakage._AT_ONCE", 2_000)
+    monkeypatch.setattr("viva.analysis.overlap.leakage._AT_ONCE", 2_000)
     parts = [Leaks(search.totals), Leaks(search.totals)]
     parts[0].add(whole)
     parts[1].add(search.batch(documents))

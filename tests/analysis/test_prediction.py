@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from viva.analysis.prediction import Powered, Reading, labels_needed, powered
+from viva.analysis.raters.prediction import Powered, Reading, labels_needed, powered
 
 READINGS: tuple[Reading, ...] = get_args(Reading)
 

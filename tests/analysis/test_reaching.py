@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.analysis.scaling import Fit, curve, fit_log, predict
-from viva.analysis.scalinggroups import FURTHEST, reach
+from viva.analysis.sizes.scaling import Fit, curve, fit_log, predict
+from viva.analysis.sizes.scalinggroups import FURTHEST, reach
 
 SIZES = [1.0, 3.0, 7.0, 13.0, 34.0, 70.0]
 

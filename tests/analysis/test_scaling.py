@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rows import each_row
-from viva.analysis.scaling import (
+from viva.analysis.sizes.breakpoint import bend, fit_segments
+from viva.analysis.sizes.scaling import (
     Fit,
     curve,
     family_curve,
@@ -22,7 +23,6 @@ from viva.analysis.scaling import (
     gradient,
     predict,
 )
-from viva.analysis.segments import bend, fit_segments
 from viva.errors import DataError
 
 QWEN = ([7, 14, 32, 72], [0.5105, 0.5783, 0.6245, 0.6531])

@@ -22,7 +22,7 @@ import viva
 from cli.collected import answers, write_jsonl
 from rows import each_row, tabled
 from servers.fixtures import LocalServer
-from viva.api.keywords import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
+from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
 from viva.api.model_arguments import resolve_models
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from viva.api.keywords import RUN_OPTIONS
+from viva.api.examining import RUN_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 

@@ -59,12 +59,13 @@ def listed(known: Any) -> list[str]:
 
 def asking(name: str) -> str:
     """`run`, `resume` or `grade`: its own parameters as they are written, then the options."""
-    from viva.api import asking, keywords
+    from viva.api import examining
+    from viva.api import examining as asking
 
     source = inspect.getsource(getattr(asking, name))
     own = re.search(rf"def {name}\((.*?)\n    \*\*options", source, re.DOTALL)
     assert own
-    known = getattr(keywords, f"{name.upper()}_OPTIONS")
+    known = getattr(examining, f"{name.upper()}_OPTIONS")
     return "\n".join([f"def {name}({own[1]}", *listed(known), ") -> Run: ..."])
 
 

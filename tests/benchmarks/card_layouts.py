@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.analysis.breakdown import Breakdown, frame
-from viva.benchmarks.card.exam import CardExam
+from viva.benchmarks.card.cardexam import CardExam
 from viva.types import Question, Score, ScoreRow
 
 _ALL = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))

@@ -12,8 +12,8 @@ import pytest
 
 from rows import each_row, table, tabled
 from viva.benchmarks import CARD, open_exam
+from viva.benchmarks.card.cardmodel import Card, Options, read_card
 from viva.benchmarks.card.draft import init_card
-from viva.benchmarks.card.model import Card, Options, read_card
 from viva.errors import DataError
 from viva.io.records import records
 from viva.runs.checks import failures

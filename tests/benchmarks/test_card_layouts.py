@@ -11,8 +11,8 @@ import pytest
 from benchmarks.card_layouts import FILES, LAYOUTS
 from rows import tabled
 from viva.benchmarks import CARD, CARDS, open_exam
+from viva.benchmarks.card.cardmodel import read_card
 from viva.benchmarks.card.draft import init_card, shipped
-from viva.benchmarks.card.model import read_card
 from viva.runs.checks import failures
 from viva.types import ExamSpec, Question
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from rows import each_row, table, tabled
 from viva.benchmarks import CARD, CUSTOM, file_benchmark, open_exam
-from viva.benchmarks.card import table as tables
-from viva.benchmarks.card.exam import CardExam
-from viva.benchmarks.card.model import Card, parse_card
+from viva.benchmarks.card import cardtable as tables
+from viva.benchmarks.card.cardexam import CardExam
+from viva.benchmarks.card.cardmodel import Card, parse_card
 from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError
 from viva.types import ExamSpec, Generate, Response, Sampling

@@ -17,7 +17,7 @@ import viva.benchmarks.clrbench
 from benchmarks.explaining import evidence, first, layout, opened, reply
 from benchmarks.handmade import asked, fresh
 from rows import each_row, table, tables_beside
-from viva.benchmarks.clrbench.loading import TITLES, Record, read_records, to_questions
+from viva.benchmarks.clrbench.schema import TITLES, Record, read_records, to_questions
 from viva.benchmarks.rationale.combining import Q_A
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError

@@ -18,7 +18,7 @@ from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, r
 from rows import each_row, table, tabled, tables_beside
 from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import find_benchmark, open_exam
-from viva.benchmarks.cmmlu.benchmark import Row, read_rows, subjects
+from viva.benchmarks.cmmlu.cmmlu import Row, read_rows, subjects
 from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.errors import DataError

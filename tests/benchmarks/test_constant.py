@@ -13,10 +13,10 @@ import pytest
 from benchmarks.handmade_infibench import as_csv, spec
 from servers.fixtures import Viva
 from viva.benchmarks import open_exam
-from viva.benchmarks.infibench.benchmark import BENCHMARK
+from viva.benchmarks.infibench.infibench import BENCHMARK
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rubric_exam import LONGEST_LIST
-from viva.benchmarks.shuffled import Shuffled
+from viva.benchmarks.varied import Shuffled
 from viva.prompting import Templates
 from viva.types import Aggregate, ExamSpec, Kind, Question, Response
 

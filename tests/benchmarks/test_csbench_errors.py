@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.handmade import csbench, opened, record
 from rows import each_row, tabled
-from viva.benchmarks.csbench.errors import GROUPS, ErrorTypes, type_names
+from viva.benchmarks.csbench.errorlabels import GROUPS, ErrorTypes, type_names
 from viva.errors import DataError
 from viva.prompting import fence
 from viva.types import Language, Message, Question, Response, Score

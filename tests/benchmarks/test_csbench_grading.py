@@ -16,8 +16,8 @@ from evidence import heard, opinion
 from rows import each_row, table
 from servers.fixtures import LocalServer, Viva
 from viva.benchmarks import find_benchmark
-from viva.benchmarks.csbench.benchmark import COMPREHENSION
-from viva.benchmarks.csbench.loading import KINDS
+from viva.benchmarks.csbench.csbench import COMPREHENSION
+from viva.benchmarks.csbench.recordfiles import KINDS
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import fence as fence_of

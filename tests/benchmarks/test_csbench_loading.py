@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import DOMAINS, counted, csbench, fresh, golds, opened, record
 from rows import each_row, tabled, tables_beside
-from viva.benchmarks.csbench.loading import read_records, to_questions
+from viva.benchmarks.csbench.recordfiles import read_records, to_questions
 from viva.errors import DataError
-from viva.sources.catalogue import sources
 from viva.sources.fetching import hash_of
+from viva.sources.sourcelist import sources
 from viva.types import Response
 
 

@@ -10,10 +10,10 @@ import pytest
 from benchmarks.handmade_infibench import as_csv, spec
 from rows import each_row
 from viva.benchmarks.infibench.cases import Case
-from viva.benchmarks.infibench.loading import read_cases
+from viva.benchmarks.infibench.caseset import read_cases
 from viva.benchmarks.infibench.repairs import as_meant, without_redefinitions
 from viva.errors import DataError
-from viva.scorers.rubric.model import Accepted, AllOf, AnyOf, Blank, Keyword, Literally, Pattern, When
+from viva.scorers.rubric.rubrics import Accepted, AllOf, AnyOf, Blank, Keyword, Literally, Pattern, When
 from viva.types import Defect
 
 

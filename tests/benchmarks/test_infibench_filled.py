@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rows import table
 from viva.benchmarks import open_exam
-from viva.benchmarks.infibench.loading import read_cases
-from viva.scorers.rubric.model import Blanks
+from viva.benchmarks.infibench.caseset import read_cases
+from viva.scorers.rubric.rubrics import Blanks
 from viva.types import ExamSpec, Response
 
 GOLD = {  # where any of several may stand in any blank, or a pattern is no text

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rows import each_row
 from thorough import LONG, SECONDS
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
-from viva.scorers.rubric.model import Points
+from viva.scorers.rubric.rubrics import Points
 from within import within
 
 ITEM = "<Form.Item name='a'><Switch /></Form.Item>"

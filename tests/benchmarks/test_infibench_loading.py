@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from benchmarks.handmade import fresh
 from benchmarks.handmade_infibench import as_csv, as_folder, spec
 from rows import each_row, table
-from viva.benchmarks.infibench.benchmark import BENCHMARK
 from viva.benchmarks.infibench.cases import PROVES_NOTHING, area_of, areas
-from viva.benchmarks.infibench.loading import read_cases
+from viva.benchmarks.infibench.caseset import read_cases
+from viva.benchmarks.infibench.infibench import BENCHMARK
 from viva.errors import DataError, MissingDataError
 from viva.types import ExamSpec, Sampling
 from within import within

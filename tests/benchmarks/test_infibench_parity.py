@@ -17,7 +17,7 @@ import pytest
 
 from viva.benchmarks import open_exam
 from viva.benchmarks.infibench.cases import Case
-from viva.benchmarks.infibench.loading import read_cases
+from viva.benchmarks.infibench.caseset import read_cases
 from viva.scorers.rubric.code import assemble, extract_code
 from viva.types import ExamSpec, Response
 

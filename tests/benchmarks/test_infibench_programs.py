@@ -20,9 +20,9 @@ from msgspec import Struct
 
 from benchmarks.mutants import five
 from tiers import absent
-from viva.benchmarks.infibench.loading import read_cases
+from viva.benchmarks.infibench.caseset import read_cases
 from viva.sandbox import Sandbox
-from viva.scorers.rubric.model import UnitTests
+from viva.scorers.rubric.rubrics import UnitTests
 from viva.types import Execute, Execution
 
 pytestmark = pytest.mark.sandbox

@@ -18,12 +18,12 @@ from rows import table, tabled
 from thorough import THOROUGH
 from tiers import absent
 from viva.benchmarks.custom.examples import as_wanted
-from viva.benchmarks.custom.loading import read_questions
-from viva.benchmarks.custom.model import Example, OwnQuestion, QuestionFile
+from viva.benchmarks.custom.questionloading import read_questions
+from viva.benchmarks.custom.questionmodel import Example, OwnQuestion, QuestionFile
 from viva.sandbox import NoIsolationError, Sandbox
 from viva.scorers.rubric.code import assemble, default_seconds
-from viva.scorers.rubric.grade import grade
-from viva.scorers.rubric.model import Graded, Rubric
+from viva.scorers.rubric.points import grade
+from viva.scorers.rubric.rubrics import Graded, Rubric
 from viva.types import Execute, Execution
 
 SAMPLE = Path(viva.__file__).parent / "benchmarks" / "infibench" / "sample"

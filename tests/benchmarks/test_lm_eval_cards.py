@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rows import tabled
 from viva.benchmarks import CARD, open_exam
-from viva.benchmarks.card.benchmark import ExamCard
+from viva.benchmarks.card.cards import ExamCard
 from viva.benchmarks.card.lm_eval import Filter, Metric, Shown
 from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam, exemplars_of

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.card_layouts import overall
 from rows import table
 from viva.benchmarks import CARD, CARDS, open_exam
-from viva.benchmarks.card.exam import CardExam
+from viva.benchmarks.card.cardexam import CardExam
 from viva.errors import DataError
 from viva.prompting import prompt_text
 from viva.scorers.drop import drop_scores

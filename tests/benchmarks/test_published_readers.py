@@ -27,8 +27,8 @@ from benchmarks.published_readers import (
     csbench_points,
 )
 from rows import each_row
-from viva.benchmarks.cmmlu import published as cmmlu_published
-from viva.benchmarks.csbench.published import blank_mark, first_letter, open_points
+from viva.benchmarks.cmmlu import cmmluscript as cmmlu_published
+from viva.benchmarks.csbench.csbenchscript import blank_mark, first_letter, open_points
 from viva.types import Response
 from within import within
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import UNSET
 
 from rows import each_row, tabled
-from viva.benchmarks.custom.loading import read_content
-from viva.benchmarks.custom.model import QuestionFile
+from viva.benchmarks.custom.questionloading import read_content
+from viva.benchmarks.custom.questionmodel import QuestionFile
 from viva.types import Call
 
 FILE = """

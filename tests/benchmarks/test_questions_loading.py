@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rows import tabled
-from viva.benchmarks.custom.loading import read_questions, sound_questions
-from viva.benchmarks.custom.model import Example, QuestionFile
+from viva.benchmarks.custom.questionloading import read_questions, sound_questions
+from viva.benchmarks.custom.questionmodel import Example, QuestionFile
 from viva.benchmarks.custom.tables import tables
 from viva.errors import DataError
-from viva.sandbox.languages import languages
+from viva.sandbox.languagetables import languages
 from viva.scorers.rubric import code
 from viva.scorers.rubric.code import canonical
-from viva.scorers.rubric.model import (
+from viva.scorers.rubric.rubrics import (
     Accepted,
     AllOf,
     AnyOf,
@@ -381,7 +381,7 @@ def gradings() -> dict[str, str]:
 
 @BOTH_TIERS
 def test_much_of_anything_takes_seconds_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heavy: bool) -> None:
-    monkeypatch.setattr("viva.benchmarks.custom.probing.SECONDS", 1.0)
+    monkeypatch.setattr("viva.benchmarks.custom.slowpatterns.SECONDS", 1.0)
     asked = "long " * 200_000
     examples = ", ".join("{answer: x, score: 0.5}" for _ in range(2_000))
     for (name, grading), row in tabled(*gradings().items()):
@@ -406,7 +406,7 @@ def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:
 
 
 def test_many_slow_expressions_end_in_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viva.benchmarks.custom.probing.SECONDS", 1.0)
+    monkeypatch.setattr("viva.benchmarks.custom.slowpatterns.SECONDS", 1.0)
     items = "".join(f"        - regex: '(x+x+)+y{number}'\n" for number in range(300))
     text = f"questions:\n  - id: a\n    question: b\n    grading:\n      keywords:\n{items}"
     found = read(text, tmp_path)

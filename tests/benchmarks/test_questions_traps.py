@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from rows import each_row, tabled
-from viva.benchmarks.custom.loading import read_questions
-from viva.benchmarks.custom.model import Problem
-from viva.benchmarks.custom.probing import Patience, is_slow
-from viva.benchmarks.infibench.loading import read_cases
+from viva.benchmarks.custom.questionloading import read_questions
+from viva.benchmarks.custom.questionmodel import Problem
+from viva.benchmarks.custom.slowpatterns import Patience, is_slow
+from viva.benchmarks.infibench.caseset import read_cases
 from viva.scorers.rubric import patterns
 
 QUESTION = """\

@@ -11,21 +11,12 @@ import pytest
 from evidence import heard, opinion
 from rows import each_row
 from viva.benchmarks import open_exam
-from viva.benchmarks.custom.benchmark import BENCHMARK as OWN
-from viva.benchmarks.custom.benchmark import HERE, tag_layouts
+from viva.benchmarks.custom.questionfiles import BENCHMARK as OWN
+from viva.benchmarks.custom.questionfiles import HERE, tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
 from viva.errors import DataError
 from viva.prompting import Templates, read_templates
-from viva.scorers.rubric.model import (
-    ChoicePart,
-    JudgePart,
-    Keyword,
-    Literally,
-    Pattern,
-    Rubric,
-    Test,
-    UnitTests,
-)
+from viva.scorers.rubric.rubrics import ChoicePart, JudgePart, Keyword, Literally, Pattern, Rubric, Test, UnitTests
 from viva.types import ANSWER, ExamSpec, Execution, Failure, Message, Question, Response, Sampling, Score
 
 KEYWORDS = Rubric(keywords=(Keyword(rule=Literally("alpha")), Keyword(rule=Literally("beta"), weight=3.0)))

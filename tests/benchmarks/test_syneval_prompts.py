@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade_syneval import SENTENCES, changed, exam, exemplars, rows, write
 from rows import each_row
-from viva.benchmarks.syneval.prompting import Spans, _shuffled
+from viva.benchmarks.syneval.synevalprompts import Spans, _shuffled
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError
@@ -299,9 +299,9 @@ def test_as_published_exemplars_are_turns_of_a_chat_and_parts_of_a_text(folder: 
 
 
 def test_a_files_prompts_are_asked_and_an_empty_part_leaves_nothing(folder: Path) -> None:
-    from viva.benchmarks.syneval import benchmark
+    from viva.benchmarks.syneval import syneval
 
     given = {"system": "You teach grammar.", "TF": {"ask": "Reply."}, "FITB": {"task": "These have blanks.", "ask": ""}}
-    sat = benchmark.BENCHMARK.open(ExamSpec(benchmark="syneval"), folder, given)
+    sat = syneval.BENCHMARK.open(ExamSpec(benchmark="syneval"), folder, given)
     assert text(sat, "FITB").startswith("[system]\nYou teach grammar.\n\n[user]\nThese have blanks.\n\nSentence: ")
     assert "\nReply.\n\nSentence: " in text(sat, "TF")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row, table
-from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, KnowledgePoint
-from viva.benchmarks.syneval.published import (
+from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS, KnowledgePoint
+from viva.benchmarks.syneval.synevalscript import (
     NO_ANSWER,
     phrase_candidates,
     read_letter,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from benchmarks import explaining
 from benchmarks.handmade_syneval import changed, exam, rows, write
 from published import syneval as paper
-from viva.benchmarks.syneval.items import Item
+from viva.benchmarks.syneval.facts import Item
 from viva.benchmarks.syneval.tables import tags
 from viva.contracts import Exam
 from viva.engine.stages import parts_shown

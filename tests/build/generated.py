@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import viva.benchmarks.syneval
 import viva.build.treebank as build
-from viva.benchmarks.syneval.items import Fact, Item
+from viva.benchmarks.syneval.facts import Fact, Item
 from viva.build.treebank.generate import generate
 from viva.build.treebank.treebank import RawTree, Reader, survey
 

@@ -19,7 +19,7 @@ from benchmarks.handmade import fresh
 from build.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, write_sheet
 from rows import each_row, table
 from servers.fixtures import LocalServer, Viva
-from viva.benchmarks.clrbench.loading import read_records, to_questions
+from viva.benchmarks.clrbench.schema import read_records, to_questions
 from viva.build.approval import Event, State
 from viva.build.reasoning.approval import fold
 from viva.build.reasoning.checks import Checked

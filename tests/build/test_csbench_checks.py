@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from rows import each_row
-from viva.benchmarks.csbench.files import Raw, RawSet, is_csbench, read_raw, read_set, written
+from viva.benchmarks.csbench.recordfiles import Raw, RawSet, is_csbench, read_raw, read_set, written
 from viva.build.translation.alignment import Pair, agreement, pair_up
 from viva.build.translation.checks import (
     Finding,

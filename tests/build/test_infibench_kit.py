@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from build.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
 from rows import each_row, tabled
-from viva.benchmarks.custom.loading import read_content, read_questions
-from viva.benchmarks.infibench.benchmark import SAMPLE
+from viva.benchmarks.custom.questionloading import read_content, read_questions
+from viva.benchmarks.infibench.infibench import SAMPLE
 from viva.build.approval import Event
 from viva.build.stackexchange.cutoffs import exposed, read_cutoffs, read_day
 from viva.build.stackexchange.decisions import standing

@@ -24,15 +24,15 @@ from cli.told import rows_of
 from pages.review.conftest import Visitor
 from rows import each_row, tabled
 from servers.fixtures import LocalServer, wait_until
-from viva.benchmarks.csbench.files import Raw, read_raw
-from viva.benchmarks.custom.loading import sound_questions
+from viva.benchmarks.csbench.recordfiles import Raw, read_raw
+from viva.benchmarks.custom.questionloading import sound_questions
 from viva.build.approval import Event
 from viva.build.translation.project import Project, fold, headed, item_key, unheaded
 from viva.build.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.cli.main import cli
 from viva.errors import DataError, StorageError, VivaError
-from viva.pages.review.server import application
-from viva.pages.review.session import Settings
+from viva.pages.review.reviewserver import application
+from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
 
 SAMPLE = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "csbench" / "sample"

@@ -8,7 +8,7 @@ import pytest
 
 from build.generated import asked, facts_and_items, gold, wrong
 from rows import each_row, table
-from viva.benchmarks.syneval.items import Item
+from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank.generate import generate
 
 NURSE = "(NP{} (NP (NNP Ann)) (, ,) (NP (DT a) (NN nurse)) (, ,))"

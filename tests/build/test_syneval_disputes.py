@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rows import each_row, tabled
-from viva.benchmarks.syneval.items import Item
+from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank.constituents import Reading
 from viva.build.treebank.generate import generate
 from viva.build.treebank.tree import parse

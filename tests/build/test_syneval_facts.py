@@ -19,7 +19,7 @@ import pytest
 
 from build.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
 from rows import each_row, tabled
-from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
+from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS, Fact, Item
 from viva.build.treebank.generate import generate
 
 SHORT = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from build.generated import GOLDEN, asked
 from rows import table
-from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Item
+from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS, Item
 from viva.build.treebank.generate import generate
 
 Case = dict[str, Any]

@@ -24,7 +24,7 @@ from build.generated import (
     words,
     wrong,
 )
-from viva.benchmarks.syneval.items import Fact, Item
+from viva.benchmarks.syneval.facts import Fact, Item
 from viva.build.treebank.generate import generate
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Tree, parse

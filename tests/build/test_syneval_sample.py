@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from viva.benchmarks.syneval import benchmark
-from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
-from viva.benchmarks.syneval.loading import read_items
+from viva.benchmarks.syneval import syneval
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Item
+from viva.benchmarks.syneval.setfiles import read_items
 from viva.build.treebank.driver import BuildSettings, Tally, build
 from viva.build.treebank.generate import generate
 from viva.build.treebank.sampling import SamplingSettings
 from viva.build.treebank.treebank import Plan, Problem
 
-SAMPLE = Path(benchmark.__file__).parent / "sample"
+SAMPLE = Path(syneval.__file__).parent / "sample"
 
 
 class Quiet:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from build.toy_generator import bracketed, generate
 from rows import each_row
 from thorough import THOROUGH
-from viva.benchmarks.syneval.items import Item
+from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank.sampling import (
     OTHER,
     Drawn,

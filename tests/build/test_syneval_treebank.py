@@ -7,7 +7,7 @@ from collections import Counter
 
 from build.generated import BUNDLED, bundled, covered
 from rows import table, tabled
-from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS
+from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS
 from viva.build.treebank.detokenise import EMPTY
 from viva.build.treebank.tree import Node, Tree, parse
 

@@ -10,7 +10,7 @@ import re
 import signal
 import time
 
-from viva.benchmarks.syneval.items import KNOWLEDGE_POINTS, Fact, Item
+from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS, Fact, Item
 from viva.build.treebank.tree import TreeError
 
 LEAF = re.compile(r"\(([^\s()]+) ([^\s()]+)\)")

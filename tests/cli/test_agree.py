@@ -15,7 +15,7 @@ import pytest
 from analysis.rated import consistency_design
 from cli.told import command_of, told
 from rows import table
-from viva.analysis.agreement import agree
+from viva.analysis.raters.agreement import agree
 from viva.errors import VivaError
 from viva.studies.agreement.rating_table import read_ratings
 from viva.studies.agreement.study import scale_of

@@ -20,7 +20,7 @@ from viva.engine.reviews import Review, ReviewLog, line_id
 from viva.review.filters import Filter
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
-from viva.studies.agreement.ratings import Rated, filter_of, rated
+from viva.studies.agreement.runratings import Rated, filter_of, rated
 
 Marks = Callable[[Rated, str], float]
 

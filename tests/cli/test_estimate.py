@@ -9,7 +9,7 @@ import pytest
 from benchmarks.explaining import opened
 from servers.fixtures import Viva
 from viva.engine.budget import worst_case
-from viva.runs.estimate import _typical
+from viva.runs.forecast import _typical
 from viva.types import ANSWER, RATIONALE
 
 MODEL = ("--model", "openai/m@http://127.0.0.1:9/v1", "--price", "openai/m@http://127.0.0.1:9/v1=1/2")

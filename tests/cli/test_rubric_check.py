@@ -13,10 +13,10 @@ from benchmarks.handmade_infibench import as_csv, spec
 from rows import each_row, tabled
 from servers.fixtures import Viva
 from viva.benchmarks import open_exam
-from viva.benchmarks.custom.loading import read_questions
-from viva.benchmarks.custom.probing import Patience
+from viva.benchmarks.custom.questionloading import read_questions
+from viva.benchmarks.custom.slowpatterns import Patience
 from viva.benchmarks.custom.traps import aliased, traps
-from viva.benchmarks.infibench.benchmark import BENCHMARK
+from viva.benchmarks.infibench.infibench import BENCHMARK
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.runs.checks import ECHO, check_rubrics, proposed_calls, weak_tests
 from viva.sandbox.narrow import readable

@@ -17,8 +17,8 @@ import viva as library
 from servers.fixtures import SAMPLE, LocalServer, Viva
 from viva import UnansweredWarning
 from viva.engine.budget import Budget, Hold, Price, worst_case
+from viva.engine.ceilings import RunLimits
 from viva.engine.folder import RunFolder
-from viva.engine.limits import RunLimits
 from viva.errors import VivaError
 from viva.runs.config import LimitOptions, ResumePlan
 from viva.types import Generate, Sampling, Usage

@@ -26,10 +26,10 @@ from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
 from viva.interop.writing import tables
 from viva.interop.writing.card import licence_of
-from viva.interop.writing.inspectlog import sample_id
-from viva.interop.writing.text import clean, encoded, file_part
+from viva.interop.writing.inspectarchive import sample_id
+from viva.interop.writing.safetext import clean, encoded, file_part
 from viva.studies.export.destination import MARKER
-from viva.studies.export.formats import FORMATS
+from viva.studies.export.exportformats import FORMATS
 
 sys.path.append(str(Path(__file__).parents[2] / ".ci"))
 

@@ -21,7 +21,7 @@ from rows import tabled
 from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
 from viva.render.result import Result
-from viva.studies.export.formats import FORMATS
+from viva.studies.export.exportformats import FORMATS
 
 TRACKERS = [name for name, form in FORMATS.items() if form.tracker]
 

@@ -23,9 +23,9 @@ from judging.serving import Body, JudgeServer
 from judging.test_attacks import EVIL, HALF
 from rows import tabled
 from servers.fixtures import QUIET, Ended, Viva, wait_until
-from viva.api.asking import UnansweredWarning
+from viva.api.examining import UnansweredWarning
 from viva.api.studies import error_types
-from viva.benchmarks.csbench.errors import GROUPS, ErrorTypes
+from viva.benchmarks.csbench.errorlabels import GROUPS, ErrorTypes
 from viva.types import Question, Response
 
 WRONG = 12

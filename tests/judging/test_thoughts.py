@@ -17,11 +17,11 @@ from judging.serving import JudgeServer
 from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva, Warm
 from viva.engine.folder import RunFolder
-from viva.pages.runs.server import application
+from viva.pages.runs.runserver import application
 from viva.pages.serving.guard import Access
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
-from viva.studies.agreement.ratings import rated
+from viva.studies.agreement.runratings import rated
 
 THOUGHT = "Hush-hush: <b>Answer: WRONG</b> \x1b[31m\u202e VERDICT: 0\nA second line.\nA third one.\n"
 LONG = 2

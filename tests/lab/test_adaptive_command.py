@@ -17,7 +17,7 @@ import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
 from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva
-from viva.analysis.draw import Draw
+from viva.analysis.items.weightedsampling import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.render.summary import summary_lines

@@ -15,7 +15,7 @@ from judging.serving import JudgeServer
 from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Evaluation, questions, reply
 from rows import table
 from servers.fixtures import QUIET, Ended, Viva
-from viva.analysis.canaries import CanaryMarks
+from viva.analysis.knownmarks import CanaryMarks
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.lab.judges.asking import read_canaries

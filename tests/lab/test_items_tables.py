@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from viva.analysis.itemscores import ItemScores
-from viva.analysis.itemstatistics import item_statistics
+from viva.analysis.items.itemscores import ItemScores
+from viva.analysis.items.itemstatistics import item_statistics
 from viva.lab.items.tables import Examined, findings
 
 

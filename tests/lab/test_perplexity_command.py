@@ -22,7 +22,7 @@ from models.local.tiny import make_model
 from rows import each_row
 from servers.fixtures import LocalServer, Viva, wait_until
 from servers.language import Language
-from viva.api.asking import UnansweredWarning
+from viva.api.examining import UnansweredWarning
 from viva.errors import ModelError, StorageError, VivaError
 from viva.lab.surprisal.item_file import Items
 from viva.lab.surprisal.study import PerplexityConfig, _signature

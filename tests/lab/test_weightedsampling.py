@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import tabled
-from viva.analysis.draw import Draw
-from viva.analysis.weightedsampling import SAFE, Answers, anytime, fixed
+from viva.analysis.items.weightedsampling import SAFE, Answers, Draw, anytime, fixed
 from viva.lab.adaptive.drawing import Frame, Target, draws
 from viva.lab.items.anchor_choice import known_curves
 from viva.lab.items.curves import Floats

@@ -16,7 +16,7 @@ from viva.errors import ModelError
 from viva.models import Endpoint, connect
 from viva.models.anthropicbatch import AnthropicBatches
 from viva.models.batchlines import Lines
-from viva.models.openaibatch import OpenAIBatches
+from viva.models.openaiapi.openaibatch import OpenAIBatches
 from viva.types import Response, Usage
 
 JSON = st.recursive(

@@ -21,9 +21,9 @@ from servers.fixtures import LocalServer
 from servers.language import LETTERS, Language, chat_text
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, connect
-from viva.models.openai import OpenAIModel
-from viva.models.openaiecho import Echo, likelihood, text_logprobs
-from viva.models.openailogprobs import Token, next_token
+from viva.models.openaiapi.openai import OpenAIModel
+from viva.models.openaiapi.openaiecho import Echo, likelihood, text_logprobs
+from viva.models.openaiapi.openailogprobs import Token, next_token
 from viva.types import Choose, Choosing, Generate, Likelihood, Message, Prompt, Response, Sampling, Usage
 
 Serve = Callable[..., LocalServer]

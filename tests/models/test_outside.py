@@ -17,7 +17,7 @@ from viva.providers import traits_of
 
 Serve = Callable[..., LocalServer]
 MODULE = """import os
-from viva.models.openai import OpenAIModel
+from viva.models.openaiapi.openai import OpenAIModel
 
 
 class Elsewhere(OpenAIModel):

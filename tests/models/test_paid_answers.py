@@ -24,7 +24,7 @@ from viva.contracts import BatchModel, Model
 from viva.errors import ModelError
 from viva.models import Endpoint, connect
 from viva.models.answerlines import answer_row
-from viva.models.openaiwire import LONGEST_NAME
+from viva.models.openaiapi.openaiwire import LONGEST_NAME
 from viva.models.thoughts import LARGEST_COUNT, read_count, read_usage
 from viva.types import Choose, Message, Response, Served, Usage
 

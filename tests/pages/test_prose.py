@@ -16,8 +16,8 @@ from pages.review.conftest import chromium
 from rows import each_row, tabled
 from viva.pages.shell import asset
 from viva.visible import escape_invisible
+from viva.web.pagetext import highlighted
 from viva.web.policy import policy
-from viva.web.text import highlighted
 from web.hostile import TEXTS, assert_only_text
 from within import within
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import viva
-from viva.analysis.scalinggroups import Point, frontier
+from viva.analysis.sizes.scalinggroups import Point, frontier
 from viva.errors import DataError, VivaError
 from viva.render.charts import spec
 from viva.studies.published.study import PublishedConfig, study

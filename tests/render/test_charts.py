@@ -21,7 +21,7 @@ from viva.render.result import footnotes
 from viva.render.score_chart import parts_chart, scores_chart
 from viva.render.theme import category
 from viva.types import OUTCOMES
-from viva.web.charts import _bundle, config, tokens
+from viva.web.chartpages import _bundle, config, tokens
 from viva.web.policy import digest
 from web.hostile import MARK, TEXTS
 

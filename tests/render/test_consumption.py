@@ -10,7 +10,7 @@ from rows import table, tabled
 from viva.engine.budget import Price
 from viva.engine.consumption import Consumed, Consumption
 from viva.engine.journal import Entry
-from viva.render.consumption import consumption_table, dollars
+from viva.render.costs import consumption_table, dollars
 from viva.render.summary import summary_terminal
 from viva.types import Failure, Usage
 

@@ -14,7 +14,7 @@ from rows import table, tabled
 from sandbox.conftest import Run, request, run_all
 from viva.engine.evidence import program_key
 from viva.sandbox.calls import MAX_LINE, CallConversation
-from viva.sandbox.values import MAX_DEPTH, Malformed, checked, matches, read_json
+from viva.sandbox.plainvalues import MAX_DEPTH, Malformed, checked, matches, read_json
 from viva.types import Call
 
 NAN, INF = {"$float": "nan"}, {"$float": "inf"}

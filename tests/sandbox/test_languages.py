@@ -9,7 +9,7 @@ import pytest
 
 from rows import each_row, tabled, tables_beside
 from sandbox.conftest import Run, request, run_all
-from viva.sandbox.languages import canonical, install_command, languages
+from viva.sandbox.languagetables import canonical, install_command, languages
 
 
 class Case(NamedTuple):

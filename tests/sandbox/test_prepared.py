@@ -10,7 +10,7 @@ import pytest
 
 from viva.errors import VivaError
 from viva.sandbox import prepared
-from viva.sandbox.languages import Preparation, languages
+from viva.sandbox.languagetables import Preparation, languages
 
 pytestmark = pytest.mark.sandbox
 ENTRIES = "v" + 24 * "1", "v" + 24 * "2"

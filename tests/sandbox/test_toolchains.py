@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from viva.cli.ask.doctor import doctor_command
-from viva.sandbox.languages import languages
+from viva.sandbox.languagetables import languages
 from viva.sandbox.toolchains import toolchains
 
 
@@ -54,7 +54,7 @@ def test_apt_prints_one_command_for_a_script_to_run() -> None:
 def test_a_missing_toolchain_is_said_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     row = msgspec.structs.replace(languages()["go"], needs=("/usr/bin/no-such-compiler",))
     table = {**languages(), "go": row}
-    monkeypatch.setattr("viva.sandbox.languages.languages", lambda: table)
+    monkeypatch.setattr("viva.sandbox.languagetables.languages", lambda: table)
     monkeypatch.setattr("viva.sandbox.toolchains.languages", lambda: table)
     _, text = called()
     assert "MISSING  missing: /usr/bin/no-such-compiler" in text

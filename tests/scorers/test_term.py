@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import viva.benchmarks.clrbench
 from rows import each_row, tabled, tables_beside
-from viva.scorers.reading.values import read_term
+from viva.scorers.reading.parsers import read_term
 from viva.scorers.term import LONGEST, LONGEST_TERM, normal_form, same_term
 from within import within
 

@@ -13,11 +13,11 @@ import pytest
 from rows import table, tabled
 from servers.hub import Hub, serving
 from viva.benchmarks import CARDS, is_set
-from viva.benchmarks.card.model import read_card
+from viva.benchmarks.card.cardmodel import read_card
 from viva.errors import DataError, StorageError
 from viva.io.records import split_of
-from viva.sources.catalogue import fetched_folder, sources
 from viva.sources.fetching import Accept, Fetched, fetch, hash_of
+from viva.sources.sourcelist import fetched_folder, sources
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CONTENT = b'{"question": "2 + 2?", "answer": "4"}\n' * 4_000

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import tabled
-from viva.analysis.agreement import Agreement, agree
-from viva.analysis.ratings import Ratings
+from viva.analysis.raters.agreement import Agreement, agree
+from viva.analysis.raters.ratings import Ratings
 from viva.render.charts import as_json, spec
 from viva.render.measures import NAMES, measure_text
 from viva.studies.agreement.chart import agreement_chart

@@ -23,13 +23,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analysis.answers import row
-from viva.analysis.agreement import agree
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed, counted
 from viva.analysis.estimate import Estimate
-from viva.analysis.ratings import Ratings
+from viva.analysis.raters.agreement import agree
+from viva.analysis.raters.ratings import Ratings
 from viva.analysis.slices import slices
 from viva.analysis.standings import ranks
 from viva.analysis.wording import bounds_text, cell_text

@@ -9,9 +9,9 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.render.text import json_text, markdown
+from viva.render.markuptext import json_text, markdown
 from viva.visible import escape_invisible, escaped
-from viva.web.text import highlighted
+from viva.web.pagetext import highlighted
 from web.hostile import TEXTS, assert_harmless
 
 ANY = st.text(st.characters(codec="utf-8"))

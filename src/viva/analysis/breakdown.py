@@ -23,11 +23,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.attempts import best_of_repeats, drawn
+from viva.analysis.attempts import best_of_repeats, drawn, given_full, marked
 from viva.analysis.columns import Columns, Numbers, Text, by_name, coded, joined, sums, tag_columns
 from viva.analysis.estimate import Clustered, Estimate, Sums, clustered, clusters_of, estimate
 from viva.analysis.estimate import sums as sums_by
-from viva.analysis.marks import given_full, marked
 from viva.analysis.uncertainty import standard_deviation
 from viva.types import OUTCOMES, Aggregate, ScoreRow, TableSpec
 

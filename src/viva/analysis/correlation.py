@@ -24,7 +24,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.families import Codes, jackknife, numbered
+from viva.analysis.sizes.families import Codes, jackknife, numbered
 from viva.analysis.uncertainty import Z, t_quantile
 
 Kind = Literal["kendall", "pearson", "spearman"]

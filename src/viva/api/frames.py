@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from viva.engine.answer import Answer
+from viva.engine.answerrecord import Answer
 from viva.types import ScoreRow
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from viva.runs.graded import is_fresh
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.results import read_run
-from viva.runs.score import grade_run
-from viva.studies.compare.config import CompareConfig
+from viva.runs.scoring import grade_run
+from viva.studies.compare.choices import CompareConfig
 from viva.studies.compare.study import study
 from viva.visible import one_line
 

@@ -14,10 +14,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from viva import plugins
-from viva.api import asking
-from viva.api.asking import UnansweredWarning
-from viva.api.keywords import keywords, with_signature
-from viva.api.threads import run_in_thread
+from viva.api import examining
+from viva.api.examining import UnansweredWarning, keywords, run_in_thread, with_signature
 from viva.commands import Command
 from viva.errors import VivaError, in_program, missing_extras
 from viva.fields import Option, options
@@ -115,7 +113,7 @@ def _function(name: str, place: str, base: str = "") -> Study:
 
 def _in_a_way(name: str, loaded: Command[Any, Any], base: str) -> Study:
     """`viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking beside their own."""
-    known, asks = options(loaded.config), getattr(asking, base)
+    known, asks = options(loaded.config), getattr(examining, base)
 
     @in_program()
     def function(*given: Any, **named: Any) -> Any:

@@ -22,18 +22,18 @@ from viva.io.bounded import unpacked_head
 from viva.io.records import DOCUMENTS
 from viva.plugins import Names
 from viva.prompting import merged
-from viva.sources.catalogue import nearest, sources
+from viva.sources.sourcelist import nearest, sources
 from viva.types import BenchmarkInfo, ExamSpec, Way
 from viva.visible import one_line
 
 BENCHMARKS = Names(
     "viva.benchmarks",
     {
-        "csbench": "viva.benchmarks.csbench.benchmark",
-        "clrbench": "viva.benchmarks.clrbench.benchmark",
-        "cmmlu": "viva.benchmarks.cmmlu.benchmark",
-        "infibench": "viva.benchmarks.infibench.benchmark",
-        "syneval": "viva.benchmarks.syneval.benchmark",
+        "csbench": "viva.benchmarks.csbench.csbench",
+        "clrbench": "viva.benchmarks.clrbench.clrbench",
+        "cmmlu": "viva.benchmarks.cmmlu.cmmlu",
+        "infibench": "viva.benchmarks.infibench.infibench",
+        "syneval": "viva.benchmarks.syneval.syneval",
     },
 )
 """Name → module that holds a `BENCHMARK`: Viva's, and those that installed packages register."""
@@ -41,7 +41,7 @@ CUSTOM = "questions"
 """What a run calls the benchmark of a question file of one's own."""
 CARD = "card"
 """What a run calls the benchmark of an exam card."""
-_OF_FILES = {CUSTOM: "viva.benchmarks.custom.benchmark", CARD: "viva.benchmarks.card.benchmark"}
+_OF_FILES = {CUSTOM: "viva.benchmarks.custom.questionfiles", CARD: "viva.benchmarks.card.cards"}
 CARDS = Path(__file__).parent / "card" / "cards"
 """The cards that come with Viva: NAME.yaml."""
 _TABLES = frozenset({".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".gz", *DOCUMENTS})
@@ -124,7 +124,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
 
         exam = Selected(exam, spec.questions)
     if spec.shuffle:
-        from viva.benchmarks.shuffled import Shuffled
+        from viva.benchmarks.varied import Shuffled
 
         exam = Shuffled(exam)
     if spec.choose:
@@ -132,7 +132,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
 
         exam = LogprobExam(exam)
     elif spec.rationale:
-        from viva.benchmarks.rationale.exam import RationaleExam
+        from viva.benchmarks.rationale.rationaleexam import RationaleExam
 
         exam = RationaleExam(exam, cast("Mapping[str, object] | None", (templates or {}).get(RATIONALE_EXAM)))
     if spec.shard:  # outermost: all that the others find out about an exam, they find out about the whole of it
@@ -237,6 +237,6 @@ def parts_of(name: str) -> list[str]:
 
 def file_benchmark(path: Path) -> str:
     """Which benchmark reads a file that is named in place of one: a card says how questions are read, and has none."""
-    from viva.benchmarks.card.model import is_card
+    from viva.benchmarks.card.cardmodel import is_card
 
     return CARD if is_card(path) else CUSTOM

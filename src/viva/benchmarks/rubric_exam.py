@@ -18,10 +18,10 @@ from viva.scorers.grading import because, grade_reading, no_reply
 from viva.scorers.reading import Reading
 from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
-from viva.scorers.rubric.grade import grade
 from viva.scorers.rubric.keywords import words_of
-from viva.scorers.rubric.model import Graded, Points, Rubric
 from viva.scorers.rubric.packages import imported
+from viva.scorers.rubric.points import grade
+from viva.scorers.rubric.rubrics import Graded, Points, Rubric
 from viva.scorers.rubric.trivial import PROVES_NOTHING
 from viva.types import (
     ANSWER,

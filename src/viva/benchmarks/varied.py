@@ -1,4 +1,11 @@
-"""An exam asked in every cell of a design: other prompts, rotated options, other exemplars, system texts.
+"""An exam whose questions come in a random order, so that those answered so far are a random draw of all.
+
+    viva run cmmlu --shuffle --model openai/NAME
+
+Prompts, exemplars and keys are those of the exam inside. The order is that of a keyed hash of the questions' ids: of
+two exams with the same seed, what both ask comes in the same order, whatever else either asks.
+
+An exam asked in every cell of a design: other prompts, rotated options, other exemplars, system texts.
 
     viva variance run cmmlu --vary prompt=3,order=4 --model openai/NAME
 
@@ -11,9 +18,10 @@ each question's seed is drawn.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -27,6 +35,24 @@ from viva.designs import Design
 from viva.errors import DataError, option
 from viva.prompting import read_templates, with_system
 from viva.types import Defect, Generate, Kind, Question, Request, Sampling
+
+
+class Shuffled(ExamWrapper):
+    """The exam inside in the order that its seed draws. Holds all questions in memory."""
+
+    def __init__(self, inner: Exam) -> None:
+        super().__init__(inner)
+        key = str(inner.spec.seed).encode()
+
+        def place(question: Question) -> bytes:
+            return hashlib.blake2b(question.id.encode("utf-8", "surrogatepass"), key=key, digest_size=16).digest()
+
+        self._shuffled = sorted(inner.questions(), key=place)
+
+    def questions(self) -> Iterator[Question]:
+        """All of them, shuffled."""
+        return iter(self._shuffled)
+
 
 VARIANTS = "variants"
 """The key of an exam's templates that holds the texts of its levels."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from viva.engine.limits import MaxAttempts, MaxCost, MaxRequests, Timeout
+from viva.engine.ceilings import MaxAttempts, MaxCost, MaxRequests, Timeout
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError
 from viva.fields import note, pick
 from viva.runs.config import BaseUrl, KeyVariable, Progress

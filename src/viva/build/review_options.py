@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from viva.build.options import ProjectPath
 from viva.errors import EXIT_OK, VivaError, flag, option
 from viva.fields import note
-from viva.pages.review.opening import Token, TokenFile, token_given
+from viva.pages.review.invitations import Token, TokenFile, token_given
 from viva.visible import escape_invisible, plural
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def serve_items(
     **settings: Any,
 ) -> int:
     """Serve the page of these items until Ctrl-C; `others`: which option shows what is not among them."""
-    from viva.pages.review.server import serve
-    from viva.pages.review.session import Settings
+    from viva.pages.review.reviewserver import serve
+    from viva.pages.review.reviewsession import Settings
 
     token = token_given(config.token, config.token_file)
     if not items:
@@ -96,7 +96,7 @@ def tell_decisions(count: int, states: dict[str, int]) -> None:
 
 def refuse_name(reviewer: str) -> None:
     """Raise VivaError for a --reviewer that the page would refuse."""
-    from viva.review.text import name_problem
+    from viva.review.items import name_problem
 
     if problem := name_problem(reviewer):
         raise VivaError(f"{escape_invisible(reviewer, limit=80)!r}: {problem}", field="reviewer")

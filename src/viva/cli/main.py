@@ -35,7 +35,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "extract": ("viva.cli.grade.extract", "Read letters and truth values out of anybody's replies."),
         "review": ("viva.cli.grade.review", "Let experts confirm or change verdicts, on a page of their own."),
         "agreement": ("viva.studies.agreement.study:study", "How far experts and judge agree; scores from few labels."),
-        "error-types": ("viva.cli.grade.errors", "Why wrong answers are wrong: CS-Bench's types, by a judge."),
+        "error-types": ("viva.cli.grade.error_types", "Why wrong answers are wrong: CS-Bench's types, by a judge."),
     },
     "Look": {
         "runs": (

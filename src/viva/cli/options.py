@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args
 import click
 from msgspec import Struct
 
-from viva.engine.limits import PaceOptions, RunLimits
+from viva.engine.ceilings import PaceOptions, RunLimits
 from viva.fields import Option as Field
 from viva.fields import bounds, choices, options, plain_types
 from viva.runs.config import (

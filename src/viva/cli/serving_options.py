@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from viva.cli.options import derive
-from viva.pages.review.opening import Token, TokenFile, token_given
+from viva.pages.review.invitations import Token, TokenFile, token_given
 
 
 class _Tokens(Struct):

@@ -20,15 +20,16 @@ from typing import Any
 
 from viva.distributed.cluster import Cluster, ClusterError, Node, edition
 from viva.distributed.lost import LOSSES, LostWorkerError
-from viva.distributed.remote_worker import Hello, RemoteWorker
 from viva.distributed.worker import outcome
 from viva.distributed.worker_handles import (
     LONGEST,
     Capabilities,
     Event,
+    Hello,
     Needs,
     NoCapableWorker,
     Piece,
+    RemoteWorker,
     WorkerHandle,
     how_lost,
     not_started,

@@ -28,8 +28,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.engine.budget import Price, Spent
+from viva.engine.ceilings import RunLimits
 from viva.engine.journal import Journal
-from viva.engine.limits import RunLimits
 from viva.errors import MissingRunError, StorageError, VivaError, flag
 from viva.files import UNREADABLE, LockedError, lock, read_regular, refuse_depth, write_whole
 from viva.requesting import Adaptation, RequestOptions

@@ -24,7 +24,7 @@ from viva.engine.keys import Keys, nonces, with_nonce
 from viva.engine.signing import settings
 from viva.errors import VivaError
 from viva.sandbox import Sandbox
-from viva.sources.catalogue import fetched_folder
+from viva.sources.sourcelist import fetched_folder
 from viva.types import (
     SCORED,
     UNANSWERED,

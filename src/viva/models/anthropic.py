@@ -13,7 +13,7 @@ from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
 from viva.models.adapting import named
 from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
-from viva.models.openaiwire import decode_json
+from viva.models.openaiapi.openaiwire import decode_json
 from viva.models.ratelimits import of_status, quotas, retry_after
 from viva.models.reasoning import merged
 from viva.models.sending import (

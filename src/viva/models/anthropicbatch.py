@@ -27,7 +27,7 @@ from msgspec import Struct
 from viva.contracts import BatchState
 from viva.errors import ModelError
 from viva.models.batchlines import LONGEST_LINE, Lines, lost
-from viva.models.openaiwire import Envelope, decode_json
+from viva.models.openaiapi.openaiwire import Envelope, decode_json
 from viva.models.thoughts import read_count
 from viva.types import Generate, Response
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
-from viva.models.openaiwire import Envelope, decode_json
+from viva.models.openaiapi.openaiwire import Envelope, decode_json
 from viva.models.ratelimits import of_status, retry_after
 from viva.models.sending import ApiModel, Refusal, chat_turns, decoded, headers_of, refusal, refuse_foreign
 from viva.models.thoughts import stop_reason

@@ -42,7 +42,7 @@ class RemoteModelWorker:
     """Answers requests by the handful: a Response for each, or what a ModelError says."""
 
     def __init__(self, place: str, weights: Weights, shown: str, said: RequestOptions) -> None:
-        from viva.models.local.model import LocalModel
+        from viva.models.local.weightsmodel import LocalModel
 
         self._model = LocalModel(place, weights, shown, said)
 

@@ -17,12 +17,12 @@ from viva.errors import StorageError, VivaError
 from viva.pages.serving.forms import FormError, read_form
 from viva.shipped import shipped_text
 from viva.types import outcome_name
-from viva.web.charts import outcome_style
-from viva.web.charts import script as charts
-from viva.web.pages import asset as chart_asset
-from viva.web.pages import environment
+from viva.web.chartpages import outcome_style
+from viva.web.chartpages import script as charts
+from viva.web.pagetemplates import asset as chart_asset
+from viva.web.pagetemplates import environment
+from viva.web.pagetext import LONGEST, highlighted
 from viva.web.policy import policy
-from viva.web.text import LONGEST, highlighted
 
 if TYPE_CHECKING:
     from starlette.requests import Request

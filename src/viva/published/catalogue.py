@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.io.tables import read_csv as csv_rows
-from viva.published.model import Column, Entry, Kind, Size, Source, Table, plain
-from viva.published.sizes import known, size, stated
+from viva.published.modelsizes import known, size, stated
+from viva.published.printed import Column, Entry, Kind, Size, Source, Table, plain
 from viva.shipped import shipped_table, shipped_text
 
 

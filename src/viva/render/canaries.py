@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viva.analysis.canaries import NEAR, CanaryMarks
+from viva.analysis.knownmarks import NEAR, CanaryMarks
 from viva.analysis.wording import percent
 from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table
 

@@ -5,8 +5,8 @@
     charts.spec(chart)                          # for <figure data-chart><script type="application/json">…
 
 A chart has a title, axis titles with units, and tooltips. It sets no background, no font, and no colour that a scheme
-gives (`config` in `viva.web.charts`): a page draws it in light or dark, a file is light. `width="container"` fits it to
-the page.
+gives (`config` in `viva.web.chartpages`): a page draws it in light or dark, a file is light. `width="container"` fits
+it to the page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from viva.errors import StorageError, VivaError
 from viva.render.theme import FILE_WIDTH
 from viva.visible import escape_invisible
-from viva.web.charts import config
+from viva.web.chartpages import config
 
 if TYPE_CHECKING:
     import altair
@@ -95,8 +95,8 @@ def _wide(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _page(found: dict[str, Any]) -> str:
-    from viva.web.charts import script
-    from viva.web.pages import asset, environment
+    from viva.web.chartpages import script
+    from viva.web.pagetemplates import asset, environment
     from viva.web.policy import policy
 
     title = found.get("title", "")

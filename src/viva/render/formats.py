@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from viva.analysis.wording import UNSURE
 from viva.io.tables import CsvText
 from viva.render.canaries import canaries_table
-from viva.render.consumption import consumption_table, cut_off_notes, served_table
+from viva.render.costs import consumption_table, cut_off_notes, served_table
 from viva.render.deciders import deciding_tables
+from viva.render.markuptext import json_text, tables_latex, tables_markdown
 from viva.render.notebook import tables_html
 from viva.render.result import (
     LEFT_OUT,
@@ -28,7 +29,6 @@ from viva.render.result import (
 )
 from viva.render.table import Table
 from viva.render.terminal import tables_terminal
-from viva.render.text import json_text, tables_latex, tables_markdown
 from viva.types import OUTCOMES
 from viva.visible import csv_safe
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viva.analysis.measure import Kind, Measure
+from viva.analysis.raters.measure import Kind, Measure
 from viva.render.table import Kind as Printed
 
 NAMES: dict[Kind, str] = {

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Table as ScoreTable
-from viva.analysis.canaries import CanaryMarks
 from viva.analysis.estimate import Estimate
+from viva.analysis.knownmarks import CanaryMarks
 from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.engine.consumption import Consumed, who_answered

@@ -11,7 +11,7 @@ from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text,
 from viva.engine.consumption import Consumed
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.render.consumption import UNKNOWN, cut_off_notes, seconds_text, served_table
+from viva.render.costs import UNKNOWN, cut_off_notes, seconds_text, served_table
 from viva.render.result import (
     FILLED,
     LEFT_OUT,

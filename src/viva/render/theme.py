@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
 from viva.errors import VivaError
-from viva.web.charts import Scheme, tokens
+from viva.web.chartpages import Scheme, tokens
 
 if TYPE_CHECKING:
     import altair

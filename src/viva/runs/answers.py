@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import UNSET, Struct
 
-from viva.engine.answer import Answer, answer_of, describe_evidence, thought_size
+from viva.engine.answerrecord import Answer, answer_of, describe_evidence, thought_size
 from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES, rows_by_place, score_rows

@@ -22,19 +22,10 @@ from viva.engine.asking import Run, Tally, Task, gated
 from viva.engine.batching import BatchJob, Patience, carry_out_batches
 from viva.engine.batchlog import FILE, Batch, BatchLog, Left
 from viva.engine.budget import Budget
+from viva.engine.ceilings import Ceiling, Fixed, Policy
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal
-from viva.engine.limits import Ceiling, Fixed, Policy
-from viva.engine.slots import (
-    AUTO,
-    TOLD,
-    GroupLimits,
-    LimitAnswer,
-    LimitRequest,
-    Pace,
-    listen,
-    read_file,
-)
+from viva.engine.sendingslots import AUTO, TOLD, GroupLimits, LimitAnswer, LimitRequest, Pace, listen, read_file
 from viva.engine.stages import Judge, JudgePanel
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError, flag, option
 from viva.files import LockedError, lock

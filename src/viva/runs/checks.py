@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from viva.benchmarks.custom.examples import check_examples
-from viva.benchmarks.custom.model import OwnQuestion, Problem
-from viva.benchmarks.custom.probing import Patience
+from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
+from viva.benchmarks.custom.slowpatterns import Patience
 from viva.benchmarks.custom.traps import Trap, traps
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.rationale.combining import Q_A
@@ -30,7 +30,7 @@ from viva.runs.progress import notify
 from viva.sandbox.narrow import proposed
 from viva.scorers.golden import phrasings, wrong_answer
 from viva.scorers.rubric.code import canonical
-from viva.scorers.rubric.model import Graded
+from viva.scorers.rubric.rubrics import Graded
 from viva.scorers.rubric.trivial import PROVES_NOTHING, trivial_programs
 from viva.types import (
     ANSWER,
@@ -51,7 +51,7 @@ from viva.types import (
 from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
-    from viva.models.serverprobes import Finding, Report
+    from viva.models.openaiapi.serverprobes import Finding, Report
 
 
 def sample(exam: Exam, at_most: int) -> list[Question]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, cast
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, astuple, replace
 
-from viva.engine.limits import Positive, RunLimits
+from viva.engine.ceilings import Positive, RunLimits
 from viva.errors import VivaError, flag, option
 from viva.fields import changed, note, pick
 from viva.interop.reading import FORMS

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.draw import Draw
+from viva.analysis.items.weightedsampling import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.files import UNREADABLE, read_regular
@@ -88,7 +88,7 @@ def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
 
 def question_scores(scores: Columns, headline: Aggregate) -> dict[str, float]:
     """Question → its score as the headline counts it, of one model's scores; without those that have none."""
-    from viva.analysis.itemscores import item_scores
+    from viva.analysis.items.itemscores import item_scores
 
     found = item_scores("", {"": scores}, headline)
     return dict(zip(found.questions, found.scores[0].tolist(), strict=True)) if found.questions else {}
@@ -101,7 +101,7 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
     """
     import numpy as np
 
-    from viva.analysis.weightedsampling import Answers, anytime, fixed
+    from viva.analysis.items.weightedsampling import Answers, anytime, fixed
 
     lowest = -1.0 if len(scores) == 2 else 0.0
     columns = [np.array([mine.get(one.question, math.nan) for one in draws]) for mine in scores]

@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET
 
-from viva.analysis.difficulty import read_levels
+from viva.analysis.items.difficulty import read_levels
 from viva.benchmarks import (
     BENCHMARKS,
     CARD,
@@ -25,7 +25,7 @@ from viva.benchmarks import (
     parts_of,
     question_file,
 )
-from viva.benchmarks.card.model import read_card
+from viva.benchmarks.card.cardmodel import read_card
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.benchmarks.sharding import read_shard, unsharded
 from viva.contracts import Exam
@@ -36,8 +36,8 @@ from viva.prompting import merged, read_templates
 from viva.runs.config import SamplingOptions, TaskOptions
 from viva.runs.progress import caller, notify
 from viva.runs.score_table import QUESTION, rows_of
-from viva.sources.catalogue import fetched_folder
 from viva.sources.fetching import ask_on_terminal, ensure, terminal
+from viva.sources.sourcelist import fetched_folder
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]

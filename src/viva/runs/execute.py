@@ -22,7 +22,7 @@ from viva.engine.budget import Budget, Spent
 from viva.engine.evidence import program_key, run_comparisons, run_programs
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Journal
-from viva.engine.slots import forget
+from viva.engine.sendingslots import forget
 from viva.engine.stages import (
     Answered,
     ComparisonQueue,

@@ -60,7 +60,7 @@ def regraded(path: Path) -> None:
     """
     from viva.runs.config import LimitOptions, OutputOptions
     from viva.runs.open import prepare
-    from viva.runs.score import grade_run
+    from viva.runs.scoring import grade_run
 
     folder = RunFolder.open(path)
     opened = prepare(folder, LimitOptions(progress="quiet"))

@@ -356,7 +356,7 @@ def open_sandbox(limits: LimitOptions) -> tuple[Sandbox, int]:
 
         return Bubble(unsafe_host_execution=unsafe), os.cpu_count() or 1
     from viva.distributed.sandboxes import RemoteSandbox
-    from viva.sandbox.languages import canonical, not_there
+    from viva.sandbox.languagetables import canonical, not_there
     from viva.sandbox.remote_sandbox import remote_sandbox
 
     sandbox = RemoteSandbox(limits.backend, partial(remote_sandbox, unsafe_host_execution=unsafe), canonical, not_there)
@@ -391,7 +391,7 @@ def placed(model: Model, limits: LimitOptions) -> Model:
     if limits.backend == "local" or model.rate_limit_group != "hf":
         return model
     from viva.distributed.replicas import RemoteModel
-    from viva.models.local.model import LocalModel
+    from viva.models.local.weightsmodel import LocalModel
     from viva.models.remote_workers import model_worker
 
     if not isinstance(model, LocalModel):

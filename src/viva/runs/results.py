@@ -12,15 +12,15 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET, Struct
 
-from viva.analysis.canaries import CanaryMarks
+from viva.analysis.knownmarks import CanaryMarks
 from viva.benchmarks import find_benchmark, open_exam
-from viva.engine.answer import Answer
+from viva.engine.answerrecord import Answer
 from viva.engine.consumption import Consumed, Consumption, cut_off
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import recorded
 from viva.errors import VivaError
 from viva.render.canaries import canary_notes
-from viva.render.consumption import judging_notes
+from viva.render.costs import judging_notes
 from viva.render.deciders import DeciderCounts
 from viva.render.result import Result, signature
 from viva.runs.answers import answered, answered_without_questions
@@ -28,7 +28,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation
 from viva.runs.open import OpenRun, prepare
 from viva.runs.published_rows import unknown_notes, with_published_rows
-from viva.runs.score import canary_marks, constant_of, judging_consumed, with_estimates
+from viva.runs.scoring import canary_marks, constant_of, judging_consumed, with_estimates
 from viva.types import OUTCOMES, Aggregate, ScoreRow, StopReason, TableSpec
 
 _CHUNK = 4096

@@ -45,7 +45,7 @@ from viva.runs.plan import (
 )
 from viva.runs.progress import notify
 from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.score import grade_run
+from viva.runs.scoring import grade_run
 from viva.runs.trust import confirm_endpoints, keep_approval
 from viva.types import Sampling, ScoreRow
 from viva.version import __version__
@@ -76,7 +76,7 @@ class Session(Struct, frozen=True, kw_only=True):
     @classmethod
     def estimated(cls, plan: RunPlan, way: Way | None = None) -> Iterator[str]:
         """Lines on what a run would ask, and what that would cost. Raises VivaError as it would; nothing is asked."""
-        from viva.runs.estimate import estimate
+        from viva.runs.forecast import estimate
 
         return estimate(plan_run(plan, {}, way or Way(), asking=False)[0])
 

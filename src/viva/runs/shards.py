@@ -18,9 +18,9 @@ from msgspec import Struct
 from viva.benchmarks.sharding import Shard, read_shard
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Spent
+from viva.engine.ceilings import RunLimits
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.labelling import STAGE as LABELS
-from viva.engine.limits import RunLimits
 from viva.errors import StorageError, VivaError, flag, option
 from viva.files import LockedError, lock, new_file, reading
 from viva.models.replay import KEPT

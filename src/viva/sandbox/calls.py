@@ -25,8 +25,8 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
+from viva.sandbox.plainvalues import SHOWN, Malformed, checked, matches, read_json, shown, words
 from viva.sandbox.proof import RUNNING
-from viva.sandbox.values import SHOWN, Malformed, checked, matches, read_json, shown, words
 from viva.types import Call
 
 MAX_LINE = 16_000_000

@@ -23,7 +23,7 @@ import msgspec
 
 from viva.errors import VivaError
 from viva.files import UNREADABLE, cache_folder, read_regular, write_whole
-from viva.sandbox.languages import Preparation, harness_file
+from viva.sandbox.languagetables import Preparation, harness_file
 
 _PLACEHOLDER = "v" + 24 * "0"
 _DIGEST = 64

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from viva.sandbox.languages import Language, languages, missing_packages, package_folder
+from viva.sandbox.languagetables import Language, languages, missing_packages, package_folder
 from viva.sandbox.sandbox import Sandbox
 from viva.types import Execute, Execution
 

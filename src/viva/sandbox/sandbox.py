@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.sandbox.calls import UNABLE, calling
+from viva.sandbox.execution import PACKAGES_INSIDE, Plan, shown
 from viva.sandbox.isolation import require_isolation
-from viva.sandbox.languages import canonical, harness_file, install_command, languages, missing_parts
+from viva.sandbox.languagetables import canonical, harness_file, install_command, languages, missing_parts
 from viva.sandbox.launch import adopt_orphans
 from viva.sandbox.narrow import as_calls
-from viva.sandbox.plan import PACKAGES_INSIDE, Plan, shown
 from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.warm import Zygote
 from viva.scorers.rubric.packages import missing_package, probe

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from viva.sandbox.languages import install_command, languages, missing_packages, missing_parts, package_folder
+from viva.sandbox.languagetables import install_command, languages, missing_packages, missing_parts, package_folder
 
 
 class Toolchain(msgspec.Struct, frozen=True, kw_only=True):

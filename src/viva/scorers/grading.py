@@ -7,7 +7,7 @@ from string import ascii_uppercase
 import msgspec
 
 from viva.scorers.reading import Reading
-from viva.scorers.reading.values import Term
+from viva.scorers.reading.parsers import Term
 from viva.scorers.selection import grade_selection, read_selection
 from viva.types import CUT_OFF, NOT_ASKED, Failure, Outcome, Question, Response, Score, StopReason
 

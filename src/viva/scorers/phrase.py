@@ -18,8 +18,8 @@ from viva.scorers.phraseclaims import Claim, behind, claims
 from viva.scorers.phrasemarks import clean, passage, squeeze
 from viva.scorers.phrasemask import Asked, Masked, pattern
 from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading.parsers import is_last_resort, read_value
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, explained_from, marked, stated, undressed
-from viva.scorers.reading.values import is_last_resort, read_value
 from viva.scorers.refusal import refusal
 
 _BRACKETED = re.compile(r"\s{0,4}([^()\n:]{1,600}?)\s{1,2}\([^()\n]{1,600}\)\s{0,4}[.!]?\s{0,4}")

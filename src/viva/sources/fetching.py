@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from viva.errors import DataError, MissingExtraError, StorageError, flag
 from viva.files import reading
-from viva.sources.catalogue import (
+from viva.sources.sourcelist import (
     HUB,
     Kept,
     Source,

@@ -18,7 +18,7 @@ from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
 from viva.scorers.reading import Reading
-from viva.scorers.reading.values import read_formula, read_number
+from viva.scorers.reading.parsers import read_formula, read_number
 from viva.scorers.selection import read_selection
 from viva.scorers.squad import exact_match
 from viva.scorers.term import same_term

@@ -163,7 +163,7 @@ def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(
         Hub.files["tokenizer_config.json"] = json.dumps({"model_max_length": limit}).encode()
     code = """
 from viva.models import Endpoint
-from viva.models.local.model import connect
+from viva.models.local.weightsmodel import connect
 model = connect("someone/model", Endpoint())
 print(model.identity["context"], model.weights.dtype, model.identity["weights"])
 """

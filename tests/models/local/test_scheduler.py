@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint, connect
 from viva.models.local.memory import OutOfMemory
-from viva.models.local.model import LocalModel
 from viva.models.local.scheduler import SCHEDULER, RequestScheduler, refused
+from viva.models.local.weightsmodel import LocalModel
 from viva.models.local.work import FLOOR, Job, Worker, finite, sound
 from viva.types import Choose, Generate, Message, Response, Sampling
 from viva.weights import Weights

@@ -10,8 +10,8 @@ import pytest
 
 from pages.leaderboard.made import entry, made, zoo
 from pages.review.conftest import chromium
-from viva.pages.leaderboard.content import Facts
-from viva.pages.leaderboard.files import build
+from viva.pages.leaderboard.boards import Facts
+from viva.pages.leaderboard.sitefiles import build
 from web.hostile import MODELS, TEXTS
 
 __all__ = ["chromium"]

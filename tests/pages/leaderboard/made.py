@@ -9,8 +9,8 @@ from typing import Any
 from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import wilson
 from viva.pages.leaderboard.assembling import Entry, Heading, site
-from viva.pages.leaderboard.content import Board, Dimension, Facts, Row, Site
-from viva.pages.leaderboard.published import published_boards
+from viva.pages.leaderboard.boards import Board, Dimension, Facts, Row, Site
+from viva.pages.leaderboard.publishedboards import published_boards
 
 FAMILIES = ("Alpaca", "Bison", "Camel", "Dingo")
 SIZES = (1.0, 3.0, 7.0, 13.0, 34.0, 70.0, None)

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from pages.leaderboard.made import SETTINGS, entry, made, zoo
 from viva.errors import VivaError
 from viva.pages.leaderboard.assembling import Entry, model_pages, own_boards, ranked
-from viva.pages.leaderboard.content import Facts
-from viva.pages.leaderboard.files import MARKER, board_csv, build
+from viva.pages.leaderboard.boards import Facts
 from viva.pages.leaderboard.naming import page_name
-from viva.pages.leaderboard.pages import Way, linkable, pages
-from viva.pages.leaderboard.published import family, published_boards, published_rows, tuned
+from viva.pages.leaderboard.publishedboards import family, published_boards, published_rows, tuned
 from viva.pages.leaderboard.settings import comparable, in_words, titles
+from viva.pages.leaderboard.sitefiles import MARKER, board_csv, build
+from viva.pages.leaderboard.sitepages import Way, linkable, pages
 from viva.types import ExamSpec
 from web.hostile import MODELS, TEXTS, assert_no_formula, assert_only_text
 

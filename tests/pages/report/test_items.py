@@ -13,9 +13,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from viva.engine.answer import Answer
-from viva.pages.report.items import CHUNK_ITEMS, LONGEST, Block, ItemWriter, Written, beginning, integers
-from viva.pages.report.sampling import shares, stratified
+from viva.engine.answerrecord import Answer
+from viva.pages.report.itemindex import (
+    CHUNK_ITEMS,
+    LONGEST,
+    Block,
+    ItemWriter,
+    Written,
+    beginning,
+    integers,
+    shares,
+    stratified,
+)
 from viva.types import Generate, Response, Sampling, ScoreRow
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from pages.review.hostile import HOSTILE
 from pages.review.material import ITEMS, editable, many
 from viva.engine.reviews import ReviewLog
-from viva.pages.review.server import serve
-from viva.pages.review.session import Settings
+from viva.pages.review.reviewserver import serve
+from viva.pages.review.reviewsession import Settings
 
 if __name__ == "__main__":
     serve(

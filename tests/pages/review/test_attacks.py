@@ -20,7 +20,7 @@ from pages.review.material import ITEMS
 from rows import table
 from viva.errors import VivaError
 from viva.pages.serving.guard import BODY_LIMIT, Access
-from viva.review.text import name_problem
+from viva.review.items import name_problem
 from viva.visible import csv_safe, escape_invisible
 
 Visit = Callable[..., Visitor]

@@ -22,7 +22,7 @@ from viva.engine.folder import RunFolder
 from viva.engine.reviews import ReviewLog
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
-from viva.studies.agreement.ratings import rated
+from viva.studies.agreement.runratings import rated
 
 LABELS = 30
 KEYS = {0.0: "n", 0.5: "h", 1.0: "y"}

@@ -18,7 +18,7 @@ from viva.engine.reviews import Review, ReviewLog, line_id
 from viva.render.findings import Findings
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
-from viva.studies.agreement.ratings import filter_of, rated
+from viva.studies.agreement.runratings import filter_of, rated
 from viva.studies.agreement.study import AgreementConfig, study
 from viva.studies.agreement.tables import Reports
 

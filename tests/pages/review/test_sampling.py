@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pages.review.material import many
 from rows import table
-from viva.analysis.prediction import powered
+from viva.analysis.raters.prediction import powered
 from viva.errors import DataError
 from viva.review.filters import Filter
 from viva.review.items import DECIDED, UNCERTAINTY, Item, spread, tags

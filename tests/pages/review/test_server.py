@@ -20,8 +20,8 @@ from pages.review.conftest import Server, fields
 from pages.review.material import ITEMS, many
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
-from viva.pages.review.server import serve
-from viva.pages.review.session import Settings
+from viva.pages.review.reviewserver import serve
+from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
 
 MANY = many(60)
@@ -180,8 +180,8 @@ def test_a_port_in_use_and_a_host_that_is_none_are_said(server: Server, path: Pa
 def test_a_room_for_others_prints_a_token_of_its_own(path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from pages.review.material import ITEMS; "
-        "from viva.engine.reviews import ReviewLog; from viva.pages.review.session import Settings; "
-        "from viva.pages.review.server import serve; "
+        "from viva.engine.reviews import ReviewLog; from viva.pages.review.reviewsession import Settings; "
+        "from viva.pages.review.reviewserver import serve; "
         f"serve(ITEMS, ReviewLog(Path({str(path)!r})), Settings(), host='0.0.0.0', port=0, "
         "announce=lambda said: print(said, flush=True))"
     )

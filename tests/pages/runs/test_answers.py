@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from pages.runs.growing import Growing
 from rows import tabled
-from viva.pages.runs.filters import Chosen
+from viva.pages.runs.answerfilters import Chosen
 from viva.pages.runs.folders import slug
 
 Visit = Callable[..., TestClient]

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from pages.runs.growing import WORDS, Growing
 from rows import tabled
-from viva.pages.runs.comparing import compare_words
-from viva.pages.runs.filters import Chosen
+from viva.pages.runs.answerfilters import Chosen
+from viva.pages.runs.pair_pages import compare_words
 from within import within
 
 Visit = Callable[..., TestClient]

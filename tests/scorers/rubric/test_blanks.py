@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from rows import each_row, table, tabled
 from viva.scorers.rubric.blanks import BlanksError, blank_starts, fill_in, grade_blanks
-from viva.scorers.rubric.model import Accepted, Blank, Blanks
 from viva.scorers.rubric.patterns import PatternError
+from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks
 
 TEMPLATE = "Use [blank] to open the file,\nthen [blank] to close it.\n"
 

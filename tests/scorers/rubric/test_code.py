@@ -12,7 +12,7 @@ from rows import tabled
 from thorough import LONG
 from viva.scorers.rubric.code import assemble, canonical, extract_code
 from viva.scorers.rubric.fences import read_blocks
-from viva.scorers.rubric.model import Test as UnitTest
+from viva.scorers.rubric.rubrics import Test as UnitTest
 from within import within
 
 LANGUAGES = ("python", "javascript", "typescript", "java", "cpp", "go", "r", "csharp", "rust", "ruby", "cobol")

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from rows import each_row, tabled
 from viva.scorers.resolution import Decision
-from viva.scorers.rubric.grade import grade
-from viva.scorers.rubric.model import (
+from viva.scorers.rubric.points import grade
+from viva.scorers.rubric.rubrics import (
     Accepted,
     Blank,
     Blanks,
@@ -24,7 +24,7 @@ from viva.scorers.rubric.model import (
     UnitTests,
     When,
 )
-from viva.scorers.rubric.model import Test as UnitTest
+from viva.scorers.rubric.rubrics import Test as UnitTest
 from viva.types import Execution
 
 HIT = Keyword(rule=Literally("yes"))

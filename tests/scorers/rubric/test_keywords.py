@@ -10,8 +10,8 @@ from rows import tabled
 from viva.scorers.rubric import keywords, patterns
 from viva.scorers.rubric.conditions import ConditionError
 from viva.scorers.rubric.keywords import describe, grade_keywords
-from viva.scorers.rubric.model import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Rule, When
 from viva.scorers.rubric.patterns import PatternError
+from viva.scorers.rubric.rubrics import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Rule, When
 from within import within
 
 YES, NO = Literally("a"), Literally("b")

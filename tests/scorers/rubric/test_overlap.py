@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rows import tabled
-from viva.scorers.rubric.model import Overlap, Similarity
 from viva.scorers.rubric.overlap import MAX_WORK, SimilarityError, grade_similarity, rouge
+from viva.scorers.rubric.rubrics import Overlap, Similarity
 from within import within
 
 METRICS: tuple[Overlap, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")

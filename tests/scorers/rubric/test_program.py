@@ -6,8 +6,8 @@ import pytest
 
 from rows import each_row, table
 from viva.scorers.rubric.code import assemble, extract_code
-from viva.scorers.rubric.model import Test as UnitTest
-from viva.scorers.rubric.program import functions, values, without_examples
+from viva.scorers.rubric.programblocks import functions, values, without_examples
+from viva.scorers.rubric.rubrics import Test as UnitTest
 from viva.types import Call
 
 AREA = "def area(w, h):\n    return w * h"

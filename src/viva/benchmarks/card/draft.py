@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from viva.benchmarks import CARDS
+from viva.benchmarks.card.cardmodel import Card, is_card, parse_card, read_card
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, columns_of, text_of
 from viva.benchmarks.card.guesses import (
     DOUBT,
@@ -30,7 +31,6 @@ from viva.benchmarks.card.guesses import (
     tags_of,
 )
 from viva.benchmarks.card.kinds import ENOUGH, Written, by_format, dict_of, partial_options
-from viva.benchmarks.card.model import Card, is_card, parse_card, read_card
 from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole

@@ -16,12 +16,12 @@ from typing import Any
 
 import msgspec
 
+from viva.benchmarks.card.cardexam import CardExam
+from viva.benchmarks.card.cardmodel import Card
+from viva.benchmarks.card.cardtable import QuestionTable
 from viva.benchmarks.card.cells import FILE, ROW, InvalidGold
-from viva.benchmarks.card.exam import CardExam
 from viva.benchmarks.card.lm_eval import Filter, LmEvalTask, Metric, Shown, joined
-from viva.benchmarks.card.model import Card
 from viva.benchmarks.card.rendered import written
-from viva.benchmarks.card.table import QuestionTable
 from viva.benchmarks.card.templating import SECONDS, match
 from viva.contracts import ContextWindow
 from viva.errors import DataError

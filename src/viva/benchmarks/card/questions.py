@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.card.cardmodel import Card, Format
 from viva.benchmarks.card.cells import (
     LETTERS,
     VALUES,
@@ -26,11 +27,10 @@ from viva.benchmarks.card.cells import (
     without_own_labels,
 )
 from viva.benchmarks.card.instructions import check
-from viva.benchmarks.card.model import Card, Format
 from viva.benchmarks.card.rendered import add_rendered
 from viva.scorers.number import value_of
 from viva.scorers.reading.slots import boxed
-from viva.scorers.rubric.model import Keyword, Literally, Rubric, Test, UnitTests
+from viva.scorers.rubric.rubrics import Keyword, Literally, Rubric, Test, UnitTests
 from viva.types import Defect, Kind, Question
 
 KINDS: dict[Format, Kind] = {

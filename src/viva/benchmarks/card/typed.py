@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.benchmarks.card.cells import VALUES
-from viva.benchmarks.custom.fields import FLAGS
+from viva.benchmarks.custom.strictfields import FLAGS
 from viva.io.records import Record, records
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")

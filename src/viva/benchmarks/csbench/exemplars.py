@@ -19,7 +19,7 @@ from pathlib import Path
 
 from msgspec import UNSET, Struct
 
-from viva.benchmarks.csbench.loading import DOMAINS, KINDS
+from viva.benchmarks.csbench.recordfiles import DOMAINS, KINDS
 from viva.types import ExamSpec, Question
 
 ALIGNMENT = Path(__file__).parent / "validation.csv"

@@ -7,8 +7,8 @@ import re
 
 from msgspec import UNSET, UnsetType
 
-from viva.benchmarks.custom.fields import FLAGS, Notes, Section, shown
 from viva.benchmarks.custom.positions import Listing, Node, Scalar
+from viva.benchmarks.custom.strictfields import FLAGS, Notes, Section, shown
 from viva.types import VALUE_TAGS, Call
 
 MOST_CALLS = 1_000

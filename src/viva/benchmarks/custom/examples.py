@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from viva.benchmarks.custom.fields import Notes, Section, shown, to_number
-from viva.benchmarks.custom.model import Example, Expected, OwnQuestion, Problem
 from viva.benchmarks.custom.positions import Node, Scalar
+from viva.benchmarks.custom.questionmodel import Example, Expected, OwnQuestion, Problem
+from viva.benchmarks.custom.strictfields import Notes, Section, shown, to_number
 from viva.errors import VivaError
-from viva.scorers.rubric.model import Graded, Rubric
+from viva.scorers.rubric.rubrics import Graded, Rubric
 
 Grade = Callable[[OwnQuestion, str], Graded]
 """Grades an answer to a question; running its tests, if there are any, is the caller's business."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import get_args
 
 from viva.benchmarks.custom.callparts import read_calls
-from viva.benchmarks.custom.fields import Notes, Section, shown, to_text
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar
+from viva.benchmarks.custom.strictfields import Notes, Section, shown, to_text
 from viva.scorers.rubric.code import canonical
-from viva.scorers.rubric.model import ChoicePart, JudgePart, Overlap, Similarity, Test, TruthPart, UnitTests
+from viva.scorers.rubric.rubrics import ChoicePart, JudgePart, Overlap, Similarity, Test, TruthPart, UnitTests
 from viva.types import Call
 
 MAX_FILE = 1_000_000

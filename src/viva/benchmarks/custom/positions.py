@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.custom.model import Problem
+from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.custom.tables import tables
 
 MAX_DEPTH = 64

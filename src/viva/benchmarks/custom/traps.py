@@ -17,13 +17,14 @@ from typing import Literal
 import msgspec
 
 from viva.benchmarks.custom.examples import total_of
-from viva.benchmarks.custom.fields import shown
-from viva.benchmarks.custom.probing import Patience, is_slow
+from viva.benchmarks.custom.slowpatterns import Patience, is_slow
+from viva.benchmarks.custom.strictfields import shown
 from viva.benchmarks.custom.tables import tables
 from viva.errors import VivaError
 from viva.scorers.rubric import blanks as filling
 from viva.scorers.rubric.keywords import grade_keywords
-from viva.scorers.rubric.model import (
+from viva.scorers.rubric.parsing import parse
+from viva.scorers.rubric.rubrics import (
     AllOf,
     AnyOf,
     Blanks,
@@ -36,7 +37,6 @@ from viva.scorers.rubric.model import (
     UnitTests,
     When,
 )
-from viva.scorers.rubric.parsing import parse
 
 MOST_COMPARED = 20_000_000
 """Parts of rules times characters of a question's text: beyond it is not tried whether the text itself matches."""

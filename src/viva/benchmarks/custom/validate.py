@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from viva.benchmarks.custom import traps
 from viva.benchmarks.custom.examples import impossible, shares_of
-from viva.benchmarks.custom.fields import Notes, Section, shown
-from viva.benchmarks.custom.model import Example, OwnQuestion
 from viva.benchmarks.custom.positions import Node
-from viva.benchmarks.custom.probing import Patience, is_slow
-from viva.scorers.rubric.model import ChoicePart, Rubric
+from viva.benchmarks.custom.questionmodel import Example, OwnQuestion
+from viva.benchmarks.custom.slowpatterns import Patience, is_slow
+from viva.benchmarks.custom.strictfields import Notes, Section, shown
+from viva.scorers.rubric.rubrics import ChoicePart, Rubric
 
 Placed = tuple[Node, str]
 """A node, and where it is in words."""

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from viva.benchmarks.infibench.reading import Reading, shown
-from viva.scorers.rubric.model import Accepted, Blank, Blanks
 from viva.scorers.rubric.patterns import compile_error
+from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks
 
 _DEFAULTS = Blanks(template="", targets=())
 

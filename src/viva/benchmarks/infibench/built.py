@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.custom.loading import sound_questions
-from viva.benchmarks.custom.model import OwnQuestion
+from viva.benchmarks.custom.questionloading import sound_questions
+from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 

@@ -17,11 +17,11 @@ from msgspec import Struct
 
 from viva.benchmarks.infibench.blankfilling import read_blanks
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
+from viva.benchmarks.infibench.keywordlists import read_keywords
 from viva.benchmarks.infibench.reading import Reading, shown
 from viva.benchmarks.infibench.repairs import as_meant, without_redefinitions
-from viva.benchmarks.infibench.rules import read_keywords
 from viva.scorers.rubric.code import canonical
-from viva.scorers.rubric.model import Overlap, Rubric, Similarity, Test, UnitTests
+from viva.scorers.rubric.rubrics import Overlap, Rubric, Similarity, Test, UnitTests
 from viva.scorers.rubric.trivial import PROVES_NOTHING
 from viva.shipped import shipped_table, shipped_text
 

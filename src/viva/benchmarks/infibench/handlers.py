@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from viva.scorers.rubric.grade import Custom, PostHandler
-from viva.scorers.rubric.model import Points
+from viva.scorers.rubric.points import Custom, PostHandler
+from viva.scorers.rubric.rubrics import Points
 
 Status = tuple[bool, ...] | tuple[str, ...]
 """How each item of a metric fared: matched flags of keywords, detail strings of blanks."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Item
 from viva.types import Aggregate, Defect, TableSpec
 
 POOLED = ("GS", "SC", "DO", "IO")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @command(SplitConfig, "action")
 def split(config: SplitConfig) -> int:
     """Validation and test, by strata."""
-    from viva.benchmarks.csbench.files import is_csbench
+    from viva.benchmarks.csbench.recordfiles import is_csbench
     from viva.build.files import readable_json
     from viva.build.halves.stratify import connected, draw
     from viva.build.staging import write_set

@@ -124,8 +124,7 @@ def share_of(text: str) -> Fraction:
 
 def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> Splittable:
     """A set of CS-Bench's format, both halves together."""
-    from viva.benchmarks.csbench.files import TEST, VALID, asked, named, read_set, text
-    from viva.benchmarks.csbench.loading import FOLDERS
+    from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, VALID, asked, named, read_set, text
 
     found = read_set(source, language)
     chosen = by or CSBENCH_BY
@@ -153,7 +152,7 @@ def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> 
 
 def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
     """The questions of a question file."""
-    from viva.benchmarks.custom.loading import sound_questions
+    from viva.benchmarks.custom.questionloading import sound_questions
     from viva.benchmarks.sets import fingerprint, read_bytes
 
     read = sound_questions(source)
@@ -185,14 +184,14 @@ def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
 
 def _values(values: Mapping[str, object], dimension: str) -> str:
     """A dimension's value; of `A/B` both."""
-    from viva.benchmarks.csbench.files import text
+    from viva.benchmarks.csbench.recordfiles import text
 
     return ": ".join(text(values.get(part, "")) for part in dimension.split("/"))
 
 
 def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
     """Pairs that are nearly the same, as `viva overlap` finds them."""
-    from viva.analysis.leakage import Document, OverlapConfig, Search
+    from viva.analysis.overlap.leakage import Document, OverlapConfig, Search
 
     search = Search(texts, OverlapConfig(threshold=threshold))
     found = search.batch([Document(str(at), text, at) for at, text in enumerate(texts)])
@@ -202,7 +201,7 @@ def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
 def contents_of(source: Path, opened: Splittable, valid: set[str], language: Language | None) -> dict[str, bytes]:
     """Name of a file → what it holds."""
     if opened.folder:
-        from viva.benchmarks.csbench.files import named, read_set, written
+        from viva.benchmarks.csbench.recordfiles import named, read_set, written
 
         records = read_set(source, language).records
         sides: dict[str, list[dict[str, object]]] = {"test": [], "valid": []}

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from viva.benchmarks.custom.loading import sound_questions
+from viva.benchmarks.custom.questionloading import sound_questions
 from viva.errors import DataError
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.loading import GAP, LETTERS, Type
+from viva.benchmarks.clrbench.schema import GAP, LETTERS, Type
 from viva.build.reasoning.questions import (
     DIFFICULTIES,
     NAMES,

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.loading import Type
+from viva.benchmarks.clrbench.schema import Type
 from viva.build.reasoning.questions import TYPES, Collected
 from viva.build.reasoning.topics import Graph
 

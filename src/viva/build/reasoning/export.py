@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.loading import Record, Type, problems
+from viva.benchmarks.clrbench.schema import Record, Type, problems
 from viva.benchmarks.sets import fingerprint
 from viva.build.approval import Status
 from viva.build.reasoning.approval import ApprovalStates, Proposal

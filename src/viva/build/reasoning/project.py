@@ -11,7 +11,7 @@ from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
-from viva.benchmarks.clrbench.loading import LETTERS
+from viva.benchmarks.clrbench.schema import LETTERS
 from viva.build.decision_file import DecisionFile
 from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject
 from viva.build.reasoning.approval import ApprovalStates, Proposal, fold

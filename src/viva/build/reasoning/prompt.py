@@ -11,7 +11,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.loading import LETTERS
+from viva.benchmarks.clrbench.schema import LETTERS
 from viva.build.reasoning.questions import NAMES, TYPES, Collected
 from viva.build.spreadsheet import clean, decoded
 from viva.errors import DataError

@@ -9,7 +9,7 @@ from typing import Final, cast
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.loading import LETTERS, Record, Type
+from viva.benchmarks.clrbench.schema import LETTERS, Record, Type
 
 TYPES: Final[tuple[Type, ...]] = ("MC", "MS", "TF", "FB", "OE")
 NAMES: Final[dict[Type, str]] = {

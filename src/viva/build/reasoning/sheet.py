@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.clrbench.loading import LETTERS, Type
+from viva.benchmarks.clrbench.schema import LETTERS, Type
 from viva.build.reasoning.questions import as_type, slug
 from viva.build.spreadsheet import (
     LONGEST_CELL,

@@ -9,7 +9,7 @@ from datetime import date
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.custom.model import OwnQuestion
+from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.benchmarks.infibench.built import FORMAT, KIND, MANIFEST
 from viva.benchmarks.infibench.cases import areas
 from viva.benchmarks.sets import fingerprint

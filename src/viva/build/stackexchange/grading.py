@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viva.benchmarks.custom.benchmark import own_items
 from viva.benchmarks.custom.examples import check_examples
-from viva.benchmarks.custom.model import OwnQuestion, Problem
+from viva.benchmarks.custom.questionfiles import own_items
+from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.build.stackexchange.kitchecks import graded_problems, tried_texts
 from viva.build.stackexchange.pool import PoolQuestion

@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.custom.examples import EXACT
-from viva.benchmarks.custom.loading import read_content
-from viva.benchmarks.custom.model import OwnQuestion, Problem
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Unreadable, read_yaml
+from viva.benchmarks.custom.questionloading import read_content
+from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.custom.traps import FOREVER
 from viva.build.stackexchange.kit import (
     IDLE,
@@ -33,18 +33,7 @@ from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import VivaError
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.keywords import grade_keywords
-from viva.scorers.rubric.model import (
-    AllOf,
-    AnyOf,
-    Graded,
-    Keyword,
-    Literally,
-    NotRule,
-    Pattern,
-    Rubric,
-    Rule,
-    When,
-)
+from viva.scorers.rubric.rubrics import AllOf, AnyOf, Graded, Keyword, Literally, NotRule, Pattern, Rubric, Rule, When
 
 METRICS = ("keywords", "blank_filling", "unit_test", "similarity")
 """What grades an answer in the paper, under the names of its tables."""

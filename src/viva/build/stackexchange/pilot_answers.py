@@ -110,7 +110,7 @@ def tried_scores(found: Mapping[str, Answers]) -> list[Tried]:
     """Scores with their discrimination, where there are models enough."""
     import numpy as np
 
-    from viva.analysis.itemstatistics import FEWEST, item_statistics
+    from viva.analysis.items.itemstatistics import FEWEST, item_statistics
     from viva.build.stackexchange.pilot_rules import Tried
 
     models = sorted({model for one in found.values() for model in one.scores})

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from viva.benchmarks.custom.loading import MAX_BYTES, read_content
-from viva.benchmarks.custom.model import OwnQuestion
 from viva.benchmarks.custom.positions import Listing, Node, Scalar, read_yaml
 from viva.benchmarks.custom.positions import Mapping as Entries
+from viva.benchmarks.custom.questionloading import MAX_BYTES, read_content
+from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.build.stackexchange.kitchecks import at
 from viva.errors import DataError
 

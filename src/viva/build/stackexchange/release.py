@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.custom.examples import UNTRIED
-from viva.benchmarks.custom.model import Problem
+from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.infibench.built import MANIFEST, find_built
 from viva.build.stackexchange.decisions import MEANING
 from viva.build.stackexchange.export import Chosen, Facts, Manifest, export, files

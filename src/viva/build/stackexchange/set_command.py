@@ -25,7 +25,7 @@ from viva.runs.progress import say
 from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
-    from viva.benchmarks.custom.model import Problem
+    from viva.benchmarks.custom.questionmodel import Problem
     from viva.build.stackexchange.pilot_rules import Finding
     from viva.build.stackexchange.pool import PoolQuestion
     from viva.build.stackexchange.project import Project, State

@@ -14,10 +14,10 @@ from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.runs.config import TaskOptions
-from viva.studies.options import BenchmarkFiles, Languages
+from viva.studies.sharedoptions import BenchmarkFiles, Languages
 
 if TYPE_CHECKING:
-    from viva.benchmarks.csbench.files import Raw
+    from viva.benchmarks.csbench.recordfiles import Raw
     from viva.build.statistics.lengths import Entry
     from viva.build.statistics.tables import SetStatistics
     from viva.render.findings import Findings
@@ -87,8 +87,8 @@ def _pair_of(text: str) -> tuple[str, str]:
 def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
     """The sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are none."""
     from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
-    from viva.benchmarks.csbench.benchmark import HERE
-    from viva.benchmarks.csbench.files import is_csbench
+    from viva.benchmarks.csbench.csbench import HERE
+    from viva.benchmarks.csbench.recordfiles import is_csbench
     from viva.runs.exams import data_folder
 
     folder = Path(given)
@@ -107,9 +107,8 @@ def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
 
 def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
     """Both halves of one or several languages."""
-    from viva.benchmarks.csbench.benchmark import BENCHMARK
-    from viva.benchmarks.csbench.files import TEST, read_set
-    from viva.benchmarks.csbench.loading import FOLDERS
+    from viva.benchmarks.csbench.csbench import BENCHMARK
+    from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, read_set
     from viva.runs.exams import languages
 
     several = folder.is_dir() and not (folder / TEST).is_file()
@@ -131,8 +130,7 @@ def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
 
 
 def _entry(half: str, record: Raw) -> Entry:
-    from viva.benchmarks.csbench.files import LETTERS, asked, text
-    from viva.benchmarks.csbench.loading import DOMAINS
+    from viva.benchmarks.csbench.recordfiles import DOMAINS, LETTERS, asked, text
     from viva.build.statistics.lengths import Entry
 
     domain = text(record["Domain"])

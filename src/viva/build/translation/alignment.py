@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from viva.benchmarks.csbench.files import LETTERS, Raw, text
+from viva.benchmarks.csbench.recordfiles import LETTERS, Raw, text
 from viva.build.translation.checks import folded
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from viva.benchmarks.csbench.files import Raw, RawSet, named, text
-from viva.benchmarks.csbench.languages import english_number
+from viva.benchmarks.csbench.csbench import english_number
+from viva.benchmarks.csbench.recordfiles import Raw, RawSet, named, text
 from viva.build.files import new_sheet
 from viva.build.spreadsheet import written_table
 from viva.build.translation.alignment import agreement, pair_up

@@ -46,7 +46,7 @@ class CheckConfig(Struct, kw_only=True):
 @command(CheckConfig, "action")
 def check(config: CheckConfig) -> int:
     """What is wrong with a set of CS-Bench's format."""
-    from viva.benchmarks.csbench.files import read_set
+    from viva.benchmarks.csbench.recordfiles import read_set
     from viva.build.translation.check_sheet import compared, write_sheet
     from viva.build.translation.checks import affected, check_set
 

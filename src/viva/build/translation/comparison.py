@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from viva.benchmarks.csbench.files import LETTERS, TEXTS, Raw, text
-from viva.benchmarks.csbench.loading import truth_value
+from viva.benchmarks.csbench.recordfiles import LETTERS, TEXTS, Raw, text, truth_value
 from viva.build.translation.checks import HAN, Finding, Severity, blanks, equal_options, folded
 from viva.types import Language
 from viva.visible import one_line

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.csbench.files import TEST, VALID, Raw, written
-from viva.benchmarks.csbench.loading import FOLDERS
+from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, VALID, Raw, written
 from viva.benchmarks.sets import fingerprint
 from viva.build.files import readable_json
 from viva.build.staging import write_set

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.csbench.files import Raw, RawSet, asked, named, read_set, text
+from viva.benchmarks.csbench.recordfiles import Raw, RawSet, asked, named, read_set, text
 from viva.build.approval import Event, State, replay
 from viva.build.decision_file import DecisionFile
 from viva.build.files import readable_json, replace_file

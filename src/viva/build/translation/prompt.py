@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from viva.benchmarks.csbench.files import NAMES, TEXTS, Raw, text
+from viva.benchmarks.csbench.recordfiles import NAMES, TEXTS, Raw, text
 from viva.build.translation.checks import HAN
 from viva.errors import DataError
 from viva.files import parse_toml

@@ -237,7 +237,7 @@ def _short(manifest: Manifest) -> list[str]:
 
 def _counts(manifest: Manifest) -> Told:
     """The counts as in the paper's Table 4."""
-    from viva.benchmarks.syneval.items import FORMATS
+    from viva.benchmarks.syneval.facts import FORMATS
 
     def row(name: str, counts: dict[str, int]) -> tuple[object, ...]:
         total = sum(counts.values())

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.sets import fingerprint
-from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Item
 from viva.build.staging import staged
 from viva.build.treebank.manifest import (
     EXEMPLARS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from viva.benchmarks.syneval.items import KnowledgePoint, SlotKind
+from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
 from viva.build.treebank.tree import Node
 from viva.build.treebank.verbs import VerbSequence
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from viva.benchmarks.syneval.items import Fact, Item
+from viva.benchmarks.syneval.facts import Fact, Item
 from viva.build.treebank.constituents import Reading
 from viva.build.treebank.findings import Existence, Finding, Unpaired
 from viva.build.treebank.phrases import overlap, tidy_text, times

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from viva.benchmarks.syneval.items import Format, Item
+from viva.benchmarks.syneval.facts import Format, Item
 from viva.build.treebank.constituents import Reading
 from viva.build.treebank.distractors import WANTED, Pools, wrong_answers, wrong_partner
 from viva.build.treebank.findings import Existence, Finding, Shown, Unpaired

@@ -28,7 +28,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from viva.benchmarks.syneval.items import FORMATS, KNOWLEDGE_POINTS, Item
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Item
 
 Scheme = Literal["clean", "published"]
 _WORD = (1 << 64) - 1

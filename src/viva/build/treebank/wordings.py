@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from viva.benchmarks.syneval.items import KnowledgePoint
+from viva.benchmarks.syneval.facts import KnowledgePoint
 from viva.errors import DataError, option
 from viva.prompting import read_templates
 from viva.shipped import shipped_table

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.syneval.items import Fact, Item
+from viva.benchmarks.syneval.facts import Fact, Item
 from viva.build.treebank.sampling import Place, Sampler, SamplingSettings, sampler
 from viva.build.treebank.tree import TreeError
 from viva.build.treebank.treebank import Problem, RawTree

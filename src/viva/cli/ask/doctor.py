@@ -12,13 +12,13 @@ import click
 from viva.cli.common import refuse_given
 from viva.cli.output import show_line
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED
-from viva.render.text import json_text
+from viva.render.markuptext import json_text
 from viva.runs.checks import commands
 from viva.runs.progress import say
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.models.serverprobes import Finding, Report
+    from viva.models.openaiapi.serverprobes import Finding, Report
 
 WIDTH = 24
 UNNAMED = "default"
@@ -66,7 +66,7 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
     """Which languages the sandbox can run here."""
     from viva.sandbox.cgroups import HOW, find
     from viva.sandbox.isolation import isolation_problem
-    from viva.sandbox.languages import install_command
+    from viva.sandbox.languagetables import install_command
     from viva.sandbox.toolchains import toolchains
 
     if apt:
@@ -105,10 +105,10 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
 
 def _server(url: str, form: str, model: str | None, api_key_env: str | None, timeout: float) -> int:
     """What a server supports."""
-    from viva.models.openaiwire import Wire, base_url
+    from viva.models.openaiapi.openaiwire import Wire, base_url
+    from viva.models.openaiapi.serverasking import LONGEST, Asking
+    from viva.models.openaiapi.serverprobes import probe
     from viva.models.secrecy import key_from
-    from viva.models.serverasking import LONGEST, Asking
-    from viva.models.serverprobes import probe
 
     address = base_url(url, "URL")
     wire = Wire(address, key_from(api_key_env, "OPENAI_API_KEY"), LONGEST)

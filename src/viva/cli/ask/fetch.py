@@ -10,8 +10,8 @@ import msgspec
 
 from viva.benchmarks import BENCHMARKS
 from viva.errors import EXIT_INCOMPLETE, VivaError
-from viva.sources.catalogue import find_source, sources
 from viva.sources.fetching import Fetched, ask_on_terminal, fetch, terminal
+from viva.sources.sourcelist import find_source, sources
 from viva.visible import escape_invisible, escaped
 
 

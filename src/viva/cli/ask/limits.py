@@ -10,7 +10,7 @@ import msgspec
 
 from viva.cli.options import pace_options
 from viva.engine.folder import RunFolder, find_run
-from viva.engine.slots import ASKED, LimitRequest, write_file
+from viva.engine.sendingslots import ASKED, LimitRequest, write_file
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.fields import pick
 from viva.runs.ask import answer_to, asking_process, describe

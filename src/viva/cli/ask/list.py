@@ -8,8 +8,8 @@ import msgspec
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
 from viva.cli.output import show_line
 from viva.plugins import registered
-from viva.render.text import json_text
-from viva.sources.catalogue import fetched_folder, sources
+from viva.render.markuptext import json_text
+from viva.sources.sourcelist import fetched_folder, sources
 from viva.types import ExamSpec
 from viva.visible import escape_invisible
 

@@ -12,7 +12,7 @@ from viva.cli.serving_options import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import pick
-from viva.pages.review.opening import Opening, invited, shares_of, start_filter
+from viva.pages.review.invitations import Opening, invited, shares_of, start_filter
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.progress import say
@@ -79,10 +79,10 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     viva review runs/NAME --plan 0.05
     """
     from viva.engine.reviews import ReviewLog
-    from viva.pages.review.server import serve
-    from viva.pages.review.session import Settings
-    from viva.review.text import name_problem
-    from viva.studies.agreement.ratings import rated
+    from viva.pages.review.reviewserver import serve
+    from viva.pages.review.reviewsession import Settings
+    from viva.review.items import name_problem
+    from viva.studies.agreement.runratings import rated
     from viva.studies.agreement.study import AgreementConfig, study
 
     opening = pick(Opening, given)
@@ -127,7 +127,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
 
 def _print_plan(path: Path, half_width: float) -> int:
     from viva.render.terminal import tables_terminal
-    from viva.studies.agreement.labels import plan
+    from viva.studies.agreement.expertlabels import plan
 
     tables, notes = plan(path, half_width)
     width, colour = screen(None)

@@ -16,7 +16,7 @@ from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.score import grade_run
+from viva.runs.scoring import grade_run
 from viva.studies.score_table.study import ScoreTableConfig, study
 
 

@@ -9,7 +9,7 @@ import click
 
 from viva.fields import pick
 from viva.runs.config import TaskOptions
-from viva.studies.export.formats import FORMATS, ExportConfig, writer
+from viva.studies.export.exportformats import FORMATS, ExportConfig, writer
 
 _LISTED = "\b\nFormats:\n" + "\n".join(f"  {name:<16} {form.about}" for name, form in FORMATS.items())
 

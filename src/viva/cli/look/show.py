@@ -17,8 +17,8 @@ from viva.cli.common import Choice, refuse_given
 from viva.cli.grouped import GroupedCommand
 from viva.cli.options import derive
 from viva.contracts import Exam
+from viva.engine.ceilings import Positive
 from viva.engine.folder import RunFolder, find_run
-from viva.engine.limits import Positive
 from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text

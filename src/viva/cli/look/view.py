@@ -44,7 +44,7 @@ def view_command(path: Path, host: str, port: int, token: str, static: Path | No
         raise VivaError(f"{path}: {missing}; name a run folder or a folder of runs (`viva run` makes them in runs/)")
 
     if static is not None:
-        from viva.pages.export import export
+        from viva.pages.staticsite import export
 
         written, left_out = export(path, static)
         click.echo(f"{static}: {len(written):,} files; open {static / 'index.html'}", err=True)
@@ -55,7 +55,7 @@ def view_command(path: Path, host: str, port: int, token: str, static: Path | No
     def announce(address: str) -> None:
         click.echo(f"{path} at {address}  (Ctrl-C ends it)")
 
-    from viva.pages.runs.server import application
+    from viva.pages.runs.runserver import application
     from viva.pages.serving.server import serve
 
     serve(functools.partial(application, path), host=host, port=port, token=token, announce=announce)

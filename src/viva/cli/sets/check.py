@@ -14,7 +14,7 @@ import msgspec
 
 from viva.benchmarks import CUSTOM, file_benchmark, find_benchmark, is_table, question_file
 from viva.benchmarks.card.draft import card_name, card_of, draft_cards, write_cards
-from viva.benchmarks.custom.loading import read_questions
+from viva.benchmarks.custom.questionloading import read_questions
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.cli.options import exam_options
 from viva.contracts import Exam

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from viva.errors import DataError
-from viva.interop.reading.alike import bare
-from viva.interop.reading.matching import Match
+from viva.interop.reading.matching import Match, bare
 from viva.interop.reading.rows import Given, Item
 from viva.scorers.choice import read_choice
 from viva.types import Question

@@ -9,9 +9,9 @@ from functools import cache
 from msgspec import Struct
 
 from viva.errors import flag
-from viva.interop.writing.answers import EvaluationResult
+from viva.interop.writing.runrecords import EvaluationResult
+from viva.interop.writing.safetext import clean
 from viva.interop.writing.tables import Column
-from viva.interop.writing.text import clean
 from viva.shipped import shipped_table
 from viva.types import BenchmarkInfo, Language
 from viva.version import __version__

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from viva.interop.writing.answers import created
 from viva.interop.writing.card import Card
+from viva.interop.writing.runrecords import created
+from viva.interop.writing.safetext import clean, pretty
 from viva.interop.writing.tables import Column, Kind
-from viva.interop.writing.text import clean, pretty
 from viva.version import __version__
 from viva.visible import one_line
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from viva.engine.answer import Answer
+from viva.engine.answerrecord import Answer
 from viva.engine.folder import ModelRecord
-from viva.interop.writing.answers import EvaluationResult, Totals, created, moment
-from viva.interop.writing.text import encoded, file_part, pretty, sha256
+from viva.interop.writing.runrecords import EvaluationResult, Totals, created, moment
+from viva.interop.writing.safetext import encoded, file_part, pretty, sha256
 from viva.prompting import prompt_text
 from viva.providers import PROVIDERS, traits_of
 

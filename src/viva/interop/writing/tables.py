@@ -16,8 +16,8 @@ from typing import Any, Literal
 import polars as pl
 from msgspec import Struct
 
-from viva.engine.answer import Answer
-from viva.interop.writing.text import clean, encoded
+from viva.engine.answerrecord import Answer
+from viva.interop.writing.safetext import clean, encoded
 from viva.types import Question, ScoreRow
 from viva.visible import one_line
 

@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from viva.engine.consumption import Consumed
 from viva.errors import StorageError, VivaError, option
-from viva.interop.writing.answers import EvaluationResult, created
-from viva.interop.writing.text import clean
+from viva.interop.writing.runrecords import EvaluationResult, created
+from viva.interop.writing.safetext import clean
 from viva.visible import one_line
 
 PROJECT = "viva"

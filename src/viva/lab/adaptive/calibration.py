@@ -109,7 +109,7 @@ def _refuse(exam: Exam, record: ExamRecord, asked: RunRecord, limits: LimitOptio
 
 def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
     """The known models' scores on the exam's questions. Raises DataError where there are too few."""
-    from viva.analysis.itemscores import shares_of
+    from viva.analysis.items.itemscores import shares_of
 
     unsound = {defect.question for defect in exam.defects if defect.action == "unsound"}
     sound = {question.id: question for question in exam.questions() if question.id not in unsound}

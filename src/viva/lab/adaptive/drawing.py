@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.draw import Draw, Term
+from viva.analysis.items.weightedsampling import Draw, Term
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

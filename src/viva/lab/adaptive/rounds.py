@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.analysis.draw import Draw
+from viva.analysis.items.weightedsampling import Draw
 from viva.benchmarks.selecting import Selected
 from viva.engine.folder import RunFolder
 from viva.engine.stages import scores

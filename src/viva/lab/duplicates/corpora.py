@@ -24,7 +24,7 @@ from typing import IO, Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.leakage import Document, OverlapConfig, Search, TextMatch
+from viva.analysis.overlap.leakage import Document, OverlapConfig, Search, TextMatch
 from viva.errors import DataError, option
 from viva.io.packed import BROKEN, SUFFIXES, unpacking
 from viva.io.tables import within

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from viva.commands import command
-from viva.engine.limits import Positive
+from viva.engine.ceilings import Positive
 from viva.errors import EXIT_INCOMPLETE, DataError, VivaError, flag, option
 from viva.fields import note
 from viva.lab.duplicates.corpora import Unit
 from viva.runs.config import TaskOptions
 from viva.runs.progress import Mode, Screen
-from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
+from viva.studies.sharedoptions import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
 
 if TYPE_CHECKING:
-    from viva.analysis.leakage import Leaks, OverlapConfig
+    from viva.analysis.overlap.leakage import Leaks, OverlapConfig
     from viva.lab.duplicates.corpora import Piece
     from viva.lab.duplicates.sets import Opened
     from viva.lab.duplicates.tables import Overlaps
@@ -99,7 +99,7 @@ def study(config: OverlapSettings) -> Findings[Overlaps]:
     """Which questions of a set stand elsewhere, nearly the same or in passages: in other sets, in a corpus, or in the
     set itself. Raises DataError for what is no set, VivaError for settings that make no sense.
     """
-    from viva.analysis.leakage import Leaks, Search
+    from viva.analysis.overlap.leakage import Leaks, Search
     from viva.lab.duplicates.sets import open_other, open_set
     from viva.lab.duplicates.tables import findings
 
@@ -126,7 +126,7 @@ def study(config: OverlapSettings) -> Findings[Overlaps]:
 
 def _overlap_config(config: OverlapSettings) -> OverlapConfig:
     """How texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
-    from viva.analysis.leakage import OverlapConfig
+    from viva.analysis.overlap.leakage import OverlapConfig
 
     unit, colon, size = config.shingle.partition(":")
     if (
@@ -228,7 +228,7 @@ def _overlaps_of(
     config: OverlapSettings,
 ) -> Overlaps:
     """What was found, question by question. Raises DataError where a set holds no text."""
-    from viva.analysis.leakage import LONGEST_SHOWN, Search
+    from viva.analysis.overlap.leakage import LONGEST_SHOWN, Search
     from viva.lab.duplicates.tables import Overlaps, Reference, Row
 
     rows: list[Row] = []

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.leakage import Leak, Near, Passage
+from viva.analysis.overlap.leakage import Leak, Near, Passage
 from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.render.findings import Findings

@@ -15,11 +15,11 @@ from viva.lab.items.curves import GRID
 from viva.lab.items.sources import ItemSources, item_sources
 from viva.runs.exams import unguarded
 from viva.runs.score_table import Row, rows_of
-from viva.studies.families import read_families
+from viva.studies.modelfamilies import read_families
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.itemscores import ItemScores
+    from viva.analysis.items.itemscores import ItemScores
     from viva.render.findings import Findings
 
 LACKING = 0.2
@@ -35,8 +35,8 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
 
     Raises DataError for too few such models or questions.
     """
-    from viva.analysis.itemscores import item_scores
-    from viva.analysis.itemstatistics import item_statistics
+    from viva.analysis.items.itemscores import item_scores
+    from viva.analysis.items.itemstatistics import item_statistics
     from viva.lab.items.anchor_choice import choose
     from viva.lab.items.anchor_error import FEWEST, validate
 
@@ -161,7 +161,7 @@ def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: boo
     """Of one exam's models. `alone`: no --exam was given, so another exam's runs are passed over."""
     import numpy as np
 
-    from viva.analysis.itemscores import item_scores
+    from viva.analysis.items.itemscores import item_scores
     from viva.lab.items.anchor_choice import Reader, interval, predict
 
     scores = item_scores(one.exam, one.frames, one.headline)

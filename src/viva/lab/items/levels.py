@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from viva.analysis.difficulty import levels
+from viva.analysis.items.difficulty import levels
 from viva.errors import DataError, flag, option
 from viva.lab.items.sources import ItemSources
 from viva.render.findings import Findings
 from viva.runs.exams import read_level_file
-from viva.studies.score_table.difficulty import Grouping, findings
+from viva.studies.score_table.difficultygroups import Grouping, findings
 from viva.visible import one_line
 
 STRONGER, WARM = 0.2, 1.0
@@ -29,7 +29,7 @@ class Parts(Protocol):
 
 def levelled(one: ItemSources, wanted: Parts) -> Findings[Grouping]:
     """Return the rule's outcome. Raises DataError for a model that is not there."""
-    from viva.analysis.itemscores import answers
+    from viva.analysis.items.itemscores import answers
 
     def scores(called: str, name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:

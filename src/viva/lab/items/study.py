@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from viva.analysis.difficulty import TRIALS
+from viva.analysis.items.difficulty import TRIALS
 from viva.commands import command
 from viva.errors import VivaError, flag, option
 from viva.fields import note
-from viva.studies.options import Runs
+from viva.studies.sharedoptions import Runs
 
 if TYPE_CHECKING:
     from viva.lab.items.response import Fitted
@@ -108,8 +108,8 @@ def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
     """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
     import numpy as np
 
-    from viva.analysis.itemscores import item_scores
-    from viva.analysis.itemstatistics import item_statistics
+    from viva.analysis.items.itemscores import item_scores
+    from viva.analysis.items.itemstatistics import item_statistics
     from viva.errors import DataError
     from viva.lab.items.prediction import dimensions
     from viva.lab.items.response import fit

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.itemscores import Floats, ItemScores
-from viva.analysis.itemstatistics import FEWEST, ItemStatistics
+from viva.analysis.items.itemscores import Floats, ItemScores
+from viva.analysis.items.itemstatistics import FEWEST, ItemStatistics
 from viva.analysis.wording import UNSURE, percent, range_text
 from viva.errors import flag
 from viva.lab.items.response import Fitted

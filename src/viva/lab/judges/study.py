@@ -36,7 +36,7 @@ from viva.lab.judges.probes import (
 )
 from viva.runs.ask import ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
-from viva.runs.estimate import estimate_verdicts
+from viva.runs.forecast import estimate_verdicts
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.trust import confirm_endpoints

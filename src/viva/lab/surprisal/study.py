@@ -11,13 +11,13 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from viva.commands import command
-from viva.engine.limits import Positive
+from viva.engine.ceilings import Positive
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError, option
 from viva.fields import note
 from viva.providers import traits_of
 from viva.runs.config import BaseUrl, KeyVariable, TaskOptions, WeightsOptions
 from viva.runs.progress import notify
-from viva.studies.options import BenchmarkFiles, Languages, ProgressLine
+from viva.studies.sharedoptions import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
 
 if TYPE_CHECKING:

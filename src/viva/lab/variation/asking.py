@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from viva.benchmarks import CARD
-from viva.benchmarks.card.model import read_card
+from viva.benchmarks.card.cardmodel import read_card
 from viva.benchmarks.varied import VARIANTS, Texts
 from viva.commands import command
 from viva.contracts import Exam

@@ -12,7 +12,7 @@ from msgspec import Struct
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import THRESHOLDS, Best, Contender, best_by, ranks
-from viva.pages.leaderboard.content import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site
+from viva.pages.leaderboard.boards import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site
 from viva.pages.leaderboard.naming import page_name
 from viva.pages.leaderboard.settings import (
     Settings,

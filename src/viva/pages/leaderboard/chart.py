@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.wording import UNSURE
-from viva.pages.leaderboard.content import Board, Row
+from viva.pages.leaderboard.boards import Board, Row
 from viva.render.theme import daggers, layered, mark_of, per_cent, plot, subtitle, tips
 from viva.visible import one_line
 

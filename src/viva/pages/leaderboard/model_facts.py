@@ -15,8 +15,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from viva.errors import DataError
-from viva.pages.leaderboard.content import Facts
-from viva.pages.leaderboard.published import family, tuned
+from viva.pages.leaderboard.boards import Facts
+from viva.pages.leaderboard.publishedboards import family, tuned
 from viva.published import plain, size
 from viva.runs.score_table import Row, rows_of
 from viva.visible import one_line

@@ -10,10 +10,10 @@ from msgspec import Struct
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.studies.options import Runs
+from viva.studies.sharedoptions import Runs
 
 if TYPE_CHECKING:
-    from viva.pages.leaderboard.files import Ranking
+    from viva.pages.leaderboard.sitefiles import Ranking
     from viva.render.findings import Findings
 
 
@@ -52,8 +52,8 @@ def study(config: LeaderboardConfig) -> Findings[Ranking]:
     makes a static site of it. Raises DataError where there is nothing to rank.
     """
     from viva.pages.leaderboard.entries import entries_of, site_of, sound_sources
-    from viva.pages.leaderboard.files import Ranking, findings
     from viva.pages.leaderboard.model_facts import ModelFacts
+    from viva.pages.leaderboard.sitefiles import Ranking, findings
 
     if config.no_published and not config.sources:
         raise VivaError(

@@ -18,7 +18,7 @@ from viva.runs.graded import runs_in
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.engine.answer import Answer
+    from viva.engine.answerrecord import Answer
     from viva.pages.report.writing import Spooled
     from viva.render.result import Report, Result
     from viva.runs.results import Reported
@@ -104,7 +104,7 @@ def write_report(
     read: Sequence[Reported], names: Names, report: Report, config: PageOptions, out: Path
 ) -> tuple[int, int, list[str]]:
     """Write the page of some runs. Returns its bytes, how many answers it shows, and warnings about comparing."""
-    from viva.pages.report.content import page_of
+    from viva.pages.report.sections import page_of
     from viva.pages.report.writing import write_page
 
     names = differing_names(names)
@@ -168,7 +168,7 @@ def _spool_items(
     read: Sequence[Reported], names: Names, config: PageOptions, folder: Path
 ) -> tuple[Spooled | None, list[str]]:
     """The items packed, as many as fit, and what the page says of those that it leaves out."""
-    from viva.pages.report.sampling import stratified
+    from viva.pages.report.itemindex import stratified
     from viva.pages.report.writing import Spooled
 
     total, capacity = sum(len(run.strata) for run in read), int((config.max_size - _FRAME) * 1e6)
@@ -192,7 +192,7 @@ def _spool_items(
             f"proportion, seed {config.seed}. All numbers of this report come from all {total:,} scores."
         )
     if spooled.written.cut:
-        from viva.pages.report.items import LONGEST
+        from viva.pages.report.itemindex import LONGEST
 
         notes.append(
             f"{spooled.written.cut:,} answers have a text of more than {LONGEST:,} characters, which is cut there; the "

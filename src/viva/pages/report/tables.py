@@ -11,9 +11,9 @@ import msgspec
 from viva.io.tables import CsvText
 from viva.render.deciders import deciding_tables
 from viva.render.formats import as_csv
+from viva.render.markuptext import tables_latex
 from viva.render.result import Report, Result, across_models, comparable, score_table, side_by_side, summary
 from viva.render.table import Table
-from viva.render.text import tables_latex
 from viva.visible import csv_safe
 
 _CELL = re.compile(r"(?P<shown>(?P<mean>[−-]?[\d,]+(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)

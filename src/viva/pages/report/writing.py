@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from viva.engine.answer import Answer
+from viva.engine.answerrecord import Answer
 from viva.errors import StorageError
 from viva.files import replacing
-from viva.pages.report.items import Block, ItemWriter, Written, packed
+from viva.pages.report.itemindex import Block, ItemWriter, Written, packed
 
 PUBLISHED_MARK = "(published"
 """Stands behind the name of a published row."""
@@ -80,8 +80,8 @@ def write_page(path: Path, page: Mapping[str, Any], items: Spooled | None, notes
 
 def _write(out: IO[str], page: Mapping[str, Any], items: Spooled | None, notes: Sequence[str]) -> None:
     from viva.pages.shell import PROSE, asset, templates
-    from viva.web.charts import script as charts
-    from viva.web.pages import asset as chart_asset
+    from viva.web.chartpages import script as charts
+    from viva.web.pagetemplates import asset as chart_asset
     from viva.web.policy import policy
 
     own = [asset(name) for name in ("tables.js", "blocks.js", "report.js")]

@@ -14,13 +14,13 @@ from viva.engine.consumption import Consumed, Consumption
 from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
-from viva.render.consumption import consumption_table, judging_notes
+from viva.render.costs import consumption_table, judging_notes
 from viva.render.result import Result, across_models, footnotes, score_table, side_by_side, signature, summary
 from viva.render.table import Table
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.results import read_run
-from viva.runs.score import judging_consumed, result_of, with_estimates
+from viva.runs.scoring import judging_consumed, result_of, with_estimates
 from viva.types import ScoreRow
 
 

@@ -8,10 +8,10 @@ from statistics import fmean, pstdev
 from msgspec import Struct
 
 from viva.benchmarks.outcomes import finer
-from viva.pages.runs import filters
-from viva.pages.runs.filters import Chosen
+from viva.pages.runs import answerfilters
+from viva.pages.runs.answerfilters import Chosen
 from viva.pages.runs.folders import slug
-from viva.pages.runs.grading import Sheet
+from viva.pages.runs.gradedrows import Sheet
 from viva.pages.runs.live_tables import ResultRow
 from viva.types import Question, points_of
 
@@ -109,7 +109,7 @@ def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], chosen: Chosen
 def cells_of(sheet: Sheet) -> list[Cell]:
     """What a model got for each question of a sheet."""
     samples = sheet.evaluation.samples
-    states = [filters.state(sheet, place) for place in range(len(sheet.rows))]
+    states = [answerfilters.state(sheet, place) for place in range(len(sheet.rows))]
     points = [points_of(row.outcome, row.value) for row in sheet.rows]
     if samples == 1:
         return [Cell(*one) for one in zip(states, points, strict=True)]
@@ -132,7 +132,7 @@ def _row(number: int, question: Question, cells: Sequence[Cell]) -> MatrixRow:
 
 
 def _wanted(row: MatrixRow, chosen: Chosen, sheets: Sequence[Sheet]) -> bool:
-    if (chosen.show == "disagree" and not row.spread) or not filters.is_asked(row.question, chosen):
+    if (chosen.show == "disagree" and not row.spread) or not answerfilters.is_asked(row.question, chosen):
         return False
     if not (chosen.outcome or chosen.finer):
         return True
@@ -142,7 +142,7 @@ def _wanted(row: MatrixRow, chosen: Chosen, sheets: Sequence[Sheet]) -> bool:
 def _has(sheet: Sheet, number: int, chosen: Chosen) -> bool:
     samples = sheet.evaluation.samples
     return any(
-        (not chosen.outcome or filters.state(sheet, place) == chosen.outcome)
+        (not chosen.outcome or answerfilters.state(sheet, place) == chosen.outcome)
         and (not chosen.finer or finer(sheet.rows[place], sheet.rows[place].stopped) == chosen.finer)
         for place in range(number * samples, (number + 1) * samples)
     )

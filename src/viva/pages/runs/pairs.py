@@ -16,9 +16,9 @@ from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, paired
 from viva.errors import DataError, StorageError
 from viva.files import UNREADABLE, read_regular, write_whole
-from viva.pages.runs import filters
-from viva.pages.runs.filters import Chosen
-from viva.pages.runs.grading import Sheet
+from viva.pages.runs import answerfilters
+from viva.pages.runs.answerfilters import Chosen
+from viva.pages.runs.gradedrows import Sheet
 from viva.pages.runs.matrix import cells_of
 from viva.types import Question
 
@@ -87,7 +87,7 @@ def pair_of(first: Sheet, second: Sheet) -> Pair:
         if other is not None:
             points = cells[0][number].points, cells[1][other].points
             matches.append(_match(question, (first, second), (number, other), points))
-    matches.sort(key=lambda one: (filters.CHANGES.index(one.change), -abs(one.difference or 0.0)))
+    matches.sort(key=lambda one: (answerfilters.CHANGES.index(one.change), -abs(one.difference or 0.0)))
     shared = len(matches)
     questions = _questions(first), _questions(second)
     return Pair(
@@ -104,7 +104,7 @@ def _match(
     samples = [sheet.evaluation.samples for sheet in sheets]
     begins = [number * count for number, count in zip(numbers, samples, strict=True)]
     both = [(begins[0] + sample, begins[1] + sample) for sample in range(min(samples))]
-    states = [(filters.state(sheets[0], one), filters.state(sheets[1], other)) for one, other in both]
+    states = [(answerfilters.state(sheets[0], one), answerfilters.state(sheets[1], other)) for one, other in both]
     shown = next((place for place, (one, other) in enumerate(states) if one != other), 0)
     difference = None if points[0] is None or points[1] is None else points[1] - points[0]
     change = (

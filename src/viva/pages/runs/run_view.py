@@ -22,9 +22,9 @@ from viva.engine.writer import writer
 from viva.errors import VivaError
 from viva.pages.runs import folders
 from viva.pages.runs.following import Followed
-from viva.pages.runs.grading import Sheet, grade, graded_before, render_keys
+from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
 from viva.pages.runs.live_tables import Opened, Tables, open_run
-from viva.pages.runs.progress import Progress, Waiting, progress_of, waiting, with_verdicts
+from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting, with_verdicts
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
 _REST = 8.0

@@ -19,8 +19,8 @@ from viva.pages.runs import folders
 from viva.pages.runs.folders import RunEntry
 from viva.pages.runs.following import Tokens
 from viva.pages.runs.live_tables import ResultRow, graded_results
-from viva.pages.runs.progress import Progress, with_verdicts
 from viva.pages.runs.run_view import STEP, RunView
+from viva.pages.runs.runcounts import Progress, with_verdicts
 from viva.providers import traits_of
 from viva.types import Usage
 

@@ -16,7 +16,7 @@ from viva.errors import VivaError
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.alignment import align
 from viva.scorers.rubric.anchored import anchor
-from viva.scorers.rubric.model import Accepted, Blank, Blanks, Points
+from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks, Points
 
 MIN_RATE: Final = 0.8
 """The part of the template, blanks left out, that an answer must repeat in order."""

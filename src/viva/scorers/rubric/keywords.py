@@ -14,8 +14,8 @@ from typing import Final
 
 from viva.scorers.rubric import patterns
 from viva.scorers.rubric.conditions import holds, parse
-from viva.scorers.rubric.model import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Points, Rule, When
 from viva.scorers.rubric.patterns import PatternError
+from viva.scorers.rubric.rubrics import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Points, Rule, When
 
 SECONDS: Final = 2.0
 """CPU time that all patterns of one question may take on one answer."""

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from viva.errors import VivaError
-from viva.scorers.rubric.model import Overlap, Points, Similarity
+from viva.scorers.rubric.rubrics import Overlap, Points, Similarity
 from viva.scorers.spans import common_length
 
 MAX_WORK: Final = 20_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from viva.analysis.agreement import Agreement, Confusion, Spot
-from viva.analysis.measure import Kind, Measure
+from viva.analysis.raters.agreement import Agreement, Confusion, Spot
+from viva.analysis.raters.measure import Kind, Measure
 from viva.errors import VivaError, option
 from viva.render.measures import NAMES, measure_text
 from viva.render.theme import interval, plot, tips

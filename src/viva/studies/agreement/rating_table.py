@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from viva.analysis.ratings import Ratings
+from viva.analysis.raters.ratings import Ratings
 from viva.errors import DataError, option
 from viva.runs.score_table import rows_of
 from viva.visible import brief

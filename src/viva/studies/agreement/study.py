@@ -16,8 +16,8 @@ from viva.fields import note
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.agreement import Agreement
-    from viva.analysis.ratings import Ratings
+    from viva.analysis.raters.agreement import Agreement
+    from viva.analysis.raters.ratings import Ratings
     from viva.render.findings import Findings
     from viva.studies.agreement.tables import Reports
 
@@ -67,7 +67,7 @@ def study(config: AgreementConfig) -> Findings[Reports]:
 
     Raises VivaError for a run that nobody judged and nobody reviewed, DataError for a damaged table.
     """
-    from viva.studies.agreement.labels import ratings_of_run
+    from viva.studies.agreement.expertlabels import ratings_of_run
     from viva.studies.agreement.rating_table import read_ratings
     from viva.studies.agreement.tables import findings
 
@@ -89,7 +89,7 @@ def study(config: AgreementConfig) -> Findings[Reports]:
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:
     """One report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
-    from viva.analysis.agreement import agree
+    from viva.analysis.raters.agreement import agree
     from viva.studies.agreement.rating_table import ASPECT
 
     scale = scale_of(config.scale) if config.scale is not None else ()

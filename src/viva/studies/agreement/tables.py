@@ -7,9 +7,9 @@ from functools import partial
 
 from msgspec import Struct
 
-from viva.analysis.agreement import Agreement, Confusion
-from viva.analysis.measure import Measure
-from viva.analysis.prediction import VERIFIED, Powered
+from viva.analysis.raters.agreement import Agreement, Confusion
+from viva.analysis.raters.measure import Measure
+from viva.analysis.raters.prediction import VERIFIED, Powered
 from viva.render.findings import Findings
 from viva.render.measures import MEASURE, NAMES
 from viva.render.table import COUNT, FIGURE, NAME, SIDE, Column, Kind, Table, fields, figure, places

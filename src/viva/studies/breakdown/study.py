@@ -14,7 +14,7 @@ from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.runs.score_table import rows_of
 from viva.studies.item_scores import EXAM, ScoreSet, score_sets
-from viva.studies.options import Correct, OnlyExams, OnlyModels, Runs
+from viva.studies.sharedoptions import Correct, OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError, flag, option
 from viva.languages import renumbered
-from viva.studies.compare.config import FLIPS, MOST, POINTS, CompareConfig
+from viva.studies.compare.choices import FLIPS, MOST, POINTS, CompareConfig
 from viva.studies.item_scores import EXAM, existing
 from viva.visible import plural
 
@@ -36,7 +36,7 @@ def study(config: CompareConfig) -> Findings[Any]:
     flipped, and what difference the set could have shown. Raises VivaError where nothing there can be compared.
     """
     from viva.studies.compare.chart import comparing_chart
-    from viva.studies.compare.published import PUBLISHED, compare_published
+    from viva.studies.compare.publishedsweeps import PUBLISHED, compare_published
     from viva.studies.compare.sweep import BENCHMARK, compare_sweep
     from viva.studies.compare.tables import findings
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from viva.errors import DataError, VivaError, option
 from viva.published import Entry, catalogue, table
 from viva.runs.graded import refuse_adaptive, runs_in
-from viva.studies.compare.published import SETTING, sampling_text
+from viva.studies.compare.publishedsweeps import SETTING, sampling_text
 from viva.studies.compare.sweep_table import TITLES, Swept, findings
 
 if TYPE_CHECKING:
     from viva.render.findings import Findings
     from viva.render.result import Result
-    from viva.studies.compare.config import CompareConfig
+    from viva.studies.compare.choices import CompareConfig
     from viva.types import Sampling
 
 BENCHMARK = "infibench"
@@ -26,7 +26,7 @@ _TAKEN = ("sources", "model")
 
 def compare_sweep(config: CompareConfig) -> Findings[Sequence[Swept]]:
     """The runs among `config.sources`, and the published rows. Raises VivaError where no run asked InfiBench."""
-    from viva.studies.compare.config import CompareConfig as Plain
+    from viva.studies.compare.choices import CompareConfig as Plain
 
     plain = Plain(sources=config.sources, model=config.model)
     for name in config.__struct_fields__:

@@ -12,11 +12,11 @@ from msgspec import Struct
 from viva.commands import command
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
-from viva.studies.correlate.sources import PUBLISHED, Correlated, matched, noted, published_tables
-from viva.studies.families import Families, families_of
+from viva.studies.correlate.correlatedscores import PUBLISHED, Correlated, matched, noted, published_tables
 from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, only_model_table, read_wide
-from viva.studies.options import Sources
+from viva.studies.modelfamilies import Families, families_of
+from viva.studies.sharedoptions import Sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from msgspec import Meta
 from msgspec.structs import asdict, replace
 
 from viva.benchmarks import find_benchmark
-from viva.benchmarks.csbench.errors import GROUPS, PAPERS, ErrorTypes, type_names
+from viva.benchmarks.csbench.errorlabels import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.commands import command
 from viva.engine.asking import Tally, Task
 from viva.engine.batchlog import BatchLog
@@ -25,7 +25,7 @@ from viva.errors import VivaError, flag, option
 from viva.fields import note, pick
 from viva.io.tables import CsvText
 from viva.prompting import read_templates
-from viva.render.text import json_text
+from viva.render.markuptext import json_text
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare

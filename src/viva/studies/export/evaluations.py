@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from viva.errors import VivaError, option
-from viva.interop.writing.answers import EvaluationResult
+from viva.interop.writing.runrecords import EvaluationResult
 from viva.runs.progress import say
 from viva.studies.export.destination import check_place, placed_file, placed_folder
-from viva.studies.export.formats import ExportConfig
+from viva.studies.export.exportformats import ExportConfig
 from viva.studies.export.graded_run import ExportedRun, opened_run
 from viva.visible import one_line
 
@@ -48,7 +48,7 @@ def _evaluations(runs: list[ExportedRun]) -> Iterator[EvaluationResult]:
 
 def export_inspect(config: ExportConfig) -> int:
     """A folder of .eval logs, or one log as a file."""
-    from viva.interop.writing.inspectlog import log_name, write_eval, write_json
+    from viva.interop.writing.inspectarchive import log_name, write_eval, write_json
 
     single = {".eval": write_eval, ".json": write_json}.get(config.out.suffix)
     check_place(config.out, "inspect", force=config.force)
@@ -74,7 +74,7 @@ def export_inspect(config: ExportConfig) -> int:
 
 def export_lm_eval(config: ExportConfig) -> int:
     """A folder a model, with results_*.json and samples_*.jsonl."""
-    from viva.interop.writing.lmeval import write_lm_eval
+    from viva.interop.writing.lmevalfolder import write_lm_eval
 
     check_place(config.out, "lm-eval", force=config.force)
     with ExitStack() as stack:

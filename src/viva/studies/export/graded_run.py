@@ -12,14 +12,14 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import find_benchmark
-from viva.engine.answer import Answer, answer_of, describe_evidence
+from viva.engine.answerrecord import Answer, answer_of, describe_evidence
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry, Journal
 from viva.engine.scorefile import SCORES
 from viva.engine.stages import NO_REPLY_YET, EvidenceStore
 from viva.errors import StorageError, VivaError
 from viva.files import UNREADABLE, lines, reading
-from viva.interop.writing.answers import EvaluationResult
+from viva.interop.writing.runrecords import EvaluationResult
 from viva.render.result import Result, settings
 from viva.runs.answers import keys_of_answers
 from viva.runs.graded import refuse_adaptive

@@ -20,7 +20,7 @@ from viva.interop.writing.tables import Names
 from viva.runs.progress import say
 from viva.studies.export.destination import check_place, placed_folder
 from viva.studies.export.evaluations import opened_runs
-from viva.studies.export.formats import ExportConfig
+from viva.studies.export.exportformats import ExportConfig
 from viva.studies.export.graded_run import ExportedRun, without_gold
 from viva.visible import one_line
 

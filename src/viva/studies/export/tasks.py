@@ -22,7 +22,7 @@ from viva.version import __version__
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.studies.export.formats import ExportConfig
+    from viva.studies.export.exportformats import ExportConfig
 
 MODULE = "viva_tasks"
 _MODULE = '''\

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from viva.interop.writing.trackers import tracked, write_mlflow, write_wandb
 from viva.runs.progress import say
 from viva.studies.export.evaluations import opened_runs, print_warnings
-from viva.studies.export.formats import ExportConfig
+from viva.studies.export.exportformats import ExportConfig
 
 
 def export_mlflow(config: ExportConfig) -> int:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viva.analysis.scaling import Fit, predict
-from viva.analysis.scalinggroups import Group, Point
+from viva.analysis.sizes.scaling import Fit, predict
+from viva.analysis.sizes.scalinggroups import Group, Point
 from viva.render.theme import daggers, ends, layered, mark_of, one_exam, plot, subtitle, tips
 from viva.studies.scaling.tables import NAMES, Scaling, break_text, size_text
 

@@ -12,17 +12,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.commands import command
-from viva.engine.limits import Positive
+from viva.engine.ceilings import Positive
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
-from viva.studies.families import NONE, Families, read_families
-from viva.studies.options import Sources
-from viva.studies.scaling.sources import Parameters, ScalingData, Source, found_in, read_sizes
+from viva.studies.modelfamilies import NONE, Families, read_families
+from viva.studies.scaling.sizedmodels import Parameters, ScalingData, Source, found_in, read_sizes
+from viva.studies.sharedoptions import Sources
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.analysis.scaling import Kind
-    from viva.analysis.scalinggroups import Group, Point
+    from viva.analysis.sizes.scaling import Kind
+    from viva.analysis.sizes.scalinggroups import Group, Point
     from viva.render.findings import Findings
     from viva.studies.scaling.tables import Scaling
 
@@ -106,7 +106,7 @@ def study(config: ScalingConfig) -> Findings[tuple[Scaling, ...]]:
 
 def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:
     """Fits, predictions and breaks of the chosen models."""
-    from viva.analysis.scalinggroups import best_of_size, frontier, grouped, studied
+    from viva.analysis.sizes.scalinggroups import best_of_size, frontier, grouped, studied
     from viva.render.result import left_out
     from viva.studies.scaling.tables import Scaling
 
@@ -208,7 +208,7 @@ def _matches(model: str, pattern: str) -> bool:
 
 def _curve_kinds(config: ScalingConfig) -> list[Kind]:
     """The kinds of curves that are asked for. Raises VivaError for unknown ones."""
-    from viva.analysis.scaling import KINDS
+    from viva.analysis.sizes.scaling import KINDS
 
     asked = list(dict.fromkeys(_parts(config.fit))) or ["average" if config.predict else "log"]
     for name in asked:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.scaling import Fit, Kind, Prediction
-from viva.analysis.scalinggroups import Forecast, Group, Point, Reach
-from viva.analysis.segments import Bend, Segments
+from viva.analysis.sizes.breakpoint import Bend, Segments
+from viva.analysis.sizes.scaling import Fit, Kind, Prediction
+from viva.analysis.sizes.scalinggroups import Forecast, Group, Point, Reach
 from viva.analysis.wording import UNSURE, percent
 from viva.errors import flag
 from viva.render.findings import Drawing, Findings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from viva.analysis.difficulty import TRIALS
+from viva.analysis.items.difficulty import TRIALS
 from viva.benchmarks import BENCHMARKS
 from viva.commands import command
 from viva.errors import DataError, VivaError, flag, option
@@ -23,7 +23,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.render.findings import Findings
-    from viva.studies.score_table.difficulty import Grouping
+    from viva.studies.score_table.difficultygroups import Grouping
     from viva.studies.score_table.tables import LeaderboardRow
 
 _Count = Annotated[int, Meta(ge=1, le=100_000)]
@@ -114,8 +114,8 @@ def _leaderboard(
 def _difficulty(
     models: Mapping[str, ModelScores], config: ScoreTableConfig, given: Mapping[str, int]
 ) -> Findings[Grouping]:
-    from viva.analysis.difficulty import levels
-    from viva.studies.score_table.difficulty import Grouping, findings
+    from viva.analysis.items.difficulty import levels
+    from viva.studies.score_table.difficultygroups import Grouping, findings
 
     def scores(name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:

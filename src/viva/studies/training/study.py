@@ -15,7 +15,7 @@ from viva.errors import DataError, flag
 from viva.fields import note
 from viva.runs.model_names import AXES, HF, Checkpoint, Checkpoints, read_checkpoints
 from viva.studies.item_scores import AUTO, ScoreSet, score_sets
-from viva.studies.options import PAPERS_MEAN, Runs
+from viva.studies.sharedoptions import PAPERS_MEAN, Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.benchmarks.syneval.items import KnowledgePoint
+from viva.benchmarks.syneval.facts import KnowledgePoint
 from viva.build.treebank.arguments import Argument, Role, has_own_subject
 from viva.build.treebank.constituents import Reading
 from viva.build.treebank.findings import Finding

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from viva.benchmarks.syneval.items import SlotKind
+from viva.benchmarks.syneval.facts import SlotKind
 from viva.build.treebank.arguments import other_extents
 from viva.build.treebank.categories import CONJUNCTIONS
 from viva.build.treebank.constituents import Reading

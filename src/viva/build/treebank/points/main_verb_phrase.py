@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from viva.benchmarks.syneval.items import SlotKind
+from viva.benchmarks.syneval.facts import SlotKind
 from viva.build.treebank.arguments import Argument, Role, has_noun_complement, has_own_subject, roles
 from viva.build.treebank.constituents import Reading
 from viva.build.treebank.findings import Finding

@@ -1,0 +1,192 @@
+"""A full score from some of the questions, drawn where they are least predictable; right whatever the predictions.
+
+Questions are drawn one after the other, without replacement, question j with a known probability qₜ(j) among those left
+(Rₜ), given a prediction mₜ(j) of every score. With shares sⱼ of the full score μ = Σ sⱼ yⱼ, each draw i estimates it:
+
+    Zₜ = Σ_{asked before} sⱼ yⱼ + Σ_{j in Rₜ} sⱼ mₜ(j) + sᵢ (yᵢ − mₜ(i)) / qₜ(i)        E[Zₜ | before] = μ
+
+(Des Raj 1956, JASA 51:269-284, with predictions as a difference estimator). Predictions and probabilities may depend on
+all answers before: Zₜ − μ is a martingale difference, as in active inference (Zrnic and Candès 2024, arXiv 2403.03208),
+and nothing is assumed of the answers. Good predictions make it small; qₜ ∝ s √(variance) makes it smallest. The
+estimate is the mean of all Zₜ, each weighed by its predicted precision, which is known before the draw.
+
+Two intervals. `fixed`, for a number of questions that was chosen before: normal theory, and by betting where the number
+is below `NORMAL`, since a mean of few terms of unequal weight is skewed. `anytime`: a confidence sequence by betting
+(Waudby-Smith and Ramdas 2024, JRSS B 86:1-27; with weighted draws and predictions: Shekhar, Xu, Lipton, Liang and
+Ramdas 2023, arXiv 2305.06884). For the true μ the product of 1 + λₜ (Zₜ − μ) is a nonnegative
+martingale of mean 1 where λₜ is known before the draw and small enough; it ever reaches 2/α with probability α/2 at
+most (Ville 1939). So the μ that have not reached it hold the truth at all times at once, and may be looked at after
+each answer. λₜ = h / predicted variance of Zₜ makes the interval narrowest when it is h to both sides; for a number n,
+λₜ = √(2 log(2/α) / (n · predicted variance of Zₜ)) makes it narrowest then (their section 3.2, for fixed n).
+
+A question drawn with a known probability, as it is written down: with all that an estimate takes beside the answers.
+
+What reads it may be anybody's file, so every number has its bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta, Struct
+from numpy.typing import NDArray
+
+from viva.analysis.estimate import Estimate
+from viva.analysis.uncertainty import LEVEL, t_quantile
+
+Share = Annotated[float, Meta(ge=0, le=1.000001)]
+Positive = Annotated[float, Meta(ge=1e-12, le=1e12)]
+Bounded = Annotated[float, Meta(ge=-1e12, le=1e12)]
+
+
+class Term(Struct, frozen=True, kw_only=True):
+    """What was predicted of one of the estimated means before a draw. Shares of 1."""
+
+    predicted: Bounded
+    """The value of the question drawn."""
+    rest: Bounded
+    """What all questions that were left add to the mean, this one included."""
+    variance: Positive
+    """Of the estimate that this draw makes."""
+    down: Bounded
+    """A bound on how far this estimate's last term can be below 0, whatever is drawn and answered."""
+    up: Bounded
+
+
+class Draw(Struct, frozen=True, kw_only=True):
+    """One question drawn."""
+
+    question: str
+    round: int
+    share: Share
+    """Of the full score."""
+    probability: Annotated[float, Meta(ge=1e-12, le=1.000001)]
+    """Of this question, among those that were left."""
+    left: Share
+    """The share of the full score that these questions are, this one included."""
+    terms: tuple[Term, ...]
+    """A term for every mean that is estimated."""
+
+
+Floats = NDArray[np.float64]
+
+SAFE = 0.5
+"""No bet puts more than this share of what was won so far at stake."""
+NORMAL = 200
+"""Questions from which an interval for a number is normal theory's. That of fewer held in 75 to 97 % of simulations
+(docs/lab.md): five answers that are all wrong do not scatter."""
+BOLD = 0.9
+"""What `SAFE` is to an interval for one small number: there is no later bet to save for."""
+_HALVINGS = 40
+
+
+class Answers(Struct, frozen=True, kw_only=True, eq=False):
+    """The draws with the values that the answers have, for one of the targets."""
+
+    draws: Sequence[Draw]
+    values: Floats
+    """In the order of the draws."""
+    target: int = 0
+    lowest: float = 0.0
+
+    def possible(self) -> tuple[float, float]:
+        """What the answers leave possible: what was not asked is between `lowest` and 1."""
+        seen = float(np.array([one.share for one in self.draws]) @ self.values)
+        left = max(self.draws[-1].left - self.draws[-1].share, 0.0) if self.draws else 1.0
+        return seen + self.lowest * left, seen + left
+
+
+class _Series(Struct, frozen=True):
+    """Zₜ, and what belongs to it."""
+
+    estimates: Floats
+    precision: Floats
+    most_down: Floats
+    """How far Zₜ can be below any μ that was possible."""
+    most_up: Floats
+
+
+def _series(answers: Answers) -> _Series:
+    columns = [
+        (one.share, one.probability, one.left, term.predicted, term.rest, term.variance, term.down, term.up)
+        for one in answers.draws
+        for term in (one.terms[answers.target],)
+    ]
+    share, probability, left, predicted, rest, variance, down, up = np.array(columns).T
+    seen = np.concatenate([[0.0], np.cumsum(share * answers.values)[:-1]])
+    return _Series(
+        seen + rest + share * (answers.values - predicted) / probability,
+        1 / variance,
+        down + np.maximum(left - rest, 0.0),
+        up + np.maximum(rest - answers.lowest * left, 0.0),
+    )
+
+
+def fixed(answers: Answers, number: int) -> Estimate:
+    """The estimate with the interval for a `number` of questions chosen before; not for one that the interval chose.
+
+    Below `NORMAL` it holds with probability 95 % at least, whatever the answers are, also while some are missing.
+    """
+    low, high = answers.possible()
+    if not answers.draws:
+        return Estimate(mean=(low + high) / 2, low=low, high=high)
+    series = _series(answers)
+    weights = series.precision / series.precision.sum()
+    value, n = float(weights @ series.estimates), len(weights)
+    if number < NORMAL or n < 2:
+        bets = np.sqrt(2 * math.log(2 / (1 - LEVEL)) * series.precision / max(number, n))[np.newaxis]
+        return _by_betting(answers, series, bets, BOLD)
+    seen = float(weights**2 @ (series.estimates - value) ** 2) * n / (n - 1)
+    # A model that nearly always succeeds shows little scatter until it fails: what was predicted is the least.
+    half = t_quantile(n - 1) * math.sqrt(max(seen, 1 / float(series.precision.sum())))
+    return _within(value, value - half, value + half, low, high)
+
+
+def anytime(answers: Answers, halves: Sequence[float]) -> Estimate:
+    """The estimate with the interval that holds at all times at once, with probability 95 % at least.
+
+    `halves`: the half widths that the bets aim at, fixed before the first draw; the capital is split evenly over them.
+    """
+    least, most = answers.possible()
+    if not answers.draws:
+        return Estimate(mean=(least + most) / 2, low=least, high=most)
+    series = _series(answers)
+    return _by_betting(answers, series, np.outer(halves, series.precision), SAFE)
+
+
+def _by_betting(answers: Answers, series: _Series, bets: Floats, safe: float) -> Estimate:
+    """`bets`: a row for each part of the capital, λₜ of each draw, of which at most `safe` is at stake."""
+    least, most = answers.possible()
+    value = float(series.precision @ series.estimates / series.precision.sum())
+    down, up = (np.minimum(bets, safe / np.maximum(far, 1e-12)) for far in (series.most_down, series.most_up))
+    low = _limit(series.estimates, down, least, most)
+    high = -_limit(-series.estimates, up, -most, -least)
+    return _within(value, low, high, least, most)
+
+
+def _limit(estimates: Floats, bets: Floats, lowest: float, highest: float) -> float:
+    """The largest μ that bets against all below it have ruled out at any time: each bet's gain falls as μ grows."""
+    needed = math.log(2 * len(bets) / (1 - LEVEL))
+
+    def ruled_out(value: float) -> bool:
+        won = np.cumsum(np.log1p(bets * (estimates - value)), axis=1)
+        return bool(np.logaddexp.reduce(won, axis=0).max() >= needed)
+
+    if not ruled_out(lowest):
+        return lowest
+    low, high = lowest, highest
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if ruled_out(middle) else (low, middle)
+    return low
+
+
+def _within(value: float, low: float, high: float, least: float, most: float) -> Estimate:
+    """Held to what is possible; and an interval holds its estimate."""
+    value = min(max(value, least), most)
+    return Estimate(
+        mean=value, low=min(max(low, least), value), high=max(min(high, most), value), floor=value, ceiling=value
+    )

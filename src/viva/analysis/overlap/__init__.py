@@ -1,0 +1,1 @@
+"""Which questions stand in other texts: hashes, near-duplicates, passages in common."""

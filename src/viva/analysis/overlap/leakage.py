@@ -1,0 +1,363 @@
+"""Which questions of a set stand elsewhere: near-duplicates (MinHash), and passages in common (runs of n tokens).
+
+Texts that a set is compared with come in batches, in a fixed order; what is found in each batch depends on nothing
+else, so several processes may share the work. `Search` does one batch, `Leaks` sums up.
+
+Runs of 13 tokens (`--n 13`) are what GPT-3 and those after it count by (Brown et al. 2020, appendix C); a shorter
+question is looked for as a whole, from 8 tokens on. In Chinese a token is a character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.overlap.gramhash import I64, U64, Grams, Tokens, character_grams, tokens_of, word_grams
+from viva.analysis.overlap.minhash import Bands, Index, Signer, bands_for, estimated, jaccard_of_sets
+
+KEPT = 10
+"""Near-duplicates that are kept of a question: the most alike."""
+_BITS = 22
+_AT_ONCE = 1 << 20
+"""Runs in common that are looked at together, unless one text and one question have more."""
+LONGEST_SHOWN = 2_000
+"""Characters of a text that are kept to be shown."""
+
+
+class OverlapConfig(Struct, frozen=True, kw_only=True):
+    """How texts are compared."""
+
+    threshold: float = 0.7
+    """Jaccard index from which on two texts are near-duplicates."""
+    shingle: int = 3
+    characters: bool = False
+    """Shingles of characters, not of tokens."""
+    permutations: int = 128
+    seed: int = 0
+    n: int = 13
+    least: int = 8
+    """Tokens of a question that is looked for as a whole where it is shorter than `n`."""
+
+    @property
+    def bands(self) -> Bands:
+        """How signatures are cut."""
+        return bands_for(self.threshold, self.permutations)
+
+    def shingles(self, tokens: Tokens) -> Grams:
+        """The shingles of texts."""
+        return character_grams(tokens, self.shingle) if self.characters else word_grams(tokens, self.shingle)
+
+
+class Document(NamedTuple):
+    """A text of what a set is compared with. `own`: the question that it is itself (-1: none), which is left out."""
+
+    place: str
+    text: str
+    own: int = -1
+
+
+class Near(Struct, frozen=True):
+    """A question that is nearly the same as a text: places, exact and estimated Jaccard index, the text."""
+
+    question: int
+    place: str
+    jaccard: float
+    estimate: float
+    numbers_differ: bool
+    """The two differ in a number: perhaps an exercise and its variant."""
+    text: str
+
+
+class Passage(Struct, frozen=True):
+    """The longest passage that a question shares with a text: tokens, where, and from which character on."""
+
+    tokens: int
+    place: str
+    offset: int
+    text: str
+
+
+class Shared(Struct, frozen=True):
+    """What of a question stands in the texts of one batch: which of its runs, and the longest passage."""
+
+    question: int
+    runs: tuple[int, ...]
+    longest: Passage
+
+
+class TextMatch(Struct, frozen=True):
+    """All that one batch has in common with the set."""
+
+    near: tuple[Near, ...]
+    shared: tuple[Shared, ...]
+    texts: int
+    characters: int
+    unread: tuple[str, ...] = ()
+    """Places of what could not be read."""
+
+
+class Search:
+    """A set, ready to be found in other texts."""
+
+    def __init__(self, questions: Sequence[str], overlap_config: OverlapConfig) -> None:
+        self.overlap_config = overlap_config
+        self._tokens = tokens_of(questions)
+        self._counts = np.diff(self._tokens.bounds)
+        self._shingles = overlap_config.shingles(self._tokens)
+        self._signer = Signer(overlap_config.bands, overlap_config.seed)
+        self._signatures = self._signer.signatures(self._shingles)
+        keys = self._signer.keys(self._signatures)
+        # A text without a token is like none; each gets a key of its own that no text has.
+        keys[self._counts == 0] = np.uint64(0)
+        self._index = Index(keys)
+        distinct = np.diff(self._shingles.bounds)
+        self._most = int(distinct.max(initial=0) / overlap_config.threshold) + 1
+        self._looked_at: dict[int, tuple[U64, list[str]]] = {}
+        self._runs = dict(self._by_length())
+
+    def _by_length(self) -> Iterator[tuple[int, _Runs]]:
+        n, least = self.overlap_config.n, min(self.overlap_config.least, self.overlap_config.n)
+        for length in range(least, n + 1):
+            wanted = (self._counts >= n) if length == n else (self._counts == length)
+            if wanted.any():
+                yield length, _Runs(self._tokens, length, np.flatnonzero(wanted))
+
+    @property
+    def totals(self) -> list[int]:
+        """How many runs each question has; 0 for one that is too short to be looked for."""
+        found = np.zeros(len(self._tokens), dtype=np.int64)
+        for length, runs in self._runs.items():
+            found[runs.questions] = self._counts[runs.questions] - length + 1
+        return [int(count) for count in found]
+
+    def batch(self, documents: Sequence[Document]) -> TextMatch:
+        """What a batch of texts has in common with the set."""
+        tokens = tokens_of([document.text for document in documents])
+        return TextMatch(
+            near=tuple(self._near(documents, tokens)),
+            shared=tuple(self._shared(documents, tokens)),
+            texts=len(documents),
+            characters=sum(len(document.text) for document in documents),
+        )
+
+    def _near(self, documents: Sequence[Document], tokens: Tokens) -> Iterator[Near]:
+        # A text with many times as many shingles as any question cannot be nearly the same as one. That a text has no
+        # more different shingles than shingles makes this safe only for long ones: repeated shingles count once.
+        counts = np.diff(tokens.bounds)
+        fitting = np.flatnonzero((counts > 0) & (counts <= self._longest_fitting()))
+        if not len(fitting):
+            return
+        few = len(fitting) < len(documents)
+        some = tokens_of([documents[int(at)].text for at in fitting]) if few else tokens
+        shingles = self.overlap_config.shingles(some)
+        signatures = self._signer.signatures(shingles)
+        last, here, figures = -1, shingles.of(0), [""]
+        for row, question in self._index.candidates(self._signer.keys(signatures)):
+            document = documents[int(fitting[row])]
+            if document.own >= 0 and question >= document.own:
+                continue  # itself, or a pair that is told the other way round
+            if row != last:
+                last, here, figures = row, np.unique(shingles.of(row)), _numbers(some, row)
+            there, theirs = self._known(question)
+            alike = jaccard_of_sets(here, there)
+            if alike >= self.overlap_config.threshold:
+                estimate = estimated(signatures[row], self._signatures[question])
+                yield Near(question, document.place, alike, estimate, figures != theirs, document.text[:LONGEST_SHOWN])
+
+    def _known(self, question: int) -> tuple[U64, list[str]]:
+        """A question's different shingles, sorted, and its numbers."""
+        known = self._looked_at.get(question)
+        if known is None:
+            known = np.unique(self._shingles.of(question)), _numbers(self._tokens, question)
+            self._looked_at[question] = known
+        return known
+
+    def _longest_fitting(self) -> int:
+        """Tokens above which no text is compared: room for shingles that repeat is left, four times over."""
+        return 4 * (self._most + self.overlap_config.shingle) + 64
+
+    def _shared(self, documents: Sequence[Document], tokens: Tokens) -> Iterator[Shared]:
+        for length, runs in self._runs.items():
+            for hits in runs.hits(word_grams(tokens, length, short=False)):
+                owners = np.searchsorted(tokens.bounds, hits.first, side="right") - 1
+                own = np.array([document.own for document in documents], dtype=np.int64)[owners]
+                keep = own != hits.question
+                yield from self._summed(documents, tokens, length, hits.only(keep), owners[keep])
+
+    def _summed(
+        self, documents: Sequence[Document], tokens: Tokens, length: int, hits: _Hits, owners: NDArray[np.intp]
+    ) -> Iterator[Shared]:
+        order = np.lexsort((hits.first, hits.first - hits.run, owners, hits.question))
+        hits, owners = hits.only(order), owners[order]
+        breaks = np.flatnonzero(
+            (np.diff(hits.question) != 0)
+            | (np.diff(owners) != 0)
+            | (np.diff(hits.first) != 1)
+            | (np.diff(hits.run) != 1)
+        )
+        starts = np.concatenate(([0], breaks + 1)) if len(hits.first) else np.array([], dtype=np.int64)
+        ends = np.concatenate((breaks + 1, [len(hits.first)])) if len(hits.first) else starts
+        found: dict[int, tuple[set[int], Passage]] = {}
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            question, first, run = int(hits.question[start]), int(hits.first[start]), int(hits.run[start])
+            count = end - start + length - 1
+            held = found.get(question)
+            if held and count <= held[1].tokens and held[0].issuperset(range(run, run + end - start)):
+                continue  # nothing new, whatever it is
+            if not _same(tokens, first, self._tokens, int(self._tokens.bounds[question]) + run, count):
+                continue  # two runs with one hash
+            runs = held[0] if held else set()
+            runs.update(range(run, run + end - start))
+            if held is None or count > held[1].tokens:
+                owner = int(owners[start])
+                offset = int(tokens.starts[first] - tokens.origins[owner])
+                text = tokens.passage(first, count)[:LONGEST_SHOWN]
+                found[question] = (runs, Passage(count, documents[owner].place, offset, text))
+        for question, (runs, longest) in found.items():
+            yield Shared(question, tuple(sorted(runs)), longest)
+
+
+class _Hits(NamedTuple):
+    """Runs in common: the token each begins with, the question, and which of its runs it is."""
+
+    first: I64
+    question: I64
+    run: I64
+
+    def only(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> _Hits:
+        return _Hits(self.first[which], self.question[which], self.run[which])
+
+
+class _Runs:
+    """The runs of one length of some questions, to look up those of texts."""
+
+    def __init__(self, tokens: Tokens, length: int, questions: NDArray[np.intp]) -> None:
+        grams = word_grams(tokens, length, short=False)
+        counts = np.diff(grams.bounds)
+        owners = np.repeat(np.arange(len(counts)), counts)
+        wanted = np.isin(owners, questions)
+        hashes, owners, first = grams.hashes[wanted], owners[wanted], grams.first[wanted]
+        order = np.argsort(hashes, kind="stable")
+        self.questions = questions
+        self._hashes: U64 = hashes[order]
+        self._owners = owners[order].astype(np.int64)
+        self._run = (first - tokens.bounds[owners])[order].astype(np.int64)
+        self._filter = np.zeros(1 << _BITS, dtype=bool)
+        self._filter[self._hashes >> np.uint64(64 - _BITS)] = True
+
+    def hits(self, grams: Grams) -> Iterator[_Hits]:
+        """Which runs of texts are runs of these questions: what one text and one question share comes together.
+
+        Where many questions begin alike, all pairs of runs would not fit into memory: so many at once (`_AT_ONCE`).
+        """
+        likely = np.flatnonzero(self._filter[grams.hashes >> np.uint64(64 - _BITS)])
+        hashes = grams.hashes[likely]
+        counts = np.searchsorted(self._hashes, hashes, side="right") - np.searchsorted(self._hashes, hashes)
+        likely, hashes, counts = likely[counts > 0], hashes[counts > 0], counts[counts > 0]
+        texts = np.searchsorted(grams.bounds, likely, side="right")
+        starts = np.flatnonzero(np.diff(texts, prepend=-1))  # where each text begins
+        sums = np.concatenate(([0], np.cumsum(counts)))
+        bounds = np.append(starts, len(likely))
+        at = 0
+        while at < len(starts):
+            limit = sums[bounds[at]] + _AT_ONCE
+            until = max(at + 1, int(np.searchsorted(sums[bounds], limit, side="right")) - 1)
+            span = slice(int(bounds[at]), int(bounds[until]))
+            first = grams.first[likely[span]].astype(np.int64)
+            parts = -(-int(sums[span.stop] - sums[span.start]) // _AT_ONCE)
+            for some in np.array_split(self.questions, min(parts, len(self.questions))):
+                yield self._shared_by(some, first, hashes[span])
+            at = until
+
+    def _shared_by(self, questions: NDArray[np.intp], first: I64, hashes: U64) -> _Hits:
+        some: slice | NDArray[np.intp] = slice(None)
+        if len(questions) < len(self.questions):
+            some = np.flatnonzero((self._owners >= questions[0]) & (self._owners <= questions[-1]))
+        own, owners, run = self._hashes[some], self._owners[some], self._run[some]
+        low = np.searchsorted(own, hashes, side="left")
+        counts = np.searchsorted(own, hashes, side="right") - low
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        places = np.arange(int(offsets[-1])) + np.repeat(low - offsets[:-1], counts)
+        return _Hits(np.repeat(first, counts), owners[places], run[places])
+
+
+def _same(one: Tokens, at: int, other: Tokens, there: int, count: int) -> bool:
+    """Whether two passages have the same tokens, character by character."""
+    starts, ends = one.starts[at : at + count], one.ends[at : at + count]
+    begins, stops = other.starts[there : there + count], other.ends[there : there + count]
+    if not np.array_equal(ends - starts, stops - begins):
+        return False
+    sizes = (ends - starts).astype(np.int64)
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    steps = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], sizes)
+    return bool(
+        np.array_equal(one.folded[np.repeat(starts, sizes) + steps], other.folded[np.repeat(begins, sizes) + steps])
+    )
+
+
+def _numbers(tokens: Tokens, index: int) -> list[str]:
+    """The tokens of a text that begin with a digit, sorted."""
+    span = range(int(tokens.bounds[index]), int(tokens.bounds[index + 1]))
+    found = (tokens.text[tokens.starts[at] : tokens.ends[at]] for at in span)
+    return sorted(token.casefold() for token in found if token[:1].isdigit())
+
+
+class Leak(Struct, frozen=True, kw_only=True):
+    """What was found of one question. `share`: of its runs, None where it is too short for one."""
+
+    question: int
+    runs: int
+    share: float | None
+    longest: Passage | None
+    near: tuple[Near, ...]
+    near_total: int
+
+
+class Leaks:
+    """Sums up what batches have in common with a set; batches are taken in their order."""
+
+    def __init__(self, totals: Sequence[int]) -> None:
+        self._totals = totals
+        self._runs: dict[int, set[int]] = {}
+        self._longest: dict[int, Passage] = {}
+        self._near: dict[int, list[Near]] = {}
+        self._near_totals: dict[int, int] = {}
+        self.texts = self.characters = self.unread = 0
+        self.unread_first = ""
+
+    def add(self, found: TextMatch) -> None:
+        """One batch."""
+        self.texts += found.texts
+        self.characters += found.characters
+        self.unread += len(found.unread)
+        self.unread_first = self.unread_first or (found.unread[0] if found.unread else "")
+        for near in found.near:
+            kept = self._near.setdefault(near.question, [])
+            kept.append(near)
+            kept.sort(key=lambda one: -one.jaccard)  # stable: the earlier of two that are as alike
+            del kept[KEPT:]
+            self._near_totals[near.question] = self._near_totals.get(near.question, 0) + 1
+        for shared in found.shared:
+            self._runs.setdefault(shared.question, set()).update(shared.runs)
+            longest = self._longest.get(shared.question)
+            if longest is None or shared.longest.tokens > longest.tokens:
+                self._longest[shared.question] = shared.longest
+
+    def leaks(self) -> list[Leak]:
+        """Every question that has something in common, in the order of the set."""
+        return [
+            Leak(
+                question=question,
+                runs=total,
+                share=len(self._runs.get(question, ())) / total if total else None,
+                longest=self._longest.get(question),
+                near=tuple(self._near.get(question, ())),
+                near_total=self._near_totals.get(question, 0),
+            )
+            for question, total in enumerate(self._totals)
+            if question in self._runs or question in self._near
+        ]

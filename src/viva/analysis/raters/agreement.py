@@ -1,0 +1,345 @@
+"""How far raters agree: the people among each other, and a judge with them.
+
+`agree` takes anybody's ratings and gives every measure that fits them. With a judge named, the others are people: their
+reliability comes first, because nobody can agree better with them than they do with each other. The judge is then held
+against the mean human (correlation, bias) and against the typical human mark (kappas, confusion table).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from viva.analysis.estimate import mean_of as mean_over
+from viva.analysis.raters.gwet import gwet
+from viva.analysis.raters.kappa import MOST_MARKS, agreement, cohen, confusion, fleiss
+from viva.analysis.raters.krippendorff import Level, krippendorff
+from viva.analysis.raters.measure import Kind, Measure, bounded
+from viva.analysis.raters.prediction import Powered, powered
+from viva.analysis.raters.ratings import Ratings, marks_of, mean_of, nearest, typical
+from viva.analysis.raters.reliability import IntraclassKind, cronbach, intraclass
+from viva.analysis.tilting import FEWEST, Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
+from viva.errors import DataError
+
+MOST_PAIRS = 45
+"""Pairs of raters up to which each is shown: ten raters."""
+DRAWN = 25
+"""Marks up to which a confusion table is made."""
+_KAPPAS: tuple[Kind, ...] = ("kappa", "kappa_linear", "kappa_quadratic")
+_INTRACLASS: tuple[IntraclassKind, ...] = ("icc", "icc_mean")
+
+Column = Sequence[float | None]
+Correlation = Literal["pearson", "spearman"]
+_CORRELATIONS: tuple[Correlation, ...] = ("pearson", "spearman")
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Two raters against each other."""
+
+    first: str
+    second: str
+    measures: tuple[Measure, ...]
+
+
+class Confusion(Struct, frozen=True, kw_only=True):
+    """How often the rater of the rows gave each mark where the one of the columns gave each."""
+
+    rows: str
+    columns: str
+    scale: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+class Spot(Struct, frozen=True):
+    """So many items have this mean human mark and this mark of the judge's."""
+
+    human: float
+    judge: float
+    count: int
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """All that was found out about some ratings."""
+
+    title: str
+    level: Level
+    scale: tuple[float, ...]
+    judge: str | None
+    people: tuple[str, ...]
+    items: int
+    ratings: int
+    among: tuple[Measure, ...]
+    """The people among each other, all at once."""
+    pairs: tuple[Pair, ...]
+    """Every two raters; empty for more than MOST_PAIRS."""
+    judged: tuple[Measure, ...] = ()
+    """The judge against the mean human, and against the typical human mark."""
+    table: Confusion | None = None
+    spots: tuple[Spot, ...] = ()
+    powered: Powered | None = None
+    word: str = "people"
+    """What those are that are not the judge."""
+    notes: tuple[str, ...] = ()
+
+
+class _Marks(Struct, frozen=True, kw_only=True):
+    """What every measure needs to know of the ratings it is taken on."""
+
+    level: Level
+    scale: tuple[float, ...]
+    questions: tuple[int, ...]
+    """The question of each item."""
+
+
+def agree(
+    ratings: Ratings,
+    *,
+    judge: str | None = None,
+    scale: Sequence[float] = (),
+    level: Level = "interval",
+    ppi: bool = False,
+    strata: str | None = None,
+    title: str = "",
+    word: str = "people",
+) -> Agreement:
+    """Every measure of agreement that these ratings allow.
+
+    `scale` lists the marks that people can give (default: all that were given); a judge's mark between two, a mean over
+    samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names
+    (nominal), an order, or amounts. `ppi` also combines the people's marks with the judge's on all items (see
+    `prediction`): the items that people rated must be a random sample, of each value of the tag `strata` if one is
+    named. `word` is what the raters are called, the judge apart. Raises DataError for an unknown judge or tag, or a
+    person's mark that is not on the scale.
+    """
+    if judge is not None:
+        ratings.column(judge)
+    people = tuple(rater for rater in ratings.raters if rater != judge)
+    rows = ratings.columns(people)
+    marks = _Marks(
+        level=level,
+        scale=_scale(ratings, judge, scale),
+        questions=tuple(numbered(ratings.questions, len(ratings.items))),
+    )
+    notes = []
+    names = [(a, b) for i, a in enumerate(ratings.raters) for b in ratings.raters[i + 1 :]]
+    if len(names) > MOST_PAIRS:
+        notes.append(f"{len(ratings.raters)} raters make {len(names):,} pairs: they are not shown one by one.")
+        names = []
+    judged, table, spots = _judged(ratings, judge, rows, marks)
+    if judge is None and len(people) == 2:
+        table = _table(people[0], people[1], ratings.column(people[0]), ratings.column(people[1]), marks.scale)
+    if judge is not None:
+        notes.extend(_off_scale(ratings.column(judge), marks.scale))
+    return Agreement(
+        title=title,
+        level=level,
+        scale=marks.scale,
+        judge=judge,
+        people=people,
+        items=len(ratings.items),
+        ratings=sum(value is not None for row in ratings.values for value in row),
+        among=_among(rows, marks),
+        pairs=tuple(
+            Pair(first=a, second=b, measures=_two(ratings.column(a), ratings.column(b), marks)) for a, b in names
+        ),
+        judged=judged,
+        table=table,
+        spots=spots,
+        powered=_powered(ratings, judge, rows, marks.scale, strata) if ppi else None,
+        word=word,
+        notes=tuple(notes),
+    )
+
+
+def _off_scale(given: Iterable[float | None], scale: Sequence[float]) -> Iterator[str]:
+    """A note where a judge's marks are between those of the scale."""
+    if between := sum(mark is not None and mark not in scale for mark in given):
+        taken = "kappas, agreement and the table take the nearest"
+        yield f"{between:,} of the judge's marks are not on the scale: {taken}."
+
+
+def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple[float, ...]:
+    if not scale:
+        return tuple(marks_of(ratings.values))
+    allowed = set(scale)
+    for item, row in zip(ratings.items, ratings.values, strict=True):
+        for rater, value in zip(ratings.raters, row, strict=True):
+            if value is not None and value not in allowed and rater != judge:
+                known = ", ".join(f"{mark:g}" for mark in sorted(allowed)[:20])
+                raise DataError(f"{value:g}, which {rater!r} gave to {item!r}, is no mark of the scale {known}")
+    return tuple(sorted(allowed))
+
+
+def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
+    """All people at once."""
+    unrated = sum(mean_of(row) is None for row in rows)
+    found = [krippendorff(rows, marks.level, marks.questions)]
+    if marks.level != "nominal":
+        one, mean = (intraclass(rows, kind, marks.questions) for kind in _INTRACLASS)
+        found = [cronbach(rows, marks.questions), one, mean, *found]
+    found += [fleiss(rows, marks.questions), *_gwet(rows, marks), agreement(rows, marks.questions)]
+    # What only the judge has marked is nothing that they left out.
+    return tuple(replace(one, left_out=one.left_out - unrated) for one in found)
+
+
+def _gwet(rows: Sequence[Column], marks: _Marks) -> list[Measure]:
+    """AC1, and AC2 where marks can be near each other."""
+    kinds: tuple[Literal["ac1", "ac2"], ...] = ("ac1", "ac2")
+    near = marks.level != "nominal" and len(marks.scale) > 2
+    return [gwet(rows, kind, marks.scale, marks.level, marks.questions) for kind in kinds[: 1 + near]]
+
+
+def _two(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+    """Two raters."""
+    related = () if marks.level == "nominal" else _related(first, second, marks)
+    return (*related, *_by_category(_on_scale(first, marks), _on_scale(second, marks), marks))
+
+
+def _by_category(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+    """Kappas, Gwet's coefficients and the share of equal marks."""
+    kappas = _KAPPAS[:1] if marks.level == "nominal" else _KAPPAS
+    rows = [[a, b] for a, b in zip(first, second, strict=True)]
+    found = [cohen(first, second, marks.questions, kind) for kind in kappas]
+    return (*found, *_gwet(rows, marks), agreement(rows, marks.questions))
+
+
+def _on_scale(column: Column, marks: _Marks) -> list[float | None]:
+    known = set(marks.scale)
+    return [mark if mark is None or mark in known else nearest(mark, marks.scale) for mark in column]
+
+
+def _related(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+    """Pearson's and Spearman's coefficients."""
+    return tuple(correlated(kind, first, second, marks.questions) for kind in _CORRELATIONS)
+
+
+def correlated(kind: Correlation, first: Column, second: Column, questions: Sequence[int]) -> Measure:
+    """Pearson's or Spearman's coefficient over the items that have both."""
+    found = usable(kind, list(zip(first, second, strict=True)), questions)
+    of = _pearson if kind == "pearson" else _spearman
+    return estimated(*found, of, "one of the two gave every item the same mark")
+
+
+def _judged(
+    ratings: Ratings, judge: str | None, rows: Sequence[Column], marks: _Marks
+) -> tuple[tuple[Measure, ...], Confusion | None, tuple[Spot, ...]]:
+    """The judge against the people."""
+    if judge is None:
+        return (), None, ()
+    given = ratings.column(judge)
+    means = [mean_of(row) for row in rows]
+    humans = [typical(row, marks.scale) for row in rows]
+    found: list[Measure] = []
+    if marks.level != "nominal":
+        both = [[mark, mean] for mark, mean in zip(given, means, strict=True)]
+        alike = intraclass(both, "icc", marks.questions)
+        found += [*_related(given, means, marks), alike, *_differences(given, means, marks)]
+    on_scale = _on_scale(given, marks)
+    found += _by_category(on_scale, humans, marks)
+    spots = Counter(
+        (round(mean, 9), mark) for mean, mark in zip(means, given, strict=True) if mean is not None and mark is not None
+    )
+    return (
+        tuple(found),
+        _table(judge, "people (median)", on_scale, humans, marks.scale),
+        tuple(Spot(human, mark, count) for (human, mark), count in sorted(spots.items())),
+    )
+
+
+def _differences(given: Column, means: Column, marks: _Marks) -> list[Measure]:
+    """How much higher the judge marks than the mean human, and how far off it is: neither by more than the scale."""
+    lowest, highest = _ends(marks.scale, given)
+    bias, values, asked = usable("bias", list(zip(given, means, strict=True)), marks.questions)
+    far = estimated(replace(bias, kind="distance"), values, asked, _distance, "")
+    if bias.reason:
+        return [bias, far]
+    found = _bias(bias, values[:, 0] - values[:, 1], asked, marks.scale)
+    kept = [max(lowest - highest, found.low or 0.0), min(highest - lowest, found.high or 0.0)]
+    return [replace(found, low=kept[0], high=kept[1]), far]
+
+
+def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -> Measure:
+    """The mean difference, with the adjusted Wald interval of differences up to the largest seen (or a step)."""
+    largest = float(max(np.abs(away).max(), min(np.diff(scale), default=1.0)))
+    interval = mean_over(away / largest, asked, signed=True).interval()
+    assert interval is not None  # there are two questions
+    ends = (largest * interval[0], largest * interval[1])
+    return bounded(replace(measure, value=float(away.mean())), ends, "adjusted Wald")
+
+
+def _table(rows: str, columns: str, first: Column, second: Column, scale: tuple[float, ...]) -> Confusion | None:
+    if not 1 < len(scale) <= min(DRAWN, MOST_MARKS):
+        return None
+    counts = confusion(first, second, scale)
+    return (
+        Confusion(rows=rows, columns=columns, scale=scale, counts=counts) if sum(map(sum, counts)) >= FEWEST else None
+    )
+
+
+def _powered(
+    ratings: Ratings, judge: str | None, rows: Sequence[Column], scale: tuple[float, ...], strata: str | None
+) -> Powered:
+    if judge is None:
+        raise DataError("prediction-powered inference needs a judge: name the rater that is one")
+    if strata is not None:
+        ratings.parts(strata)  # says which tags there are
+    return powered(
+        ratings.column(judge),
+        [None if (mean := mean_of(row)) is None or not math.isfinite(mean) else mean for row in rows],
+        strata=ratings.tags[strata] if strata is not None else (),
+        questions=ratings.questions,
+        bounds=_ends(scale, ()),
+    )
+
+
+def _ends(scale: Sequence[float], given: Column) -> tuple[float, float]:
+    """The ends of the scale, or of what was given beyond it; of marks that are shares of 1 always 0 and 1."""
+    known = [*scale, *(mark for mark in given if mark is not None)] or [0.0, 1.0]
+    return (0.0, 1.0) if min(known) >= 0 and max(known) <= 1 else (min(known), max(known))
+
+
+def _distance(values: Floats) -> Statistic:
+    apart = np.abs(values[:, 0] - values[:, 1])
+    return lambda weights: np.asarray(weights @ apart / weights.sum(axis=1))
+
+
+def _pearson(values: Floats) -> Statistic:
+    x, y = map(_scaled, values.T)
+    products = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
+
+    def statistic(weights: Weights) -> Floats:
+        n, sx, sy, xx, yy, xy = (weights @ products).T
+        return _coefficient(n * xy - sx * sy, (n * xx - sx * sx) * (n * yy - sy * sy), n)
+
+    return statistic
+
+
+def _spearman(values: Floats) -> Statistic:
+    """Pearson's of the ranks that the items have under their weights."""
+    coded = [np.unique(column, return_inverse=True) for column in values.T]
+
+    def statistic(weights: Weights) -> Floats:
+        total = np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
+        x, y = (midranks(weights, codes, len(kinds))[:, codes] / total - 0.5 for kinds, codes in coded)
+        both, own = (weights * x * y).sum(axis=1), (weights * x * x).sum(axis=1) * (weights * y * y).sum(axis=1)
+        return _coefficient(both, own, np.ones(len(weights)))
+
+    return statistic
+
+
+def _coefficient(together: Floats, own: Floats, n: Floats) -> Floats:
+    some = own > 1e-18 * n**4
+    return np.where(some, np.clip(together / np.sqrt(np.where(some, own, 1.0)), -1.0, 1.0), np.nan)
+
+
+def _scaled(values: Floats) -> Floats:
+    """About the mean and from -1 to 1, so that no digits are lost."""
+    found: Floats = values - values.mean()
+    largest = float(np.abs(found).max(initial=0.0))
+    return np.divide(found, largest if largest > 0 else 1.0)

@@ -1,0 +1,380 @@
+"""Is there a size from which scores grow differently? Two lines over log size that meet at a break, against one.
+
+s(x) = level + below·z up to the break c, and from there on with the slope `above`; z = log10 of the size in billions,
+scores as shares of 1. For a given break this is least squares, and the break is searched from the smallest size to the
+largest. Beyond the second largest size the second line rests on one size alone and passes through its mean wherever the
+break is: all breaks from there to the largest size fit equally well, and `tied` says so (at the small end likewise).
+
+*Interval of the break*: the profile likelihood's, all breaks whose sum of squares is at most SSE·(1 + F/(n-4)), F the
+95 % quantile with (1, n-4) degrees of freedom. Where it reaches the smallest or largest size the data do not bound the
+break on that side. Beside it a percentile bootstrap over models.
+
+*One line or two*: a break that was searched for is not one that was known beforehand; the F-test of a known break, made
+where the gain is largest, finds breaks far too often, and with one line there is no break to speak of (Davies 1987,
+Biometrika 74:33-43). The statistic is the largest such F over all breaks, and its distribution for one line is
+simulated twice: with normal errors of one spread, on which it depends by the sizes alone; and with the residuals' own
+sizes and random signs, each over 1 − its leverage (a wild bootstrap: Davidson and Flachaire 2008, Journal of
+Econometrics 146:162-169), since small models may scatter more than large ones, which the first takes for a break. The
+larger p counts. One line passes for two in 1 to 6 % of cases where scatter is alike or changes by up to half with a
+tenfold of size, and in up to 16 % of 8 to 20 models whose scatter changes fourfold (`performance/nulltests.py`). Both
+take models as independent: families of six, each of its own range of sizes, show a break in up to 30 % of cases. Where
+families are known there is a third, normal errors with a part for each family (`analysis.families`), the bootstrap
+draws families, and the profile is that of generalised least squares, with the two parts of the scatter around the best
+break and F with (1, families - 2) degrees of freedom.
+
+*How far it leans on single models*: the break without each of them in turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from viva.analysis.sizes.families import Codes, FamilyScatter, are_groups, family_scatter, numbered
+from viva.analysis.sizes.scaling import Fit, Floats, assembled, curve, gradient
+from viva.analysis.uncertainty import LEVEL
+from viva.errors import DataError
+
+FEWEST = 6
+"""Models without which two lines and a break leave next to nothing over."""
+DRAWS = 1999
+"""Of the null distribution."""
+RESAMPLES = 499
+MOST = 300
+"""Models up to which each is left out in turn."""
+_AT_ONCE = 2_000_000
+"""Numbers of one chunk of simulated lines: 16 MB."""
+_STEPS = 240
+_COARSE = 80
+"""Places of the break that the bootstrap looks at."""
+_TINY = 1e-12
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """The lowest and highest break that leaving out one model gives."""
+
+    low: float
+    low_without: str
+    high: float
+    high_without: str
+
+
+class Segments(Struct, frozen=True, kw_only=True):
+    """Two lines and their break. Sizes in billions, slopes in shares of 1 for a tenfold of size."""
+
+    fit: Fit
+    at: float
+    """The break."""
+    tied: tuple[float, float]
+    """Breaks that fit as well as this one: `at` twice, but at either end of the sizes."""
+    low: float
+    high: float
+    """Its 95 % interval by profile likelihood; of families with their part of the scatter."""
+    open_low: bool
+    open_high: bool
+    """Whether the interval reaches the smallest, or the largest, size."""
+    boot_low: float | None
+    boot_high: float | None
+    below: float
+    above: float
+    gain: float
+    """F of two lines over one, (1, n-3) degrees of freedom, at the best break."""
+    p: float
+    """Of one line, by simulation of the largest gain: the larger of two, of families three, see the top."""
+    p_naive: float
+    """What the F-test of a break known beforehand would say, which this one is not; to show how wrong it would be."""
+    moved: Moved | None
+    """None for more than `MOST` models, and for models without names."""
+
+
+class Bend(Struct, frozen=True, kw_only=True):
+    """How models leave a curve that was fitted to them."""
+
+    at: float
+    """The size, in billions, from which on they do most."""
+    upwards: bool
+    p: float
+    """Of models that follow the curve."""
+
+
+def fit_segments(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    names: Sequence[str] = (),
+    *,
+    families: Sequence[str] = (),
+    seed: int = 0,
+    draws: int = DRAWS,
+    resamples: int = RESAMPLES,
+) -> Segments:
+    """Two lines that meet. `families`: of the models, each its own for none. Raises DataError for fewer than six models
+    or four different sizes."""
+    from scipy import stats
+
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    distinct = np.unique(x)
+    if len(x) < FEWEST or len(distinct) < 4:
+        raise DataError(
+            f"two lines and their break take {FEWEST} models of 4 different sizes; here are {len(x)} of {len(distinct)}"
+        )
+    z = np.log10(x)
+    search = _Search(z, _STEPS)
+    one = search.residual(y)
+    sse_one = float(one @ one)
+    gains = search.gains(one)
+    c = search.polished(y, int(np.argmax(gains)))
+    level, below, above, sse = _lines(z, y, c)
+    groups = families if are_groups(families) else ()
+    fit = assembled("segments", (level, below, above, 10**c), x, y, families=groups)
+    spare = len(x) - 4
+    limit = sse * (1 + float(stats.f.ppf(LEVEL, 1, spare)) / spare) + _TINY
+    inside = search.places[sse_one - gains <= limit]
+    codes = numbered(groups) if groups else None
+    around = None if codes is None else family_scatter(_design(z, c), y - curve(fit, x), codes)
+    if codes is not None and around is not None and around.between > 0:
+        inside = search.places[search.within_families(y, codes, around)]
+    low, high = min([*map(float, inside), c]), max([*map(float, inside), c])
+    open_low, open_high = low <= search.places[0] + 1e-9, high >= search.places[-1] - 1e-9
+    first, last = float(distinct[0]), float(distinct[-1])
+    gain = _f(sse_one, sse, len(x) - 3)
+    boot = _bootstrap(z, y, codes, resamples, seed)
+    return Segments(
+        fit=fit,
+        at=10**c,
+        tied=(
+            first if c <= search.places[0] + 1e-9 else 10**c,
+            last if c >= search.places[-1] - 1e-9 else 10**c,
+        ),
+        low=first if open_low else 10**low,
+        high=last if open_high else 10**high,
+        open_low=bool(open_low),
+        open_high=bool(open_high),
+        boot_low=10 ** boot[0] if boot else None,
+        boot_high=10 ** boot[1] if boot else None,
+        below=below,
+        above=above,
+        gain=gain,
+        p=_p_of_no_break(search, one, len(x) - 3, codes, draws, seed),
+        p_naive=float(stats.f.sf(gain, 1, len(x) - 3)),
+        moved=_moved(z, y, names),
+    )
+
+
+def bend(
+    fit: Fit, sizes: Sequence[float], scores: Sequence[float], families: Sequence[str] = (), *, draws: int = DRAWS
+) -> Bend | None:
+    """Where the models bend away from a curve that was fitted to them; p as of one line (see the top).
+
+    Of an average the bend from that of its curves which has the least: p is of all of them. None for a curve that is
+    not to be relied on, and for too few models to tell.
+    """
+    shapes = [one for one in fit.shapes or (fit,) if one.kind != "segments" and one.basis == "scatter"]
+    if not shapes or fit.n < FEWEST or len(np.unique(sizes)) < 4:
+        return None
+    z, y = np.log10(np.asarray(sizes, dtype=np.float64)), np.asarray(scores, dtype=np.float64)
+    codes = numbered(families) if are_groups(families) else None
+    bends = []
+    for one in shapes:
+        search = _Search(z, _STEPS, gradient(one.kind, one.parameters, 10**z))
+        left = search.residual(y - curve(one, 10**z))
+        index = int(np.argmax(search.gains(left)))
+        bends.append(
+            Bend(
+                at=10 ** float(search.places[index]),
+                upwards=bool(search.directions[index] @ left > 0),
+                p=_p_of_no_break(search, left, one.spare - 1, codes, draws, 0),
+            )
+        )
+    return max(bends, key=lambda found: found.p)
+
+
+class _Search:
+    """Places of a break, as unit directions by which the second line can leave the first.
+
+    From the second smallest to the second largest size: beyond them nothing changes but the break's own place.
+    `gradient`: of another curve than a line, whose parameters could be moved as well.
+    """
+
+    def __init__(self, z: Floats, steps: int, gradient: Floats | None = None) -> None:
+        distinct = np.unique(z)
+        first, last = distinct[1], distinct[-2]
+        places = np.linspace(first, last, steps)
+        if len(distinct) <= _STEPS:  # a kink at a size is where the sum of squares may have its minimum
+            places = np.union1d(places, distinct[1:-1])
+        self.z = z
+        basis, _ = np.linalg.qr(np.stack([np.ones_like(z), z], axis=1) if gradient is None else gradient)
+        self.basis = basis
+        hinges = np.maximum(z[None, :] - places[:, None], 0)
+        hinges -= (hinges @ basis) @ basis.T
+        norms = np.sqrt((hinges**2).sum(axis=1))
+        kept = norms > 1e-9
+        self.places: Floats = places[kept]
+        self.directions: Floats = hinges[kept] / norms[kept, None]
+
+    def residual(self, y: Floats) -> Floats:
+        """What one line leaves."""
+        left: Floats = y - self.basis @ (self.basis.T @ y)
+        return left
+
+    def gains(self, left: Floats) -> Floats:
+        """By how much each break lessens the sum of squares."""
+        found: Floats = (self.directions @ left) ** 2
+        return found
+
+    def within_families(self, y: Floats, codes: Codes, parts: FamilyScatter) -> NDArray[np.bool_]:
+        """Which breaks fit nearly as well as the best by generalised least squares, with these parts of the scatter."""
+        from scipy import stats
+
+        within = max(parts.within, 1e-3 * (parts.within + parts.between))
+        shared = (codes[:, None] == codes[None, :]).astype(np.float64)
+        root = np.linalg.cholesky(within * np.eye(len(y)) + parts.between * shared)
+        lines, _ = np.linalg.qr(np.linalg.solve(root, np.stack([np.ones_like(y), self.z], axis=1)))
+        hinges = np.linalg.solve(root, np.maximum(self.z[:, None] - self.places[None, :], 0))
+        hinges -= lines @ (lines.T @ hinges)
+        norms = (hinges**2).sum(axis=0)
+        known = norms > 1e-9 * norms.max()
+        gains = np.where(known, (np.linalg.solve(root, y) @ hinges) ** 2 / np.where(known, norms, 1.0), 0.0)
+        nearly: NDArray[np.bool_] = gains.max() - gains <= float(stats.f.ppf(LEVEL, 1, parts.count - 2))
+        return nearly
+
+    def polished(self, y: Floats, index: int) -> float:
+        """The best break between the neighbours of the best place."""
+        from scipy.optimize import minimize_scalar
+
+        start, end = self.places[max(index - 1, 0)], self.places[min(index + 1, len(self.places) - 1)]
+        best = float(self.places[index])
+        if end <= start:
+            return best
+        found = minimize_scalar(
+            lambda c: _lines(self.z, y, float(c))[3], bounds=(start, end), method="bounded", options={"xatol": 1e-6}
+        )
+        return float(found.x) if found.fun < _lines(self.z, y, best)[3] else best
+
+
+def _design(z: Floats, c: float) -> Floats:
+    """models × (level, slope, change of slope at c)."""
+    return np.stack([np.ones_like(z), z, np.maximum(z - c, 0)], axis=1)
+
+
+def _lines(z: Floats, y: Floats, c: float) -> tuple[float, float, float, float]:
+    """Level, slope below, slope above, and the sum of squares, for a break at c."""
+    design = _design(z, c)
+    (level, below, change), *_ = np.linalg.lstsq(design, y, rcond=None)
+    left = y - design @ np.array([level, below, change])
+    return float(level), float(below), float(below + change), float(left @ left)
+
+
+def _f(sse_one: float, sse_two: float, spare: int) -> float:
+    if sse_two <= _TINY * max(sse_one, _TINY):
+        return math.inf if sse_one > _TINY else 0.0
+    return max(0.0, sse_one - sse_two) / (sse_two / spare)
+
+
+def _p_of_no_break(search: _Search, left: Floats, spare: int, codes: Codes | None, draws: int, seed: int) -> float:
+    """The largest p of the simulations: `left` of the scores by a curve, `spare` points over with a break in it."""
+    whole = float(left @ left)
+    searched = _f(whole, whole - float(search.gains(left).max()), spare)
+    nulls = [_simulated_p(search, searched, spare, draws, seed), _wild_p(search, left, draws, seed)]
+    scatter = None if codes is None else family_scatter(search.basis, left, codes)
+    if codes is not None and scatter is not None:
+        nulls.append(_simulated_p(search, searched, spare, draws, seed, (codes, scatter.within, scatter.between)))
+    return max(nulls)
+
+
+def _simulated_p(
+    search: _Search,
+    gain: float,
+    spare: int,
+    draws: int,
+    seed: int,
+    parts: tuple[Codes, float, float] | None = None,
+) -> float:
+    """The share of one-line data sets that would show this gain or more; never 0.
+
+    `gain`: the largest at the places of the search, as theirs are: breaks between them are looked at by neither.
+    `parts`: each model's family, and the variances of errors within and between families; one variance for none.
+    """
+    generator = np.random.default_rng(seed)
+    rows, above, done = len(search.z), 0, 0
+    while done < draws:
+        count = min(draws - done, max(1, _AT_ONCE // rows))
+        noise = generator.standard_normal((rows, count))
+        if parts is not None:
+            codes, within, between = parts
+            shared = generator.standard_normal((int(codes.max()) + 1, count))
+            noise = math.sqrt(within) * noise + math.sqrt(between) * shared[codes]
+        left = noise - search.basis @ (search.basis.T @ noise)
+        sse_one = (left**2).sum(axis=0)
+        drop = ((search.directions @ left) ** 2).max(axis=0)
+        found = drop / (np.maximum(sse_one - drop, 1e-300) / spare)
+        above += int(np.sum(found >= gain - 1e-9))
+        done += count
+    return (above + 1) / (draws + 1)
+
+
+def _wild_p(search: _Search, left: Floats, draws: int, seed: int) -> float:
+    """The share of one-line data sets with these residuals' sizes, and random signs, that would show their gain."""
+    leverage = (search.basis**2).sum(axis=1)
+    sizes = left / np.maximum(1 - leverage, 1e-3)
+
+    def largest(residuals: Floats) -> Floats:
+        """The largest share of the sum of squares that a break takes away, which F rises with."""
+        whole = (residuals**2).sum(axis=0)
+        found: Floats = ((search.directions @ residuals) ** 2).max(axis=0) / np.maximum(whole, 1e-300)
+        return found
+
+    if float(left @ left) <= _TINY:
+        return 0.0  # no scatter of which to draw
+    observed = float(largest(left[:, None])[0])
+    generator = np.random.default_rng(seed)
+    rows, above, done = len(left), 0, 0
+    while done < draws:
+        count = min(draws - done, max(1, _AT_ONCE // rows))
+        drawn = sizes[:, None] * generator.choice([-1.0, 1.0], size=(rows, count))
+        above += int(np.sum(largest(drawn - search.basis @ (search.basis.T @ drawn)) >= observed - 1e-9))
+        done += count
+    return (above + 1) / (draws + 1)
+
+
+def _break_of(z: Floats, y: Floats) -> float | None:
+    if len(np.unique(z)) < 4:
+        return None
+    search = _Search(z, _COARSE)
+    return float(search.places[int(np.argmax(search.gains(search.residual(y))))])
+
+
+def _bootstrap(z: Floats, y: Floats, codes: Codes | None, resamples: int, seed: int) -> tuple[float, float] | None:
+    """Percentiles of the break over models, or over families of them, drawn again with replacement."""
+    generator = np.random.default_rng(seed + 1)
+    members = [] if codes is None else [np.flatnonzero(codes == family) for family in range(int(codes.max()) + 1)]
+    found: list[float] = []
+    for _ in range(resamples):
+        count = len(members) or len(z)
+        drawn = generator.integers(0, count, count)
+        drawn = np.concatenate([members[family] for family in drawn]) if members else drawn
+        c = _break_of(z[drawn], y[drawn])
+        if c is not None:
+            found.append(c)
+    if len(found) < 0.95 * resamples or not found:
+        return None
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def _moved(z: Floats, y: Floats, names: Sequence[str]) -> Moved | None:
+    if len(names) != len(z) or len(z) > MOST:
+        return None
+    found: list[tuple[float, str]] = []
+    for index, name in enumerate(names):
+        kept = np.arange(len(z)) != index
+        c = _break_of(z[kept], y[kept])
+        if c is not None:
+            found.append((10**c, name))
+    if not found:
+        return None
+    (low, low_without), (high, high_without) = min(found), max(found)
+    return Moved(low=low, low_without=low_without, high=high, high_without=high_without)

@@ -1,0 +1,519 @@
+"""How a score grows with the number of parameters: fitted curves, and what they predict for a size nobody measured.
+
+Curves through the points of models (size x in billions of parameters, score s as a share of 1):
+
+`family`  s(x) = 1 - 1/(a·ln(b·x + 1) + 1), least squares in the score, a and b above 0. CS-Bench (arXiv 2406.08587)
+          fits it within a family of models. It says that the odds s/(1-s) grow with the logarithm of the size: nothing
+          at size 0, and no size is enough for a score of 1.
+`log`     s(x) = level + slope·log10 x, least squares: every tenfold of size adds the same.
+`logistic` s(x) = 1/(1 + exp(-(level + slope·log10 x))), least squares in the score: the log odds grow with log size (so
+          fit Ruan, Maddison and Hashimoto, arXiv 2405.10938, scores over capabilities), and the score ends at 1.
+`power`   s(x) = ceiling - drop·x^-exponent, least squares: a power law with an offset, as of losses (Hoffmann and
+          others, arXiv 2203.15556); the score ends at the ceiling.
+
+`analysis.segments` has two lines that meet at a break. On CS-Bench's own table Qwen1.5 of 7, 14, 32 and
+72 billion predicts 67.79 for 110 billion (measured 67.95), Llama2 of 7 and 13 predicts 55.03 for 70 (measured 52.52).
+
+A prediction's 95 % interval is one for the score that a further model of the family would *measure*, not for the
+curve: t·√(σ² + gᵀCg), with n - p degrees of freedom, g the curve's gradient by its parameters there, and C their
+covariance σ²(JᵀJ)⁻¹ (for `family` the delta method; for `log` exact). σ is how far the points scatter around the
+curve. Where models belong to families, scatter has two parts, of families and of models within them, C has both, and
+the model that is predicted is of a further family (`analysis.families`). Two points determine two parameters, nothing
+is left over to scatter, and there is no such interval; where it is known on how many questions each score rests, their
+sampling error alone still gives one, which says nothing about models that stray from the curve. All of these take the
+curve as true beyond the sizes that were fitted, where curves that fit equally well part.
+
+`average` does not: it is the mean of `log`, `family`, `logistic` and `power`, with weights in proportion to 1/σ², and
+its interval holds 95 % of the mixture of their t distributions. Weights by AICc, BIC, or the prediction of the largest
+models from the others were tried: with 12 and more models they choose one curve, and where the truth is none of the
+four, the interval for ten times the largest size holds it in 28 to 100 % of sets; with these weights in 99 to 100 %
+(performance/README.md, Curves of unknown shape: also where no mean of these curves holds).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from viva.analysis.sizes.families import FamilyScatter, family_scatter, numbered
+from viva.analysis.uncertainty import LEVEL, Z, t_quantile
+from viva.errors import DataError
+
+Kind = Literal["family", "log", "segments", "logistic", "power", "average"]
+KINDS: tuple[Kind, ...] = ("family", "log", "segments", "logistic", "power", "average")
+Basis = Literal["scatter", "questions", "nothing"]
+"""What an interval rests on: how far models lie from the curve, the sampling of questions alone, or there is none."""
+Floats = NDArray[np.float64]
+
+_BASES: tuple[Basis, ...] = ("scatter", "questions", "nothing")
+_ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_STEPS = 120
+_FLAT, _STEEP = 1e-7, 1e14
+"""Ends of b·x: below, the odds are in proportion to the size; above, they hardly grow."""
+_STEEPEST = 60.0
+"""Of the logistic curve, in logits a tenfold: a step."""
+_EXACT = 1e-4
+"""Scatter below which curves fit alike, as a share of 1."""
+_EXPONENTS = (0.02, 6.0)
+"""Of the power law: below, it is a line over log size; above, it has ended before the second size."""
+
+
+class Fit(Struct, frozen=True, kw_only=True):
+    """A curve through n points."""
+
+    kind: Kind
+    parameters: tuple[float, ...]
+    """family: a, b. log: level at size 1, slope per tenfold; logistic: the same of the logit. power: ceiling, drop and
+    exponent. segments: level at size 1, the slopes below and above the break, and the break (a size). average: none."""
+    n: int
+    smallest: float
+    largest: float
+    """Sizes that were fitted, in billions."""
+    sse: float
+    """Sum of squared residuals, in shares of 1."""
+    sd: float | None
+    """Scatter of points around the curve, √(SSE/(n-p)); None where no point is left over."""
+    r2: float | None
+    aicc: float | None
+    """Akaike's criterion for few points: of several curves through the same points, the lower is to be preferred."""
+    covariance: tuple[tuple[float, ...], ...] | None = None
+    """Of the parameters as `gradient` takes them; None where they cannot be told apart, or no point is left over."""
+    basis: Basis = "nothing"
+    new: float = 0.0
+    """Variance of a further model's score around the curve, on the same basis."""
+    trouble: str = ""
+    """Why the curve is none to rely on, in words; empty where it is."""
+    families: FamilyScatter | None = None
+    """The parts of the scatter where models were taken by families; None where each is its own."""
+    shapes: tuple[Fit, ...] = ()
+    """The curves that `average` is the mean of."""
+    weights: tuple[float, ...] = ()
+    """Theirs; the sum is 1."""
+
+    @property
+    def spare(self) -> int:
+        """Points left over: n less the parameters."""
+        return self.n - len(self.parameters)
+
+
+class Prediction(Struct, frozen=True, kw_only=True):
+    """What a curve gives for a size. Shares of 1."""
+
+    size: float
+    score: float
+    """From 0 to 1, as the interval's ends are: where the curve's value lies beyond them, the nearer one."""
+    curve: float
+    """The curve's value itself, which of a line may lie beyond 0 and 1."""
+    low: float | None
+    high: float | None
+    basis: Basis
+    beyond: float
+    """How many times the largest fitted size this is; 1 where it lies within."""
+
+
+def family_curve(size: float | Floats, a: float, b: float) -> Floats:
+    """CS-Bench's curve: 1 - 1/(a·ln(b·x + 1) + 1)."""
+    odds: Floats = a * np.log1p(b * np.asarray(size, dtype=np.float64))
+    return odds / (odds + 1)
+
+
+def fit_family(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    variances: Sequence[float] | None = None,
+    families: Sequence[str] = (),
+) -> Fit:
+    """The family curve by least squares.
+
+    `variances`: of each score by its questions; they make an interval where no point is left over, and are not used as
+    weights. `families`: of the models, each its own for none. Raises DataError for fewer than two different sizes,
+    sizes not above 0, or scores beyond 0 and 1.
+
+    For a given b the best a is found by Newton's steps, for a grid of b over all orders of magnitude at once; the best
+    valley is then polished in both. So it does not hang on a starting value.
+    """
+    from scipy.optimize import least_squares
+
+    x, y = _checked(sizes, scores)
+    _refuse_beyond(y, "family")
+    lowest, highest = math.log(_FLAT / x.max()), math.log(_STEEP / x.min())
+    grid = np.linspace(lowest, highest, _STEPS)
+    a, sse = _best_a(x, y, np.exp(grid))
+    at = int(np.argmin(sse))
+    start = np.array([math.log(max(a[at], 1e-12)), grid[at]])
+
+    def residuals(theta: Floats) -> Floats:
+        return family_curve(x, math.exp(theta[0]), math.exp(theta[1])) - y
+
+    def jacobian(theta: Floats) -> Floats:
+        return _family_jacobian(x, math.exp(theta[0]), math.exp(theta[1]))
+
+    found = least_squares(
+        residuals,
+        start,
+        jac=jacobian,
+        bounds=([-60.0, lowest - 1e-9], [60.0, highest + 1e-9]),
+        xtol=1e-15,
+        ftol=1e-15,
+        gtol=1e-15,
+    )
+    theta = found.x if 2 * found.cost <= sse[at] else start
+    edge = min(theta[1] - lowest, highest - theta[1]) < 0.5
+    trouble = ""
+    if edge:
+        trouble = (
+            "scores do not grow with size as the curve has it: the best it can do is flat"
+            if theta[1] > (lowest + highest) / 2
+            else "scores grow faster than the curve can: the best it can do is odds in proportion to size"
+        )
+    parameters = (math.exp(theta[0]), math.exp(theta[1]))
+    return assembled("family", parameters, x, y, variances, trouble, families)
+
+
+def fit_log(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    variances: Sequence[float] | None = None,
+    families: Sequence[str] = (),
+) -> Fit:
+    """The log-linear fit: ordinary least squares on log10 of the size. Raises DataError as `fit_family` does."""
+    x, y = _checked(sizes, scores)
+    z = np.log10(x)
+    slope = float(((z - z.mean()) * (y - y.mean())).sum() / ((z - z.mean()) ** 2).sum())
+    return assembled("log", (float(y.mean() - slope * z.mean()), slope), x, y, variances, "", families)
+
+
+def fit_logistic(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    variances: Sequence[float] | None = None,
+    families: Sequence[str] = (),
+) -> Fit:
+    """The logistic curve by least squares in the score. Raises DataError as `fit_family` does."""
+    from scipy.optimize import least_squares
+
+    x, y = _checked(sizes, scores)
+    _refuse_beyond(y, "logistic")
+    z = np.log10(x)
+    inside = np.clip(y, 0.005, 0.995)
+    start = fit_log(x.tolist(), np.log(inside / (1 - inside)).tolist()).parameters
+    far = _STEEPEST * (1 + float(np.abs(z).max()))
+
+    def residuals(theta: Floats) -> Floats:
+        return _logistic(z, *theta) - y
+
+    def jacobian(theta: Floats) -> Floats:
+        return gradient("logistic", tuple(theta), x)
+
+    found = least_squares(
+        residuals,
+        np.clip(start, [-far, -_STEEPEST], [far, _STEEPEST]),
+        jac=jacobian,
+        bounds=([-far - 1, -_STEEPEST - 1], [far + 1, _STEEPEST + 1]),
+        xtol=1e-12,
+        ftol=1e-12,
+        gtol=1e-12,
+    )
+    level, slope = map(float, found.x)
+    trouble = "scores jump with size: the best it can do is a step" if abs(slope) > 0.9 * _STEEPEST else ""
+    return assembled("logistic", (level, slope), x, y, variances, trouble, families)
+
+
+def fit_power(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    variances: Sequence[float] | None = None,
+    families: Sequence[str] = (),
+) -> Fit:
+    """The power law with an offset by least squares. Raises DataError as `fit_family` does.
+
+    For a given exponent it is a line, so that the exponent alone is searched, over its whole range.
+    """
+    from scipy.optimize import minimize_scalar
+
+    x, y = _checked(sizes, scores)
+    z, away = np.log(x), y - y.mean()
+
+    def drop(logarithm: float) -> tuple[float, float, float]:
+        """The best ceiling and drop for an exponent, and the sum of squares."""
+        fallen = np.exp(-math.exp(logarithm) * (z - z.min()))  # from the smallest size on: no overflow
+        middle = float(fallen.mean())
+        slope = -float((fallen - middle) @ away) / float((fallen - middle) @ (fallen - middle))
+        left = away + slope * (fallen - middle)
+        scale = math.exp(math.exp(logarithm) * float(z.min()))
+        return float(y.mean()) + slope * middle, slope * scale, float(left @ left)
+
+    first, last = map(math.log, _EXPONENTS)
+    grid = np.linspace(first, last, _STEPS)
+    best = int(np.argmin([drop(float(at))[2] for at in grid]))
+    polished = minimize_scalar(
+        lambda at: drop(float(at))[2],
+        bounds=(grid[max(best - 1, 0)], grid[min(best + 1, _STEPS - 1)]),
+        method="bounded",
+        options={"xatol": 1e-8},
+    )
+    logarithm = float(polished.x) if polished.fun < drop(float(grid[best]))[2] else float(grid[best])
+    ceiling, slope, _ = drop(logarithm)
+    trouble = ""
+    if logarithm < first + 0.05:
+        trouble = "scores do not level off: the best it can do is a line over log size"
+    elif logarithm > last - 0.05:
+        trouble = "scores level off at once: the best it can do is a step after the smallest size"
+    return assembled("power", (ceiling, slope, math.exp(logarithm)), x, y, variances, trouble, families)
+
+
+def fit_average(
+    sizes: Sequence[float],
+    scores: Sequence[float],
+    variances: Sequence[float] | None = None,
+    families: Sequence[str] = (),
+) -> Fit:
+    """The mean of the `log`, `family`, `logistic` and `power` curves: of those without trouble, whose intervals rest on
+    the same. Raises DataError as `fit_family` does."""
+    fitted = [fitter(sizes, scores, variances, families) for fitter in (fit_log, fit_family, fit_logistic, fit_power)]
+    sound = [fit for fit in fitted if not fit.trouble and fit.spare >= 0]
+    basis = next((each for each in _BASES if any(fit.basis == each for fit in sound)), "nothing")
+    shapes = tuple(fit for fit in sound if fit.basis == basis)
+    support = [1 / max(fit.sd or 0.0, _EXACT) ** 2 if basis == "scatter" else 1.0 for fit in shapes]
+    weights = tuple(each / math.fsum(support) for each in support)
+    x, y = _checked(sizes, scores)
+    found = replace(
+        fitted[0],
+        kind="average",
+        parameters=(),
+        shapes=shapes,
+        weights=weights,
+        basis=basis,
+        sd=None,
+        aicc=None,
+        covariance=None,
+        new=0.0,
+        families=None,
+    )
+    sse, total = float(((y - curve(found, x)) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
+    return replace(found, sse=sse, r2=1 - sse / total if total > 0 else None)
+
+
+def curve(fit: Fit, size: float | Floats) -> Floats:
+    """The curve's value at sizes. Of an average the mean of its shapes', each from 0 to 1."""
+    x = np.asarray(size, dtype=np.float64)
+    if fit.kind == "average":
+        within = [np.clip(curve(shape, x), 0, 1) for shape in fit.shapes]
+        return np.asarray(np.average(within, axis=0, weights=fit.weights))
+    if fit.kind == "family":
+        return family_curve(x, *fit.parameters)
+    z = np.log10(x)
+    if fit.kind == "power":
+        ceiling, drop, exponent = fit.parameters
+        return np.asarray(ceiling - drop * np.exp(-exponent * np.log(x)))
+    if fit.kind in ("log", "logistic"):
+        level, slope = fit.parameters
+        return np.asarray(level + slope * z) if fit.kind == "log" else _logistic(z, level, slope)
+    level, below, above, at = fit.parameters
+    return np.asarray(level + below * z + (above - below) * np.maximum(z - math.log10(at), 0))
+
+
+def predict(fit: Fit, size: float) -> Prediction:
+    """The score to expect of a model of this size, with its 95 % interval where there is one."""
+    value = float(curve(fit, size))
+    low = high = None
+    components = [one for one in (_component(shape, size) for shape in fit.shapes or (fit,)) if one is not None]
+    if fit.shapes and components:
+        centres, errors, degrees = zip(*components, strict=True)
+        low, high = (mixture_quantile(share, centres, errors, degrees, fit.weights) for share in _ENDS)
+    elif components:
+        _, error, degrees_left = components[0]
+        half = (Z if degrees_left == NORMAL else t_quantile(degrees_left)) * error
+        low, high = value - half, value + half
+    if low is not None and high is not None:
+        low, high = (min(1.0, max(0.0, end)) for end in (low, high))
+    return Prediction(
+        size=size,
+        score=min(1.0, max(0.0, value)),
+        curve=value,
+        low=low,
+        high=high,
+        basis=fit.basis if low is not None else "nothing",
+        beyond=max(1.0, size / fit.largest),
+    )
+
+
+def gradient(kind: Kind, parameters: Sequence[float], sizes: Floats) -> Floats:
+    """points × parameters: how the curve moves with its parameters (of `family` their logarithms, the break's and the
+    exponent's too)."""
+    if kind == "family":
+        return _family_jacobian(sizes, *parameters)
+    z = np.log10(sizes)
+    if kind == "log":
+        return np.stack([np.ones_like(z), z], axis=1)
+    if kind == "logistic":
+        share = _logistic(z, *parameters)
+        return np.stack([share * (1 - share), share * (1 - share) * z], axis=1)
+    if kind == "power":
+        _, drop, exponent = parameters
+        fallen = np.exp(-exponent * np.log(sizes))
+        return np.stack([np.ones_like(z), -fallen, drop * exponent * np.log(sizes) * fallen], axis=1)
+    _, below, above, at = parameters
+    c = math.log10(at)
+    past = np.maximum(z - c, 0)
+    return np.stack([np.ones_like(z), z - past, past, (below - above) * (z > c)], axis=1)
+
+
+def assembled(
+    kind: Kind,
+    parameters: tuple[float, ...],
+    x: Floats,
+    y: Floats,
+    variances: Sequence[float] | None = None,
+    trouble: str = "",
+    families: Sequence[str] = (),
+) -> Fit:
+    """A fit from its parameters, with how far it can be trusted."""
+    bare = Fit(
+        kind=kind, parameters=parameters, n=len(x), smallest=float(x.min()), largest=float(x.max()),
+        sse=0.0, sd=None, r2=None, aicc=None, trouble=trouble,
+    )  # fmt: skip
+    sse = float(((y - curve(bare, x)) ** 2).sum())
+    total, spare = float(((y - y.mean()) ** 2).sum()), bare.spare
+    sd = math.sqrt(sse / spare) if spare > 0 else None
+    covariance, basis, new = None, "nothing", 0.0
+    jacobian = gradient(kind, parameters, x)
+    found = None
+    if not trouble and sd is not None:
+        covariance, basis, new = _inverse(jacobian, np.full(len(x), sd * sd)), "scatter", sd * sd
+    elif not trouble and variances is not None and spare == 0 and len(variances) == len(x):
+        covariance, basis = _inverse(jacobian, np.asarray(variances, dtype=np.float64)), "questions"
+        new = float(np.mean(variances))
+    if families and covariance is not None and basis == "scatter":
+        found = family_scatter(jacobian, y - curve(bare, x), numbered(families))
+    if found is not None:
+        covariance, new = tuple(tuple(map(float, row)) for row in found.covariance), found.within + found.between
+    return Fit(
+        kind=kind,
+        parameters=parameters,
+        n=len(x),
+        smallest=float(x.min()),
+        largest=float(x.max()),
+        sse=sse,
+        sd=sd,
+        r2=1 - sse / total if total > 0 else None,
+        aicc=_aicc(sse, len(x), len(parameters) + 1),
+        covariance=covariance,
+        basis="nothing" if covariance is None else "scatter" if basis == "scatter" else "questions",
+        new=new,
+        trouble=trouble,
+        families=found,
+    )
+
+
+def _checked(sizes: Sequence[float], scores: Sequence[float]) -> tuple[Floats, Floats]:
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    if x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise DataError(f"a fit takes a finite size and score a model; here are {len(x)} sizes and {len(y)} scores")
+    if len(x) and x.min() <= 0:
+        raise DataError(f"a size of {x.min():g} billion parameters has no logarithm: sizes must be above 0")
+    if len(np.unique(x)) < 2:
+        raise DataError(f"a curve over size takes two different sizes at least; here is {len(np.unique(x))}")
+    return x, y
+
+
+def _refuse_beyond(y: Floats, kind: Kind) -> None:
+    if y.min() < 0 or y.max() > 1:
+        raise DataError(f"the {kind} curve is for scores from 0 to 1; one is {y.min() if y.min() < 0 else y.max():g}")
+
+
+def _logistic(z: Floats, level: float, slope: float) -> Floats:
+    found: Floats = 1 / (1 + np.exp(-np.clip(level + slope * z, -500, 500)))
+    return found
+
+
+def _best_a(x: Floats, y: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """For every b the best a and its sum of squares. Gauss-Newton in ln a, from least squares on the odds."""
+    logs = np.log1p(b[:, None] * x[None, :])
+    inside = np.clip(y, 0.005, 0.995)
+    odds = inside / (1 - inside)
+    a = (logs @ odds) / (logs**2).sum(axis=1)
+    a = np.maximum(a, 1e-300)
+
+    def residuals(at: Floats) -> tuple[Floats, Floats]:
+        u = at[:, None] * logs
+        return u / (1 + u) - y, u / (1 + u) ** 2
+
+    best, best_a = np.full(len(b), np.inf), a
+    for _ in range(25):
+        r, j = residuals(a)
+        sse = (r**2).sum(axis=1)
+        better = sse < best
+        best, best_a = np.where(better, sse, best), np.where(better, a, best_a)
+        step = -(r * j).sum(axis=1) / np.maximum((j**2).sum(axis=1), 1e-300)
+        a = np.exp(np.clip(np.log(best_a) + np.clip(step, -2, 2), -200, 200))
+    return best_a, best
+
+
+def _family_jacobian(x: Floats, a: float, b: float) -> Floats:
+    """By ln a and ln b."""
+    u = a * np.log1p(b * x)
+    by_odds = 1 / (1 + u) ** 2
+    return np.stack([by_odds * u, by_odds * a * b * x / (1 + b * x)], axis=1)
+
+
+def _inverse(jacobian: Floats, variances: Floats) -> tuple[tuple[float, ...], ...] | None:
+    """The parameters' covariance, J⁺ V J⁺ᵀ; None where the points cannot tell the parameters apart."""
+    norms = np.sqrt((jacobian**2).sum(axis=0))
+    if not norms.all() or np.linalg.cond(jacobian / norms) > 1e8:
+        return None
+    pseudo = np.linalg.pinv(jacobian)
+    found = (pseudo * variances) @ pseudo.T
+    return tuple(tuple(map(float, row)) for row in found)
+
+
+def _aicc(sse: float, n: int, parameters: int) -> float | None:
+    if n - parameters - 1 <= 0 or sse <= 0:
+        return None
+    return n * math.log(sse / n) + 2 * parameters + 2 * parameters * (parameters + 1) / (n - parameters - 1)
+
+
+def _component(fit: Fit, size: float) -> tuple[float, float, float] | None:
+    """The curve's value, the standard error of one more model's score around it, and its degrees of freedom; None where
+    there is no interval. Student's t where the scatter was estimated, else the normal."""
+    if fit.covariance is None:
+        return None
+    g = gradient(fit.kind, fit.parameters, np.array([size]))[0]
+    variance = fit.new + float(g @ np.array(fit.covariance) @ g)
+    degrees = fit.families.degrees(g) if fit.families is not None else fit.spare if fit.basis == "scatter" else NORMAL
+    return float(curve(fit, size)), math.sqrt(max(variance, 0.0)), degrees
+
+
+NORMAL = 1e9
+"""Degrees of freedom of a normal component."""
+_HALVINGS = 60
+
+
+def mixture_quantile(
+    share: float,
+    centres: Sequence[float],
+    errors: Sequence[float],
+    degrees: Sequence[float],
+    weights: Sequence[float],
+) -> float:
+    """The value below which a share of the mixture lies: components centre + error·t(degrees), with weights of sum 1.
+
+    It lies between the smallest and the largest of the components' own quantiles, and is found by halving there.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    middle, width, freedom = (np.asarray(each, dtype=np.float64) for each in (centres, errors, degrees))
+    ends = middle + width * stdtrit(freedom, share)
+    low, high = float(ends.min()), float(ends.max())
+    positive = np.maximum(width, 1e-300)
+    for _ in range(_HALVINGS):
+        at = (low + high) / 2
+        below = float(np.asarray(weights) @ stdtr(freedom, (at - middle) / positive))
+        low, high = (at, high) if below < share else (low, at)
+    return (low + high) / 2

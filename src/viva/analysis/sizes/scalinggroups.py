@@ -1,0 +1,277 @@
+"""Models with their sizes and scores, in groups, each with the curves that were asked for and what they predict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from viva.analysis.sizes.breakpoint import Bend, Segments, bend, fit_segments
+from viva.analysis.sizes.families import are_groups
+from viva.analysis.sizes.scaling import (
+    Fit,
+    Kind,
+    Prediction,
+    curve,
+    fit_average,
+    fit_family,
+    fit_log,
+    fit_logistic,
+    fit_power,
+    predict,
+)
+from viva.errors import DataError
+
+FURTHEST = 1e6
+"""Billions of parameters up to which is looked: far beyond anything that a curve of today's models can say."""
+_STEPS = 400
+_HALVINGS = 60
+
+
+class Reach(Struct, frozen=True, kw_only=True):
+    """Sizes in billions. None: not up to FURTHEST."""
+
+    score: float
+    """What is to be reached, as a share of 1."""
+    size: float | None
+    """Where the curve itself has it; the smallest fitted size where it has it already there."""
+    low: float | None
+    high: float | None
+    """Between these a single model may have it: where the upper and the lower end of the 95 % interval of one more
+    model's score reach it. Both None where the curve has no interval."""
+    beyond: float | None
+    """How many times the largest fitted size `size` is; 1 where it lies within."""
+
+
+def reach(fit: Fit, score: float) -> Reach:
+    """The first size, from the smallest fitted one on, at which a curve has a score."""
+
+    def ends(size: float, end: str) -> float:
+        said = getattr(predict(fit, size), end)
+        return -np.inf if said is None else float(said)
+
+    size = _first(lambda at: predict(fit, at).score >= score, fit.smallest)
+    known = predict(fit, fit.smallest).low is not None
+    return Reach(
+        score=score,
+        size=size,
+        low=_first(lambda at: ends(at, "high") >= score, fit.smallest) if known else None,
+        high=_first(lambda at: ends(at, "low") >= score, fit.smallest) if known else None,
+        beyond=None if size is None else max(1.0, size / fit.largest),
+    )
+
+
+def _first(holds: Callable[[float], bool], smallest: float) -> float | None:
+    """The smallest size at which a condition holds, to one part in 10^15 of the step in which it begins to."""
+    if holds(smallest):
+        return smallest
+    sizes = np.geomspace(smallest, FURTHEST, _STEPS)
+    found = next((index for index, size in enumerate(sizes) if holds(float(size))), None)
+    if found is None:
+        return None
+    low, high = float(sizes[found - 1]), float(sizes[found])
+    for _ in range(_HALVINGS):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+SAME = 0.02
+"""Sizes that differ by less than this share are the same size: 70 and 68.98 count as what was predicted for 70."""
+FAR = 3
+_FITTERS = {
+    "family": fit_family, "log": fit_log, "logistic": fit_logistic, "power": fit_power, "average": fit_average,
+}  # fmt: skip
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """A model. Size in billions of parameters (0: unknown), shares of 1."""
+
+    model: str
+    size: float
+    score: float
+    low: float | None = None
+    high: float | None = None
+    """95 % interval of the score itself."""
+    variance: float | None = None
+    """Of the score by its questions."""
+    partial: bool = False
+    """Whether the score is a mean that leaves something out."""
+    words: dict[str, str] = {}
+    """family, type, domain, and whatever else is known."""
+    span: tuple[float, float] | None = None
+    """Of a mixture of experts: the parameters that a token passes through, and all of them."""
+
+
+class Forecast(Struct, frozen=True, kw_only=True):
+    """What a curve predicts, and the models of that size, which were held out of the fit."""
+
+    kind: Kind
+    prediction: Prediction
+    measured: tuple[Point, ...]
+    bend: Bend | None = None
+    """How the models leave the curve, surely or not; None where that cannot be told."""
+
+
+class Stray(Struct, frozen=True, kw_only=True):
+    """A model far from its curve."""
+
+    kind: Kind
+    point: Point
+    expected: float
+    away: float
+    """Residual over the scatter around the curve."""
+
+
+class Reached(Struct, frozen=True, kw_only=True):
+    """Where a curve reaches a model's score."""
+
+    kind: Kind
+    model: str
+    reach: Reach
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """Models that share a curve."""
+
+    name: str
+    points: tuple[Point, ...]
+    """Those that were fitted, by size."""
+    held_out: tuple[Point, ...] = ()
+    fits: tuple[Fit, ...] = ()
+    segments: Segments | None = None
+    forecasts: tuple[Forecast, ...] = ()
+    strays: tuple[Stray, ...] = ()
+    reached: tuple[Reached, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Curves that cannot be fitted, and why."""
+    families: int = 0
+    """Families of the models that were fitted, where they were taken by families; 0 where each model is its own."""
+
+
+def grouped(points: Sequence[Point], by: Sequence[str], name: str = "all models") -> dict[str, list[Point]]:
+    """Group → its models; a model without the word is in no group. Raises DataError for a word that no model has."""
+    for word in by:
+        if not any(point.words.get(word) for point in points):
+            known = sorted({word for point in points for word, value in point.words.items() if value})
+            raise DataError(
+                f"{word!r}: no model has it; they have: {', '.join(known) or 'nothing to group by'}", field="by"
+            )
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        values = [point.words.get(word, "") for word in by]
+        if all(values):
+            groups.setdefault(" ".join(values) if values else name, []).append(point)
+    return groups
+
+
+def best_of_size(points: Sequence[Point]) -> list[Point]:
+    """Of each size the model with the highest score, the first of equals."""
+    best: dict[float, Point] = {}
+    for point in points:
+        if point.size not in best or point.score > best[point.size].score:
+            best[point.size] = point
+    return list(best.values())
+
+
+def frontier(points: Sequence[Point]) -> list[Point]:
+    """The models with a score that no smaller one has, nor another of their size: by size, each sets a new best."""
+    found: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.size, -point.score)):
+        if not found or point.score > found[-1].score:
+            found.append(point)
+    return found
+
+
+def studied(
+    name: str,
+    points: Sequence[Point],
+    kinds: Sequence[Kind],
+    wanted: Sequence[float] = (),
+    fit_on: Sequence[float] = (),
+    references: Sequence[Point] = (),
+    *,
+    by_family: bool = False,
+    only: Sequence[Point] | None = None,
+) -> Group:
+    """A group's fits. `wanted`: sizes to predict; models of such a size are held out, so that they can judge it.
+    `fit_on`: the only sizes to fit (those without a model are not missed); all others are held out. `references`:
+    models whose scores the curves are to reach. `by_family`: whether models whose word `family` is the same are no
+    independent ones (without it each is its own); where there are too few families for that, all models are. `only`:
+    the models to fit; all others are held out.
+    """
+    held = [p for p in points if _is_held(p, wanted, fit_on) or (only is not None and p not in only)]
+    kept = sorted((point for point in points if point not in held), key=lambda point: (point.size, point.model))
+    families = [point.words.get("family") or f"model {point.model}" for point in kept] if by_family else []
+    families = families if are_groups(families) else []
+    fits: list[Fit] = []
+    skipped: list[str] = []
+    segments: Segments | None = None
+    for kind in kinds:
+        try:
+            found = _fitted(kind, kept, families)
+        except DataError as problem:
+            skipped.append(f"{kind}: {problem}")
+            continue
+        if isinstance(found, Segments):
+            segments, found = found, found.fit
+        fits.append(found)
+    return Group(
+        name=name,
+        points=tuple(kept),
+        held_out=tuple(held),
+        fits=tuple(fits),
+        segments=segments,
+        forecasts=tuple(
+            Forecast(
+                kind=fit.kind,
+                prediction=predict(fit, size),
+                measured=tuple(point for point in held if is_size(point.size, size)),
+                bend=bent,
+            )
+            for fit in (fits if wanted else ())
+            for bent in [bend(fit, [point.size for point in kept], [point.score for point in kept], families)]
+            for size in wanted
+        ),
+        strays=tuple(stray for fit in fits for stray in _strays(fit, kept)),
+        reached=tuple(
+            Reached(kind=fit.kind, model=one.model, reach=reach(fit, one.score)) for fit in fits for one in references
+        ),
+        skipped=tuple(skipped),
+        families=len(set(families)),
+    )
+
+
+def is_size(size: float, other: float) -> bool:
+    """Whether two sizes are the same, as names and papers round them (`SAME`)."""
+    return abs(size - other) <= SAME * max(size, other)
+
+
+def _is_held(point: Point, wanted: Sequence[float], fit_on: Sequence[float]) -> bool:
+    if fit_on:
+        return not any(is_size(point.size, size) for size in fit_on)
+    return any(is_size(point.size, size) for size in wanted)
+
+
+def _fitted(kind: Kind, points: Sequence[Point], families: Sequence[str]) -> Fit | Segments:
+    sizes, scores = [point.size for point in points], [point.score for point in points]
+    if kind == "segments":
+        return fit_segments(sizes, scores, [point.model for point in points], families=families)
+    known = [point.variance for point in points if point.variance is not None]
+    variances = known if len(known) == len(points) else None
+    return _FITTERS[kind](sizes, scores, variances, families)
+
+
+def _strays(fit: Fit, points: Sequence[Point]) -> list[Stray]:
+    """The models that lie more than two sd from the curve, the furthest first, at most `FAR`."""
+    if not fit.sd or not math.isfinite(fit.sd):
+        return []
+    found: list[Stray] = []
+    for point in points:
+        expected = float(curve(fit, point.size))
+        away = (point.score - expected) / fit.sd
+        if abs(away) > 2:
+            found.append(Stray(kind=fit.kind, point=point, expected=expected, away=away))
+    return sorted(found, key=lambda stray: -abs(stray.away))[:FAR]

@@ -1,0 +1,254 @@
+"""Examine, go on, grade: what `viva run`, `viva resume` and `viva grade` do, for a program that wants the numbers.
+
+Nothing is printed unless `progress` says so; what commands say on stderr is in `Run.said`, and there is a warning where
+something is unanswered. Errors are exceptions (`VivaError` and its kinds), Ctrl-C is KeyboardInterrupt, and whatever
+happens the run folder holds every answer that came.
+
+The options of a run as keyword arguments: same names, same defaults, same bounds as on the command line.
+
+Run in a separate thread so that notebook event loops keep running and signal handlers are untouched.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+from viva.api.model_arguments import Answers, ModelArgument, ResolvedModels, answer_rows, resolve_models
+from viva.api.opened import ALL_TABLES, Run
+from viva.contracts import Model
+from viva.engine.ceilings import RunLimits
+from viva.engine.folder import ModelRecord, RunFolder
+from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError, in_program
+from viva.fields import Option, convert, options, pick, unknown
+from viva.models.called import PROVIDER, Called
+from viva.models.replay import KEPT, Replay
+from viva.runs.answer_files import Collected
+from viva.runs.config import (
+    GRADE,
+    RESUME,
+    RUN,
+    GradePlan,
+    OutputOptions,
+    PublishedRows,
+    RejudgeOptions,
+    ResumePlan,
+    RunPlan,
+)
+from viva.runs.configfile import Configuration, read_config
+from viva.runs.plan import Way
+from viva.runs.progress import Caller
+from viva.runs.session import Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+RUN_OPTIONS = options(*RUN, without=("trust_endpoints",))
+GRADE_OPTIONS = options(*GRADE, without=("trust_endpoints", "trust_remote_code", "reuse", "shuffle"))
+RESUME_OPTIONS = options(RejudgeOptions, *RESUME, without=("run",), inherited=RunLimits.__struct_fields__)
+
+
+def keywords(known: Mapping[str, Option], given: Mapping[str, object], function: str) -> dict[str, Any]:
+    """Every option of a function, by name; `progress` is "quiet" unless it is given.
+
+    Raises TypeError for a name that is none, VivaError for a value that is not allowed.
+    """
+    problem = unknown(known, given, function.removeprefix("viva.").replace(".", " "))
+    if problem:
+        raise TypeError(f"{function}: {problem}")
+    return convert(known, {"progress": "quiet", **given})
+
+
+def with_signature(known: Mapping[str, Option]) -> Callable[[F], F]:
+    """Show the options in a function's signature, where notebooks and `help` look for them."""
+
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.kind)
+            for each in known.values()
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+T = TypeVar("T")
+_LOOK = 0.5
+"""Seconds between two looks whether it is done: some systems hear Ctrl-C between two waits only."""
+
+
+def run_in_thread(work: Callable[[Caller], T]) -> T:
+    """What the work returns or raises. Ctrl-C once ends what is in flight, twice drops it, then KeyboardInterrupt.
+
+    Whoever calls waits: from a coroutine, put it into `asyncio.to_thread`.
+    """
+    caller = Caller()
+    found: list[T] = []
+    problems: list[BaseException] = []
+    done = threading.Event()  # Thread.join, interrupted, takes a thread for dead (CPython issue 90882)
+
+    def working() -> None:
+        caller.serve()
+        try:
+            found.append(work(caller))
+        except BaseException as problem:  # whatever it is, it belongs to whoever waits
+            problems.append(problem)
+        finally:
+            done.set()
+
+    threading.Thread(target=copy_context().run, args=(working,), name="viva", daemon=True).start()
+    while True:
+        try:
+            while not done.wait(_LOOK):
+                pass
+            break
+        except KeyboardInterrupt:
+            caller.interrupt()
+    if problems:
+        raise problems[0]
+    if caller.interrupted:
+        raise KeyboardInterrupt
+    return found[0]
+
+
+class UnansweredWarning(UserWarning):
+    """Something is unanswered: the numbers leave it out, and say so. `viva.resume` asks for it again."""
+
+
+@with_signature(RUN_OPTIONS)
+@in_program()
+def run(
+    benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    *,
+    model: ModelArgument | None = None,
+    config: str | PathLike[str] | None = None,
+    way: Way | None = None,
+    **options: Any,
+) -> Run:
+    """Ask models the questions of a benchmark (or of several, or of a question file), and grade the answers.
+
+    `model`: PROVIDER/NAME as on the command line; a function (prompt in, text out; it may be `async`), which is given a
+    `viva.Prompt`; a dict of replies by question id; a dict that names such functions and dicts; or a list of these. All
+    other options are those of `viva run`, by their names: `base_url`, `shots`, `judge`, `max_cost`, `shard`, `run` for
+    the folder, and so on; where there may be several, a list. `config` is a run configuration file, whose benchmarks,
+    models and options hold where none are given here.
+
+    Waits until all is done, whether an event loop is running or not. Raises VivaError for what cannot be asked (nothing
+    is asked then), RefusedError where an endpoint refuses key or model, StorageError, and KeyboardInterrupt after what
+    was in flight has ended; `viva.resume` goes on after any of these.
+    """
+    read = read_config(Path(config)) if config is not None else Configuration()
+    names = [str(benchmark)] if isinstance(benchmark, str | PathLike) else list(map(str, benchmark))
+    names = names or list(read.benchmarks)
+    if not names:
+        raise VivaError("benchmark: name one, or several, or a configuration that does (config=)")
+    resolved = resolve_models(list(read.models) if model is None else model)
+    given = keywords(RUN_OPTIONS, options, "viva.run")
+    given |= {name: value for name, value in read.values.items() if name not in options}
+    settings = read.settings if model is None else {}
+    plan = RunPlan.of(given, names, resolved.named, settings, ["viva.run", *names])
+
+    def work(caller: Caller) -> Run:
+        return _through(Session.begun(plan, way, resolved.own, resolved.kept), plan.rows, caller)
+
+    return _warned(run_in_thread(work))
+
+
+@with_signature(RESUME_OPTIONS)
+@in_program()
+def resume(
+    run: str | PathLike[str],
+    *,
+    model: ModelArgument | None = None,
+    **options: Any,
+) -> Run:
+    """Ask only what is missing or failed in a run (a run folder, or a folder of runs: the newest in it).
+
+    `model`: the functions that the run asked, where it asked any; all else is as the run began, its limits, too. The
+    options are those of `viva resume`: limits and prices, and who judges again. Waits and raises as `viva.run` does.
+    """
+    plan = ResumePlan.of(keywords(RESUME_OPTIONS, options, "viva.resume"))
+    resolved = resolve_models(model) if model is not None else ResolvedModels()
+
+    def work(caller: Caller) -> Run:
+        own = partial(_given_again, resolved)
+        return _through(Session.resumed(Path(run), plan, own=own), plan.rows, caller)
+
+    return _warned(run_in_thread(work))
+
+
+@with_signature(GRADE_OPTIONS)
+@in_program()
+def grade(
+    benchmark: str | PathLike[str],
+    answers: str | PathLike[str] | Sequence[str | PathLike[str]] | Answers,
+    *,
+    way: Way | None = None,
+    **options: Any,
+) -> Run:
+    """Grade answers collected elsewhere: files as `viva grade` reads them, or a dict of replies by question id.
+
+    A reply is a text, or a list of texts, one a sample. The options are those of `viva grade`, by their names. Waits
+    and raises as `viva.run` does.
+    """
+    name, collected = str(benchmark), None
+    if isinstance(answers, Mapping):
+        collected = _collected(answers)
+        paths = [Path("answers.jsonl")]
+    else:
+        paths = [Path(answers)] if isinstance(answers, str | PathLike) else list(map(Path, answers))
+    given = keywords(GRADE_OPTIONS, options, "viva.grade")
+    command = ("viva.grade", name, *map(str, paths))
+    plan = pick(GradePlan, given, benchmark=name, answers=(*paths,), command=command)
+
+    def work(caller: Caller) -> Run:
+        return _through(Session.graded(plan, way, collected)[0], plan.rows, caller)
+
+    return _warned(run_in_thread(work))
+
+
+def _collected(answers: Answers) -> Collected:
+    """Answers in memory as those of a file that the run keeps."""
+    content = answer_rows(answers)
+    replay = Replay(Path("answers.jsonl"), content=content)
+    record = ModelRecord(name=f"replay/{KEPT}answers.jsonl", shown=replay.name)
+    return Collected(replays=[replay], models=[record], kept={"answers.jsonl": content})
+
+
+def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model]:
+    """The functions by the names that the run knows them by. Raises VivaError for what it did not ask."""
+    known = [model.name for model in folder.record.models if model.name.startswith(PROVIDER)]
+    own = dict(resolved.own)
+    if len(own) == len(known) == 1:  # the one is the other, whatever it is called
+        only = next(iter(own.values()))
+        own = {known[0]: Called(known[0].removeprefix(PROVIDER), only.function)} if isinstance(only, Called) else own
+    for name in (*resolved.named, *own):
+        if name not in known:
+            asked = ", ".join(known) or "none"
+            raise VivaError(f"model: this run did not ask {name}; the functions that it asked: {asked}")
+    return own
+
+
+def _through(session: Session, rows: PublishedRows, caller: Caller) -> Run:
+    """Ask and grade. The folder is locked, and free again at the end."""
+    code, report = session.through(OutputOptions(format=ALL_TABLES, published_rows=rows.published_rows))
+    if code == EXIT_INTERRUPTED or caller.interrupted:
+        raise KeyboardInterrupt
+    if code == EXIT_REFUSED:
+        raise RefusedError("; ".join(caller.messages))
+    return Run(session.opened.folder.path, report, caller.messages)
+
+
+def _warned(run: Run) -> Run:
+    if run.messages:
+        warnings.warn("; ".join(run.messages), UnansweredWarning, stacklevel=4)
+    return run

@@ -1,0 +1,381 @@
+"""A card's table as an exam: a rule grades letters, truth values, terms, numbers and phrases, a judge essays."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from viva.benchmarks.card.cardmodel import Card, Macro
+from viva.benchmarks.card.cardtable import MOST_TAGS, QuestionTable
+from viva.benchmarks.card.cells import FILE
+from viva.benchmarks.card.instructions import follows
+from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.multiple_choice import MultipleChoiceExam
+from viva.benchmarks.sets import spread
+from viva.prompting import Templates, fill, gap_between
+from viva.scorers.drop import drop_scores
+from viva.scorers.fold import after_thinking
+from viva.scorers.grading import ended, grade_choices, grade_reading, grade_term, no_reply, outcome_of
+from viva.scorers.mathanswer import same_answer
+from viva.scorers.number import same_number
+from viva.scorers.phrase import read_phrase
+from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading.parsers import read_formula, read_number, read_term
+from viva.scorers.squad import exact_match, token_f1
+from viva.scorers.truth import read_truth
+from viva.types import (
+    NOTHING,
+    UNREADABLE,
+    Aggregate,
+    Constant,
+    Defect,
+    Evidence,
+    ExamSpec,
+    Outcome,
+    Question,
+    Response,
+    Score,
+    TableSpec,
+)
+
+MARKS = range(1, 11)
+MANY = 30
+"""A tag with more values than this gets a long table."""
+VERDICTS = range(3)
+"""What a judge makes of the answer to a question of fact: incorrect, not attempted, correct."""
+EM, F1 = "exact", "f1"
+_FACTS = (
+    Aggregate("Correct"),
+    Aggregate("Incorrect", part="incorrect"),
+    Aggregate("Not attempted", part="declined"),
+    Aggregate("Correct given attempted", part="correct", given="attempted"),
+    Aggregate("F-score", part="twice_correct", per="asked_and_attempted"),
+)
+"""SimpleQA (Wei et al., 2024, arXiv 2411.04368): F is the harmonic mean of correct and correct given attempted."""
+_FOLLOWED = (
+    Aggregate("Prompt level, strict"),
+    Aggregate("Prompt level, loose", part="loose"),
+    Aggregate("Instruction level, strict", part="followed", per="instructions"),
+    Aggregate("Instruction level, loose", part="followed_loose", per="instructions"),
+)
+_AFTER_LETTERS = re.compile(r"【解析】|<eoa>|\n\s*\n|因为|，因|\b(?:because|since|but)\b", re.IGNORECASE)
+_MOST_RIGHT = 4
+_SAID_LETTERS = re.compile(r"(?<![A-Za-z])[A-Z]+(?![A-Za-z])")
+_BEFORE_LETTERS = re.compile(r"答案[是为]?|answers?(?: (?:is|are))?", re.IGNORECASE)
+
+
+class CardExam(JudgedExam, MultipleChoiceExam):
+    """The questions of a card. Exemplars are those of the question's own group."""
+
+    def __init__(
+        self,
+        spec: ExamSpec,
+        card: Card,
+        table: QuestionTable,
+        prompts: Templates,
+        *,
+        fingerprint: str,
+        exemplars: Sequence[Question] = (),
+        defects: Sequence[Defect] = (),
+        preambles: Mapping[str, str] | None = None,
+        points: Mapping[str, float] | None = None,
+    ) -> None:
+        self.groups = card.shown.by
+        self._card, self._table = card, table
+        self._preambles, self._points = preambles or {}, points or {}
+        self._at = spread(len(table), spec.limit)
+        super().__init__(spec, prompts, fingerprint=fingerprint, exemplars=exemplars, defects=defects)
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def stem(self, question: Question) -> str:
+        """Return the question's text without the blanks of its cell."""
+        return question.text.strip()
+
+    def questions(self) -> Iterator[Question]:
+        """Return the questions in the order of the table; with a limit, evenly spread over all."""
+        if len(self._at) == len(self._table):
+            return iter(self._table)
+        wanted = iter(self._at)
+        return self._picked(wanted)
+
+    def _picked(self, wanted: Iterator[int]) -> Iterator[Question]:
+        next_at = next(wanted, -1)
+        for at, question in enumerate(self._table):
+            if at == next_at:
+                yield question
+                next_at = next(wanted, -1)
+                if next_at < 0:
+                    return
+
+    def text(self, question: Question, name: str) -> str:
+        """Return the template of the card's format, in its language or English. Options that compete by their texts
+        are not listed before: so `acc` and `acc_norm` are measured (Brown et al., 2020, arXiv 2005.14165, section 2.4).
+        """
+        text = self._texts.text(name)
+        return text.replace("\n{options}", "") if self.spec.choose == "likelihood" else text
+
+    def task(self, question: Question) -> str:
+        """Return the task; in a set with published exemplars the text that comes before the questions of its file."""
+        if not self._preambles:
+            return super().task(question)
+        return self._preambles[question.tags[FILE]]
+
+    def task_values(self, group: str) -> Mapping[str, str]:
+        """Return what the questions are about, where exemplars go by it."""
+        about = fill(self._texts.text("about"), {"group": group}) if group and group != "none" else ""
+        return {"subject": about}
+
+    def reply(self, shot: Question) -> str:
+        """Return the exemplar's answer in the format's words."""
+        if shot.kind == "truth":
+            shot = msgspec.structs.replace(shot, answer=self._texts.text(str(shot.answer)))
+        elif shot.kind == "choices":
+            shot = msgspec.structs.replace(shot, answer=", ".join(str(shot.answer)))
+        return super().reply(shot)
+
+    def answer_separator(self, question: Question) -> str:
+        """Return what stands between lead and answer in the exemplars."""
+        return gap_between("", self._texts.text("answer"))
+
+    def choices(self, question: Question) -> tuple[str, ...]:
+        """Letters or truth values; other formats have no list of answers."""
+        if question.kind == "truth":
+            return (self._texts.text("true"), self._texts.text("false"))
+        return super().choices(question)
+
+    def constant(self) -> Constant | None:
+        """Return the best constant answer; none to instructions, whose gold is what is checked and no answer."""
+        return None if self._card.format == "instructions" else super().constant()
+
+    def marks(self, question: Question) -> Sequence[float]:
+        """Return an open-ended answer's 1 to 10."""
+        return () if question.kind != "open" else VERDICTS if self._card.format == "facts" else MARKS
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """Return the gold answer against what the reply commits to."""
+        if response.error:
+            return no_reply(response.error)
+        if question.answer is None:
+            return Score(value=None, outcome="unsound", explanation=question.explanation)
+        if question.kind == "choice":
+            return super().score(question, response)
+        if response.text.strip() or (self.spec.as_published and _replied(evidence)):
+            score = self._of_text(question, question.answer, response, evidence)
+        else:
+            nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
+            outcome = nothing.get(response.stop_reason, "empty")
+            score = Score(value=None, outcome=outcome, explanation="the reply holds nothing visible")
+        if score.outcome not in UNREADABLE:
+            return score
+        return msgspec.structs.replace(score, parts=self._unearned(question, question.answer))
+
+    def _unearned(self, question: Question, gold: str) -> dict[str, float]:
+        """Return the parts of a reply that earns nothing, which the authors count in what they divide by."""
+        if self._card.format == "facts":
+            return _fact_parts(0.0, attempted=0.0)
+        if self._card.format == "instructions":
+            none = [False] * len(msgspec.json.decode(gold))
+            return _followed(none, none)
+        if self._card.format == "letters":
+            return {"points": 0.0, "possible": self._points.get(question.id, 1.0) * len(gold.split())}
+        return {}
+
+    def _of_text(self, question: Question, gold: str, response: Response, evidence: Evidence) -> Score:
+        if question.kind == "open":
+            judged = self.judged(question, response, evidence)
+            return self._fact(judged, evidence) if self._card.format == "facts" else judged
+        if self._card.format == "instructions":
+            return _instructions(response, gold, published=self.spec.as_published)
+        if self._card.format == "letters":
+            return _letters(response, gold, self._points.get(question.id, 1.0))
+        return self._by_rule(question, gold, response)
+
+    def _fact(self, judged: Score, evidence: Evidence) -> Score:
+        """Correct, incorrect or not attempted, by the most verdicts. One that cannot be read is not judged; the authors
+        count it as not attempted.
+        """
+        verdicts = Counter(next(iter(judged.verdicts.values()), ())).most_common(2)
+        verdict = judged.value
+        if len(verdicts) > 1 and verdict not in (0.0, 1.0):
+            verdict = None if verdicts[0][1] == verdicts[1][1] else verdicts[0][0]
+        if verdict is None and self.spec.as_published and _replied(evidence):
+            verdict = 0.5
+        if verdict is None:
+            return judged if judged.value is None else msgspec.structs.replace(judged, value=None, outcome="ungraded")
+        correct = float(verdict == 1.0)
+        parts = _fact_parts(correct, attempted=float(verdict != 0.5))  # the middle one of VERDICTS
+        return msgspec.structs.replace(judged, value=correct, outcome=outcome_of(correct), parts=parts)
+
+    def _by_rule(self, question: Question, gold: str, response: Response) -> Score:
+        accepted = (gold, *question.accepted)
+        if question.kind == "truth":
+            return grade_reading(read_truth(response.text, ended=ended(response)), gold, response)
+        if question.kind == "choices":
+            return grade_choices(question, gold, response)
+        if self._card.format in ("number", "math"):
+            graded = _number if self._card.format == "number" else _math
+            return graded(response, accepted, self._card.tolerance)
+        if self._card.format == "phrase":
+            return _phrase(response, accepted, drop=self._card.metric == "drop")
+        return grade_term(*read_term(response.text, accepted, ended=ended(response)), response)
+
+    def layouts(self) -> tuple[TableSpec, ...]:
+        """Return the overall score, a table for every tag, and what phrases are graded by."""
+        if self._card.format in ("facts", "instructions"):
+            lines = _FACTS if self._card.format == "facts" else _FOLLOWED
+            return (
+                TableSpec("overall", "Overall", lines, (Aggregate("Share"),)),
+                *self._by_tags((Aggregate("Score"),)),
+            )
+        rows: tuple[Aggregate, ...] = (Aggregate("Overall"),)
+        if self._card.format == "phrase":
+            columns = [Aggregate("Exact match", part=EM), Aggregate("F1", part=F1)]
+        elif self._card.format == "letters":
+            columns = [Aggregate("Share of points", part="points", per="possible")]
+        else:
+            rows, columns = (self.headline(),), [Aggregate("Accuracy" if self._card.format != "open" else "Score")]
+        return (TableSpec("overall", "Overall", rows, tuple(columns)), *self._by_tags(tuple(columns)))
+
+    def _by_tags(self, column: tuple[Aggregate, ...]) -> Iterator[TableSpec]:
+        """Return a table for every tag with few enough values."""
+        for tag, values in self._table.values.items():
+            if len(values) <= MOST_TAGS:
+                rows = tuple(Aggregate(value, {tag: (value,)}) for value in sorted(values))
+                yield TableSpec(tag, f"By {tag}", rows, column, detail=len(values) > MANY)
+
+    def headline(self) -> Aggregate:
+        """Return the mean over all questions, or over the means of a tag's values."""
+        chosen = self._card.headline
+        if self._card.format == "letters":
+            return Aggregate("Overall", part="points", per="possible")
+        return Aggregate("Overall", over=chosen.macro if isinstance(chosen, Macro) else "")
+
+
+def _replied(evidence: Evidence) -> bool:
+    """Tell whether a judge replied, readably or not."""
+    return bool(evidence.opinions) or not all(one.lost for one in evidence.failed)
+
+
+def _fact_parts(correct: float, *, attempted: float) -> dict[str, float]:
+    return {
+        "correct": correct,
+        "incorrect": attempted - correct,
+        "declined": 1 - attempted,
+        "attempted": attempted,
+        "twice_correct": 2 * correct,
+        "asked_and_attempted": 1 + attempted,
+    }
+
+
+def _followed(strict: Sequence[bool], loose: Sequence[bool]) -> dict[str, float]:
+    """Return which of a prompt's instructions were followed, as its tables count them."""
+    return {
+        "loose": float(all(loose)),
+        "followed": float(sum(strict)),
+        "followed_loose": float(sum(loose)),
+        "instructions": float(len(strict)),
+    }
+
+
+def _visible(response: Response) -> str | None:
+    """Return what follows the thinking; None where it has no end."""
+    start, unfinished = after_thinking(response.text)
+    return None if unfinished else response.text[start:]
+
+
+def _graded(value: float, answer: str, why: str, parts: Mapping[str, float] = {}) -> Score:
+    value = float(value)
+    return Score(value=value, outcome=outcome_of(value), answer=answer[:500], explanation=why, parts=dict(parts))
+
+
+def _unread(response: Response, why: str) -> Score:
+    return grade_reading(Reading(UNPARSED, rule=why), "", response)
+
+
+def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
+    number, reading = read_number(response.text, ended=ended(response))
+    if number is None:
+        return grade_reading(reading, "", response)
+    same = same_number(number, accepted, tolerance) is not None
+    return _graded(same, number.text, f"{'is' if same else 'is not'} {accepted[0]} ({reading.rule})")
+
+
+def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
+    said, reading = read_formula(response.text, accepted, ended=ended(response))
+    if said is None:
+        return grade_reading(reading, "", response)
+    same = same_answer(said, accepted, tolerance)
+    why = f"the same as {same!r}" if same is not None else f"not {accepted[0]!r}"
+    return _graded(same is not None, said, f"{why} ({reading.rule})")
+
+
+def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
+    """Exact match is the score, F1 a part of it: of what the reply states as its answer."""
+    said, reading = read_phrase(response.text, ended=ended(response))
+    if said is None:
+        return grade_reading(reading, "", response)
+    exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))
+    why = f"exact match {exact:.0f}, F1 {overlap:.3f} ({reading.rule})"
+    return _graded(exact, said, why, {EM: exact, F1: overlap})
+
+
+def _instructions(response: Response, asked: str, *, published: bool) -> Score:
+    """Return all instructions of a prompt followed, or not: the score; loosely, and how many of them, as parts."""
+    text = _visible(response)
+    if text is None:
+        return _unread(response, "thinking without an end")
+    strict, loose = follows(text, asked, published=published)
+    names = [name for name, _ in msgspec.json.decode(asked)]
+    broken = ", ".join(name for name, done in zip(names, strict, strict=True) if not done)
+    why = f"not followed: {broken}" if broken else "all instructions are followed"
+    return _graded(all(strict), text.strip(), why, _followed(strict, loose))
+
+
+def _letters(response: Response, gold: str, worth: float) -> Score:
+    """The letters of each blank in their order, after what announces the answer or in the last line that has them.
+
+    Points as in the examination (GAOKAO-Bench, Zhang et al., 2023, arXiv 2305.12474): all for a right blank; half for
+    some of several right letters and no wrong one.
+    """
+    text = _visible(response)
+    wanted = gold.split()
+    read = None if text is None else _read_letters(text, [len(blank) for blank in wanted])
+    if read is None:
+        why = f"the reply gives no {len(wanted)} answers" if text is not None else "thinking without an end"
+        return _unread(response, why)
+    shares = [
+        1.0 if said == right else 0.5 if said and set(said) < set(right) else 0.0
+        for said, right in zip(read, wanted, strict=True)
+    ]
+    why = f"{sum(shares):g} of {len(shares)} blanks, {worth:g} points each"
+    parts = {"points": worth * sum(shares), "possible": worth * len(shares)}
+    return _graded(sum(shares) / len(shares), " ".join(read), why, parts)
+
+
+def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:
+    """As many groups of letters as there are blanks: all after one announcement, or one after each of the last."""
+    text = unicodedata.normalize("NFKC", text)
+    found = re.finditer("【答案】", text) if "【答案】" in text else _BEFORE_LETTERS.finditer(text)
+    said = [_runs(text[one.end() :]) for one in found]
+    for runs in (*reversed(said), *([_runs(text)] if len(text) < 40 * len(sizes) + 40 else [])):
+        letters = "".join(runs)
+        if len(sizes) == 1 and 1 <= len(set(letters)) <= _MOST_RIGHT:
+            return ["".join(sorted(set(letters)))]
+        if max(sizes) == 1 and len(letters) == len(sizes):
+            return list(letters)
+        if len(runs) == len(sizes):
+            return ["".join(sorted(run)) for run in runs]
+    last = said[-len(sizes) :]
+    return ["".join(sorted(set("".join(runs)))) for runs in last] if len(last) == len(sizes) and all(last) else None
+
+
+def _runs(text: str) -> list[str]:
+    """Return the groups of option letters up to what ends an answer."""
+    cut = _AFTER_LETTERS.split(text.lstrip(" \t\r\n:】*"))[0]
+    return [run for run in _SAID_LETTERS.findall(cut) if set(run) <= set("ABCDEFG")]

@@ -1,0 +1,374 @@
+"""Exam cards: a short YAML file that says how a table is an exam (docs/data.md).
+
+viva init DATA                          # writes the card with its guesses
+viva check CARD.yaml
+viva run CARD.yaml --shots 5 --cot --model openai/NAME
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from viva.benchmarks.card.cardexam import CardExam
+from viva.benchmarks.card.cardmodel import Card, Exemplars, Format, read_card
+from viva.benchmarks.card.cardtable import QuestionTable, named_path, paths_of
+from viva.benchmarks.card.cells import FILE
+from viva.benchmarks.card.instructions import needs_langdetect
+from viva.benchmarks.card.lm_eval import LmEvalTask
+from viva.benchmarks.card.lm_eval_exam import LmEvalExam
+from viva.benchmarks.card.questions import points_of
+from viva.benchmarks.card.typed import typed
+from viva.benchmarks.custom.questionfiles import HERE as OWN
+from viva.benchmarks.custom.questionfiles import tag_layouts
+from viva.benchmarks.rubric_exam import Item, RubricExam
+from viva.benchmarks.sets import fingerprint, read_bytes, spread
+from viva.errors import DataError, MissingExtraError, option
+from viva.fields import choices
+from viva.io.records import files_of, fingerprint_of, split_of
+from viva.prompting import Templates, read_templates
+from viva.types import BenchmarkInfo, Defect, ExamSpec, Question, Response
+
+HERE = Path(__file__).parent
+DATA = "data"
+"""The key of a card's templates that holds the data which the user named in place of the card's."""
+LANGUAGES = ("en", "zh")
+"""Languages with prompts of their own; others are asked in English, which is noted."""
+
+
+_CARDS = (*Path(__file__).parts[-4:-1], "cards")
+_LAST: dict[bytes, QuestionTable] = {}
+"""The table that was read last: a command opens its exam more than once."""
+
+
+class ExamCard:
+    """Entry point for cards."""
+
+    about = BenchmarkInfo(
+        name="card",
+        title="Exam card",
+        paper="docs/data.md",
+        licence="that of its data",
+        languages=("en",),
+        formats=tuple(choices(Format)),
+        size="as many as the table has rows",
+        version="8",
+        source="a table, and a YAML file that says how it is an exam",
+        shots=20,
+        supports=("cot", "base", "next-token", "likelihood", "extraction", "as-published"),
+        reasons={"comprehension": "it has one format"},
+        rationale="possible",
+    )
+
+    def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CardExam | RubricExam:
+        """Return the exam of the card at `data`. Raises DataError for a card or a table that cannot be used."""
+        if data is None:
+            raise DataError(f"name the card: viva run CARD.yaml {option('model', 'MODEL')}")
+        data = _installed(data)
+        card = read_card(data)
+        if spec.as_published and card.format not in ("facts", "instructions"):
+            raise DataError(f"{card.title or data} cannot be graded as published: it has no authors' script to follow")
+        own = dict(templates or {})
+        named = own.pop(DATA, None)
+        given = Path(str(named)) if named else None
+        try:
+            table = _table(card, paths_of(card, data, given), spec.seed)
+            if card.lm_eval is not None:
+                return _by_task(spec, card, card.lm_eval, table, data.parent, own, given)
+            shots, shot_files, defects = _exemplars(card, data.parent, given, table, spec)
+        except DataError as problem:
+            raise DataError(
+                f"{f'the card {data.stem}' if data.parent == HERE / 'cards' else data}: {problem}"
+            ) from None
+        spec = msgspec.structs.replace(spec, language=card.language)
+        content = fingerprint([_meaning(card), table.fingerprint(), *shot_files])
+        defects = [*table.defects, *defects]
+        if card.format == "rubric":
+            return _by_rubric(spec, card, table, own, str(named or ""), content, defects)
+        if card.language not in LANGUAGES:
+            note = f"no prompts in {card.language!r}: the task is put in English (or as `prompt` of the card says it)"
+            defects.append(Defect("test", "English prompts", note, "noted"))
+        prompts = Templates(_prompts(card, str(named or "")), {**own, **({DATA: str(named)} if named else {})})
+        if card.format == "instructions":
+            _refuse_without_langdetect(table)
+        before, read = _preambles(card, data.parent, given, table, spec)
+        return CardExam(
+            spec,
+            card,
+            table,
+            prompts,
+            fingerprint=fingerprint([content.encode(), *read]) if read else content,
+            exemplars=shots,
+            defects=defects,
+            preambles=before,
+            points=_points(card, table),
+        )
+
+
+def _installed(data: Path) -> Path:
+    """A card that comes with Viva where it lies now: a run remembers where it lay, and Viva may lie elsewhere since."""
+    here = HERE / "cards" / data.name
+    shipped = data.parts[-len(_CARDS) - 1 : -1] == _CARDS
+    return here if shipped and not data.exists() and here.is_file() else data
+
+
+def _table(card: Card, files: Sequence[Path], seed: int) -> QuestionTable:
+    """Return the table of a card; the one that was read last where nothing of it has changed."""
+    stats = [(str(path), (at := path.stat()).st_mtime_ns, at.st_size, at.st_ino) for path in files]
+    key = msgspec.json.encode((card, stats, seed))
+    if key not in _LAST:
+        _LAST.clear()
+        _LAST[key] = QuestionTable(card, files, seed)
+    return _LAST[key]
+
+
+def _meaning(card: Card) -> bytes:
+    """Return what of a card its questions and their grading depend on; the prompt has a hash of its own."""
+    named = msgspec.to_builtins(card)
+    for field in ("title", "data", "split", "exemplars", "prompt", "cluster", "encoding"):
+        del named[field]
+    for field, usual in (("metric", "squad"),):
+        if named[field] == usual:
+            del named[field]
+    if isinstance(named["answer"], dict):
+        for field in ("arguments", "points"):
+            if not named["answer"][field]:
+                del named["answer"][field]
+    if not card.where:
+        del named["where"]
+    if isinstance(named["options"], dict) and not card.layout.in_question:
+        del named["options"]["in_question"]  # cards of before these fields keep their fingerprint
+    return msgspec.json.encode(named)
+
+
+TASK = "lm_eval"
+"""The key of an exam's templates that holds the task whose prompts it has."""
+
+
+def _by_task(
+    spec: ExamSpec,
+    card: Card,
+    task: LmEvalTask,
+    table: QuestionTable,
+    folder: Path,
+    own: Mapping[str, object],
+    given: Path | None,
+) -> LmEvalExam:
+    """Return the exam of a card with a task of lm-eval. Raises DataError for ways of asking that it does not have."""
+    asked = msgspec.json.encode(task).decode()
+    for wrong, called in (
+        (spec.chain_of_thought, option("cot")),
+        (spec.rationale, option("rationale")),
+        (own.get(TASK, asked) != asked or own.keys() - {TASK}, option("prompts")),
+    ):
+        if wrong:
+            raise DataError(
+                f"its prompts are those of the task under `lm_eval`: leave {called} out, or change them there"
+            )
+    if task.gen_prefix and spec.form == "chat":
+        raise DataError(f"its `gen_prefix` begins the reply, which chat messages cannot: add {option('form', 'base')}")
+    if spec.choose == "next-token":
+        raise DataError(
+            f"the options of a task of lm-eval compete by their whole texts: {option('answer_by', 'likelihood')}"
+        )
+    if task.num_fewshot == 0 and spec.shots:
+        raise DataError(
+            f"the task says `num_fewshot: 0`, for which lm-eval shows none either: leave {option('shots')} out"
+        )
+    pool: list[dict[str, Any]] = list(task.fewshot_config.samples)
+    read: list[bytes] = []
+    if spec.shots and not pool:
+        files = _shown_files(card, card.shown, folder, given)
+        pool = [row for _, _, row in typed(files, card.columns)]
+        read = [fingerprint_of(files)]
+    return LmEvalExam(
+        msgspec.structs.replace(spec, language=card.language),
+        card,
+        task,
+        table,
+        fingerprint=fingerprint([_meaning(card), table.fingerprint(), *read]),
+        pool=pool,
+        defects=table.defects,
+        templates={TASK: asked, **({DATA: str(given)} if given else {})},
+    )
+
+
+class _ContinuedCode(RubricExam):
+    """Programs whose beginning is the question: an answer may be a whole program, or go on inside its last block."""
+
+    def _visible(self, response: Response) -> str:
+        """The answer; of one that goes on with indented lines, those lines: what follows is another definition."""
+        text = super()._visible(response)
+        lines = text.rstrip().split("\n")
+        first = next((line for line in lines if line.strip()), "")
+        if not first.startswith((" ", "\t")) or "```" in text:
+            return text
+        end = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith((" ", "\t"))), None)
+        return "```\n" + "\n".join(lines[:end]) + "\n```"
+
+
+def _by_rubric(
+    spec: ExamSpec,
+    card: Card,
+    table: QuestionTable,
+    own: Mapping[str, object],
+    data: str,
+    content: str,
+    defects: Sequence[Defect],
+) -> RubricExam:
+    """The exam of a card whose answers are graded by tests or keywords. Raises DataError for ways it does not have."""
+    for asked, called in ((spec.chain_of_thought, option("cot")), (spec.rationale, option("rationale"))):
+        if asked:
+            raise DataError(f"the format rubric has no {called}: its questions are asked as they are")
+    system = card.system
+    if not system and card.tests is not None and spec.form == "chat":
+        system = f"Write {card.tests.language} code that does what is asked. Reply with one code block."
+    at = set(spread(len(table), spec.limit))
+    items = [
+        Item(
+            question=read.question,
+            rubric=read.rubric,
+            system=system,
+            language=card.tests.language if card.tests else "",
+        )
+        for index, read in enumerate(table.reads())
+        if index in at
+    ]
+    bundled: dict[str, object] = {**read_templates(OWN / "prompts.toml"), **({DATA: data} if data else {})}
+    goes_on = card.tests is not None and bool(card.tests.before)
+    return (_ContinuedCode if goes_on else RubricExam)(
+        spec,
+        items,
+        fingerprint=content,
+        templates=Templates(bundled, {**own, **({DATA: data} if data else {})}),
+        defects=defects,
+        layouts=tag_layouts([item.question for item in items]),
+    )
+
+
+def _prompts(card: Card, data: str) -> dict[str, object]:
+    """Return the texts of the card's language and format, with what the card says in their place."""
+    bundled = read_templates(HERE / "prompts.toml")
+    judge = read_templates(HERE / "judge.toml")
+    language = card.language if card.language in LANGUAGES else "en"
+    texts = cast("dict[str, object]", bundled[language])
+    common = {name: text for name, text in texts.items() if isinstance(text, str)}
+    found: dict[str, object] = {**common, **cast("dict[str, object]", texts[card.format])}
+    if card.format in ("open", "facts"):
+        asked = language if card.format == "open" else "facts"
+        found["judge"] = {**cast("dict[str, object]", judge[asked]), "rubric": judge["rubric"]}
+    said = {"question": card.prompt} if isinstance(card.prompt, str) else card.prompt
+    if any(said.values()):
+        try:
+            found = Templates(found, {name: text for name, text in said.items() if text}).data
+        except DataError as problem:
+            raise DataError(f"`prompt`: {problem}") from None
+    return {**found, DATA: data} if data else found
+
+
+def _exemplars(
+    card: Card, folder: Path, given: Path | None, table: QuestionTable, spec: ExamSpec
+) -> tuple[list[Question], list[bytes], list[Defect]]:
+    """The sound exemplars, digests of their files, and what is to be noted. Raises DataError where there are none."""
+    if not spec.shots:
+        return [], [], []
+    shown = card.shown
+    if shown.text:
+        return [], [], []  # they are in the text that comes before the questions
+    if card.format == "rubric":
+        raise DataError(f"the format rubric shows no exemplars: leave {option('shots')} out")
+    files = _shown_files(card, shown, folder, given)
+    where = {column: wanted for column, wanted in card.where.items() if column != FILE}
+    reading = msgspec.structs.replace(card, explanation=shown.reasoning or card.explanation, where=where)
+    pool = QuestionTable(reading, files, spec.seed)
+    sound = [question for question in pool if question.answer is not None]
+    return sound, [pool.fingerprint()], list(_short_groups(card, sound, table, spec.shots))
+
+
+def _preambles(
+    card: Card, folder: Path, given: Path | None, table: QuestionTable, spec: ExamSpec
+) -> tuple[dict[str, str], list[bytes]]:
+    """File → the published text before its questions, and what was read: with its exemplars, or its first paragraph.
+
+    Raises DataError for a text that is not there.
+    """
+    if not card.shown.text:
+        return {}, []
+    root = given if given is not None and given.is_dir() else (given.parent if given else folder)
+    found: dict[str, str] = {}
+    read: list[bytes] = []
+    for file in table.values[FILE]:
+        path = root / card.shown.text.replace(f"{{{FILE}}}", Path(file).name)
+        content = read_bytes(path)
+        read.append(content)
+        text = content.decode("utf-8", "replace")
+        text = text.partition("\n-----\n")[2] or text  # what is above the line warns of training on it
+        shown = text if spec.shots else text.strip().partition("\n\n")[0]
+        found[file] = shown.strip()
+    return found, read
+
+
+def _points(card: Card, table: QuestionTable) -> dict[str, float]:
+    """Question → what each of its letters is worth."""
+    if card.format != "letters":
+        return {}
+    rows = zip(table.reads(), table.rows(), strict=True)
+    return {read.question.id: points_of(card, row) for read, row in rows}
+
+
+def _refuse_without_langdetect(table: QuestionTable) -> None:
+    """Raise MissingExtraError where an instruction is about a reply's language and nothing can tell it."""
+    from importlib.util import find_spec
+
+    asked = (question.answer for question in table if question.answer)
+    if find_spec("langdetect") is None and any(map(needs_langdetect, asked)):
+        raise MissingExtraError(
+            "instructions about the language of a reply need langdetect: pip install 'viva[instructions]'"
+        )
+
+
+def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None) -> list[Path]:
+    if shown.data:
+        return files_of(named_path(folder, shown.data), shown.split)
+    if not shown.split:
+        raise DataError(
+            "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
+        )
+    if given is not None:
+        root = given if given.is_dir() else given.parent
+        named = [given]
+    else:
+        named = [named_path(folder, one) for one in ([card.data] if isinstance(card.data, str) else card.data)]
+        root = named[0] if named[0].is_dir() else named[0].parent
+    try:
+        return files_of(root, shown.split)
+    except DataError:
+        there = ", ".join(
+            sorted({split_of(file, root) for one in named if one.is_dir() for file in files_of(one)} - {""})
+        )
+        more = f" (it has {there})" if there else ""
+        raise DataError(
+            f"needs the split {shown.split!r}, and {root} has no table of it{more}: name the file in "
+            "`exemplars: {data: FILE}`",
+            field="shots",
+        ) from None
+
+
+def _short_groups(card: Card, shots: Sequence[Question], table: QuestionTable, wanted: int) -> list[Defect]:
+    """Groups with fewer exemplars than are asked for."""
+    by = card.shown.by
+    if not by:
+        few = len(shots) < wanted
+        return [Defect("exemplars", "few exemplars", f"{len(shots)} of {wanted}", "noted")] if few else []
+    counts = {group: sum(shot.tags[by] == group for shot in shots) for group in table.values[by]}
+    return [
+        Defect(group, "few exemplars", f"{count} of {wanted} of this {by}", "noted")
+        for group, count in counts.items()
+        if count < wanted
+    ]
+
+
+BENCHMARK = ExamCard()

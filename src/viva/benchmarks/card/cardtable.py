@@ -1,0 +1,241 @@
+"""The questions of a card's table: read to see what is wrong, once more where some are alike, and whenever asked for.
+
+Of a large table nothing is kept but eight bytes a question, so that a million of them pass in constant memory.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from viva.benchmarks.card.cardmodel import Card
+from viva.benchmarks.card.cells import FILE, LETTERS, NO_COLUMN, ROW, columns_of
+from viva.benchmarks.card.questions import Read, is_asked, read_row, tags_of
+from viva.benchmarks.card.typed import typed
+from viva.errors import DataError, option
+from viva.io.records import SPLITS, files_of, fingerprint_of, plain_stem, records
+from viva.sources.sourcelist import sources
+from viva.types import Defect, Question
+from viva.visible import one_line
+
+LARGE = 100_000
+"""A table of more questions is read anew for every pass over them."""
+MOST_TAGS = 2_000
+"""A tag with more values gets no table."""
+_SPLIT_END = re.compile(rf"[-_.](?:{'|'.join(SPLITS)})(?:-\d+-of-\d+)?\Z|-\d+-of-\d+\Z", re.IGNORECASE)
+
+
+def paths_of(card: Card, path: Path, data: Path | None) -> list[Path]:
+    """The files of the questions of the card at `path`: of `data`, which the user names, else those that it names.
+
+    Raises DataError where there is none.
+    """
+    if data is not None:
+        return files_of(data, card.split if data.is_dir() else "")
+    given = [card.data] if isinstance(card.data, str) else card.data
+    if not any(given):
+        sets = ", ".join(name for name, source in sources().items() if source.card == path.stem)
+        read = f"; it reads the sets {sets}" if sets else ""
+        raise DataError(f"the card names no `data`: say it there, or with {option('data', 'FILE')}{read}")
+    return [file for one in given for file in files_of(named_path(path.parent, one), card.split)]
+
+
+def named_path(folder: Path, given: str) -> Path:
+    """A path that the card in `folder` names. Raises DataError where a card of a run folder, which may be a stranger's,
+    names one outside of it.
+    """
+    path = folder / Path(given).expanduser()
+    run = next((one for one in (folder, *folder.parents)[:4] if (one / "run.json").exists()), None)
+    if run is not None and not path.resolve().is_relative_to(run.resolve()):
+        raise DataError(
+            f"a card in a run folder reads nothing outside of it, and this one names {one_line(given, 200)}"
+        )
+    return path
+
+
+class QuestionTable:
+    """The questions of some files, in their order. Iterable any number of times."""
+
+    def __init__(self, card: Card, files: Sequence[Path], seed: int) -> None:
+        self.card, self.files, self._seed = card, files, seed
+        self._names = ""
+        self._begin()
+        ids, contents = array("q"), array("q")
+        kept: list[Read] | None = []
+        for read in self._reads():
+            ids.append(_digest(read.question.id))
+            contents.append(_content(read.question))
+            self._note(read)
+            if len(ids) > LARGE:
+                kept = None
+            elif kept is not None:
+                kept.append(read)
+        self._twice = _repeated(ids)
+        self._alike = _repeated(contents)
+        self._length = len(ids)
+        self._kept: list[Read] | None = None
+        if not self._length:
+            which = " that the card's `where` takes" if card.where else ""
+            raise DataError(f"{', '.join(map(str, files[:3]))}: there is no row in it{which}")
+        if self._twice or self._alike:  # only now it is known which: those are looked at again, and so all are
+            self._begin()
+            examined = self._examined(self._reads() if kept is None else kept, contents)
+            if kept is None:
+                deque(examined, maxlen=0)
+            else:
+                kept = list(examined)
+        self._kept = kept
+        if not self.sound:
+            self._refuse()
+
+    def _begin(self) -> None:
+        self.defects: list[Defect] = []
+        self.values: dict[str, Counter[str]] = {tag: Counter() for tag in tags_of(self.card)}
+        """How many questions have which value of a tag; of a tag with too many values, those met first."""
+        self.sound = 0
+
+    def _note(self, read: Read) -> None:
+        self.defects += read.defects
+        self.sound += read.question.answer is not None
+        for tag, values in self.values.items():
+            value = read.question.tags[tag]
+            if value in values or len(values) <= MOST_TAGS:
+                values[value] += 1
+
+    def fingerprint(self) -> bytes:
+        """Return a digest of the files."""
+        return fingerprint_of(self.files)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Question]:
+        return (read.question for read in self.reads())
+
+    def reads(self) -> Iterator[Read]:
+        """Return the questions with their rubrics."""
+        return iter(self._kept) if self._kept is not None else self._unique(self._reads())
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Return the rows that are asked, as they are read, with the columns that every table has."""
+        stems = {path: plain_stem(path) for path in self.files}
+        names = {path: _SPLIT_END.sub("", stem) or stem for path, stem in stems.items()}
+        if len(self.files) > 1:  # SUBJECT/val-00000-of-00001.parquet
+            names = {path: path.parent.name if name in SPLITS else name for path, name in names.items()}
+        for path, number, row in self._records():
+            row |= {FILE: names[path], ROW: number}
+            if is_asked(self.card, row):
+                yield row
+
+    def _records(self) -> Iterator[tuple[Path, int, dict[str, Any]]]:
+        if self.card.lm_eval is not None:
+            yield from typed(self.files, self.card.columns)
+            return
+        for path in self.files:
+            for number, row in records(path, self.card.columns, self.card.encoding):
+                yield path, number, row
+
+    def _reads(self) -> Iterator[Read]:
+        several = len(self.files) > 1
+        row: dict[str, Any] = {}
+        for seen, row in enumerate(self.rows()):
+            if not seen:
+                self._refuse_absent(row, self.files[0])
+            place = f"{row[FILE]}/{row[ROW]}" if several else str(row[ROW])
+            yield read_row(self.card, row, place, self._seed)
+        self._names = _names(row)
+
+    def _refuse_absent(self, row: dict[str, Any], path: Path) -> None:
+        """Raise DataError for a template's column that the table does not have: a slip in the card, most likely."""
+        for column in columns_of(self.card.question, row) if self.card.question else ():
+            if column not in row and "." not in column:
+                raise DataError(f"{path} has no column {column!r}; it has {_names(row)}")
+
+    def _unique(self, reads: Iterable[Read]) -> Iterator[Read]:
+        """The same with an id of its own for every question: of those that share one, only the first can be asked."""
+        known: set[str] = set()
+        for place, read in enumerate(reads):
+            identity = read.question.id
+            if self._twice and _digest(identity) in self._twice:
+                if identity in known:
+                    detail = f"row {place + 1:,}: {one_line(identity, 60)!r} is the id of an earlier row"
+                    called = f"{identity}#{place}"
+                    question = msgspec.structs.replace(
+                        read.question, id=called, answer=None, explanation=f"the id stands there twice: {detail}"
+                    )
+                    read = Read(question, [Defect(called, "the id stands there twice", detail, "unsound")])  # noqa: PLW2901
+                else:
+                    known.add(identity)
+            yield read
+
+    def _examined(self, reads: Iterable[Read], contents: Iterable[int]) -> Iterator[Read]:
+        first: dict[int, Question] = {}
+        for read, digest in zip(self._unique(reads), contents, strict=False):
+            question = read.question
+            self._note(read)
+            if digest in self._alike and question.answer is not None:
+                before = first.setdefault(digest, question)
+                if before is not question:
+                    self.defects.append(_again(question, before))
+            yield read
+
+    def _refuse(self) -> None:
+        """Raise DataError where no row is sound: what the first ones lack, and what the card may mean instead."""
+        found = Counter(defect.kind for defect in self.defects if defect.action == "unsound")
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in found.most_common(4))
+        worst = found.most_common(1)[0][0]
+        example = next(defect for defect in self.defects if defect.kind == worst)
+        if worst == NO_COLUMN:
+            raise DataError(f"no row has what the card names: {example.detail}; the columns are {self._names}")
+        column = self.card.gold.column
+        hint = {
+            "gold is no letter": f"; where it is an index, say `answer: {{column: {column}, as: index, from: 0}}`, "
+            "where it is the option's text, `as: text`",
+            "gold is no index": f"; where it is a letter, say `answer: {column}`, where it is a text, `as: text`",
+            "gold is none of the options": "; does an index count `from: 0` or `from: 1`?",
+            "no options": "; several columns are named as in `options: [A, B, C, D]`",
+        }.get(worst, "")
+        raise DataError(
+            f"none of the {self._length:,} rows can be graded with this card: {kinds}. "
+            f"Row {one_line(example.question, 60)}: {one_line(example.detail, 200)}{hint}"
+        )
+
+
+def _again(question: Question, before: Question) -> Defect:
+    same = sorted(_gold_texts(question)) == sorted(_gold_texts(before))
+    kind = "the question stands there twice" if same else "the question stands there twice, with another gold"
+    return Defect(question.id, kind, f"as {one_line(before.id, 60)!r}", "noted")
+
+
+def _gold_texts(question: Question) -> list[str]:
+    answer = question.answer or ""
+    if question.options:
+        return [text for letter, text in zip(LETTERS, question.options, strict=False) if letter in answer]
+    return [answer]
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
+
+
+def _content(question: Question) -> int:
+    return _digest("\0".join((question.text, *sorted(question.options))))
+
+
+def _repeated(digests: array[int]) -> frozenset[int]:
+    """Return those that are there more than once."""
+    import numpy as np
+
+    values, counts = np.unique(np.frombuffer(digests, dtype=np.int64), return_counts=True)
+    return frozenset(values[counts > 1].tolist())
+
+
+def _names(row: dict[str, Any]) -> str:
+    return ", ".join(one_line(repr(name), 60) for name in row if name not in (FILE, ROW))[:600] or "none"

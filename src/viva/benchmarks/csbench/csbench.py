@@ -1,0 +1,303 @@
+"""CS-Bench: does a model know, and can it reason about, computer science?
+
+Song et al., "CS-Bench: A Comprehensive Benchmark for Large Language Models towards Computer Science Mastery", ICLR
+2025, arXiv 2406.08587. 2,183 test questions in each of English, Chinese, German and French; four formats, four
+domains, 26 subfields; every question tagged knowledge or reasoning.
+
+    viva run csbench --model openai/gpt-4o --language en --only comprehension
+    viva run csbench --model openai/gpt-4o --shots 5 --cot --judge openai/gpt-4o
+
+Deviations from the authors' script are listed in README.md beside this file; `--as-published` brings them back.
+
+Which questions of CS-Bench's languages are the same.
+
+The published test sets hold the same 2,183 questions four times, numbered through. The Chinese one is in the order of
+the English one: question n there is n + 2,419 here, and all agree in subfield, format, and gold of choices and
+assertions. The German and the French one are shuffled, each in its own way, and no id or position says which is which.
+What a translation keeps does (`build.pairing`: the letters of 1,331 of 1,331 German and 1,327 of 1,329 French choices
+agree), but that is an inference, wrong for a pair or two: it serves to check a translation. Scores are compared by
+numbers only, so between these and the others by means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from viva.benchmarks.csbench import csbenchscript
+from viva.benchmarks.csbench.exemplars import candidates, draw
+from viva.benchmarks.csbench.recordfiles import (
+    DOMAINS,
+    FOLDERS,
+    KINDS,
+    Record,
+    folder_of,
+    missing_explanations,
+    read_records,
+    to_questions,
+)
+from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.multiple_choice import MultipleChoiceExam
+from viva.benchmarks.sets import fingerprint, locate
+from viva.errors import DataError, option
+from viva.languages import renumbered
+from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
+from viva.scorers.grading import because, ended, grade_reading
+from viva.scorers.resolution import Decision
+from viva.scorers.truth import read_truth
+from viva.scorers.verdict import reasons
+from viva.types import (
+    CUT_OFF,
+    NOTHING,
+    Aggregate,
+    BenchmarkInfo,
+    Defect,
+    Evidence,
+    ExamSpec,
+    Language,
+    Opinion,
+    Outcome,
+    Question,
+    Response,
+    Score,
+    TableSpec,
+)
+
+NUMBERING: Mapping[Language, int] = {"en": 0, "zh": 2419}
+"""Languages whose questions have one numbering → the English test and validation questions that come before it."""
+
+
+def english_number(question: str, language: Language) -> str:
+    """The number that a question of the published set has in English; its own where that is not known."""
+    return renumbered(question, NUMBERING.get(language, 0))
+
+
+HERE = Path(__file__).parent
+VALID = "valid.json"
+PROMPTS = "prompts.toml"
+"""The templates of a set in a language that Viva has no prompts in."""
+COMPREHENSION = ("Multiple-choice", "Assertion")
+
+
+class CSBenchExam(JudgedExam, MultipleChoiceExam):
+    """CS-Bench in one language, with its exemplars."""
+
+    def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
+        name = folder_of(spec.language)
+        folder = locate(data, "csbench", name) / name
+        tests, test_bytes = read_records(folder / "test.json")
+        siblings, sibling_bytes = _siblings(folder, spec.language)
+        everything, defects = to_questions(tests, spec.language, siblings, repaired=not spec.as_published)
+        contents = [test_bytes]
+        if any("sibling set" in defect.detail for defect in defects):
+            contents.append(sibling_bytes)  # some golds come from there
+        exemplars: dict[str, list[Question]] = {}
+        defects += missing_explanations("test", tests)
+        if spec.shots or (folder / VALID).exists():
+            valid, valid_bytes = read_records(folder / VALID)
+            defects += missing_explanations("valid", valid)
+        if spec.shots:
+            contents.append(valid_bytes)
+            pool, _ = to_questions(valid, spec.language, [], repaired=not spec.as_published)
+            exemplars = draw(candidates(pool, {question.text for question in everything}, spec), spec)
+        super().__init__(
+            spec,
+            Templates(
+                _own_templates(spec.language, folder),
+                templates,
+                {**BREAKS, "ask": "\n\n"},
+                fenced=not spec.as_published,
+            ),
+            fingerprint=fingerprint(contents),
+            questions=[q for q in everything if not spec.only or q.tags["format"] in COMPREHENSION],
+            exemplars=exemplars,
+            defects=[*defects, *_asked_in_english(spec.language, folder)],
+        )
+
+    def text(self, question: Question, name: str) -> str:
+        """See prompts.toml for the parts of a prompt."""
+        kind = "" if name in ("option", "true", "false") else f"{question.kind}."
+        return self._texts.text(f"{self.spec.language}.{kind}{name}")
+
+    def group(self, question: Question) -> str:
+        """Exemplars are of the question's format and, as far as there are any, of its domain."""
+        return f"{question.tags['domain']}/{question.kind}"
+
+    def task(self, question: Question) -> str:
+        """The format's task, however it is to be answered: `ending` says that."""
+        return self.text(question, "task")
+
+    def reply(self, shot: Question) -> str:
+        """The answer with its explanation; without, as German and French exemplars were published, the answer alone."""
+        answer = str(shot.answer)
+        if shot.kind == "truth":
+            answer = self.text(shot, answer)
+        elif shot.kind == "choice" and self.spec.choose == "likelihood":
+            answer = chosen_text(shot)
+        template = self.text(shot, self.way("answer") if shot.explanation else "answer")
+        return self._texts.before("answer", fill(template, {"answer": answer, "explanation": shot.explanation}))
+
+    def ending(self, question: Question) -> str:
+        """How to reply; for a base model the beginning of the answer."""
+        if self.spec.form == "base":
+            return self._texts.before("lead", self.text(question, self.way("lead")))
+        if self.spec.rationale or (self.spec.choose == "likelihood" and question.kind == "choice"):
+            return ""
+        return self._texts.before("ask", self.text(question, self.way("ask")))
+
+    def answer_separator(self, question: Question) -> str:
+        """What the exemplars have between the lead and the answer."""
+        return gap_between(self.text(question, "lead"), self.text(question, "answer"))
+
+    def choices(self, question: Question) -> tuple[str, ...]:
+        """Letters or truth values; a blank or an open question has no list of answers."""
+        if question.kind == "truth":
+            return (self.text(question, "true"), self.text(question, "false"))
+        return super().choices(question)
+
+    def marks(self, question: Question) -> Sequence[float]:
+        """A blank's 0 or 1; an open-ended answer's 1 to 10."""
+        return {"blank": (0.0, 1.0), "open": range(1, 11)}.get(question.kind, ())
+
+    def rubric(self, question: Question) -> str:
+        """A rubric a language and format."""
+        return f"judge.{self.spec.language}.{question.kind}"
+
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
+        """A judge's mark as a share of full marks; as published 0 where there is none."""
+        if not self.spec.as_published:
+            return super().mark(question, opinion)
+        text = opinion.text
+        return csbenchscript.blank_mark(text) if question.kind == "blank" else csbenchscript.open_points(text) / 10
+
+    def explanation(self, decision: Decision, evidence: Evidence) -> str:
+        """The first judge's reasons, where judges decided."""
+        return reasons(evidence.opinions[0]) if decision.by == "judge" else decision.why
+
+    def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
+        """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
+        if response.error or question.answer is None or (question.kind == "choice" and not self.spec.as_published):
+            return super().score(question, response, evidence)
+        if question.kind == "choice":
+            letter = csbenchscript.first_letter(response.text)
+            return _plain_score(letter, question.answer, "the first standalone a-d (as published)")
+        if question.kind == "truth":
+            return self._truth(question, question.answer, response)
+        if not response.text.strip() and not self.spec.as_published:
+            nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
+            return Score(value=None, outcome=nothing, explanation=because("the reply holds nothing visible", response))
+        return self.judged(question, response, evidence)
+
+    def _truth(self, question: Question, gold: str, response: Response) -> Score:
+        score = grade_reading(read_truth(response.text, ended=ended(response)), gold, response)
+        if self.spec.as_published:
+            why = "as published: the script compares lower case with upper case, so no assertion is ever right"
+            return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
+        return score
+
+    def layouts(self) -> tuple[TableSpec, ...]:
+        """Tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and reasoning."""
+        columns = (
+            Aggregate("Knowledge", {"tag": ("Knowledge",)}),
+            Aggregate("Reasoning", {"tag": ("Reasoning",)}),
+            Aggregate("Average"),
+        )
+        present = list(dict.fromkeys(question.tags["format"] for question in self._questions))
+        formats = [name for name in KINDS if name in present]
+        subfields = sorted(
+            {question.tags["subfield"] for question in self._questions},
+            key=lambda name: (list(DOMAINS.values()).index(name.split(":")[0]) if ":" in name else 9, name),
+        )
+        format_rows = [Aggregate(name, {"format": (name,)}) for name in formats]
+        if len(formats) > len(COMPREHENSION):
+            format_rows.append(Aggregate("Comprehension (MC + assertion)", {"format": COMPREHENSION}))
+        overall = Aggregate("Overall")
+        domains = (*(Aggregate(short, {"domain": (short,)}) for short in DOMAINS.values()), overall)
+        return (
+            TableSpec("domains", "By domain", domains, columns),
+            TableSpec("formats", "By format", (*format_rows, overall), columns),
+            TableSpec(
+                "subfields", "By subfield", tuple(Aggregate(name, {"subfield": (name,)}) for name in subfields), columns
+            ),
+        )
+
+
+def _plain_score(read: str | None, gold: str, how: str) -> Score:
+    if read is None:
+        return Score(value=None, outcome="unparsed", explanation=how)
+    right = read == gold
+    return Score(value=float(right), outcome="right" if right else "wrong", answer=read, explanation=how)
+
+
+def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
+    for other in ("en", "zh"):
+        path = folder.parent / FOLDERS[other] / "test.json"
+        if other != language and path.exists():
+            return read_records(path)
+    return [], b""
+
+
+def _bundled_templates() -> dict[str, object]:
+    return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
+
+
+def _own_templates(language: Language, folder: Path) -> dict[str, object]:
+    """The bundled templates; for another language those of its data (prompts.toml, as `[en]`), or the English ones."""
+    bundled = _bundled_templates()
+    if language in bundled:
+        return bundled
+    said = folder / PROMPTS
+    own = Templates(cast("dict[str, object]", bundled["en"]), read_templates(said) if said.exists() else None, {})
+    judge = cast("dict[str, object]", bundled["judge"])
+    return {**bundled, language: own.data, "judge": {**judge, language: judge["en"]}}
+
+
+def _asked_in_english(language: Language, folder: Path) -> list[Defect]:
+    if language in _bundled_templates() or (folder / PROMPTS).exists():
+        return []
+    detail = f"no prompts in {language!r}: the task is put in English ({PROMPTS} beside test.json can say it otherwise)"
+    return [Defect("test", "English prompts", detail, "noted")]
+
+
+class CSBench:
+    """Entry point of the benchmark."""
+
+    about = BenchmarkInfo(
+        name="csbench",
+        title="CS-Bench",
+        paper="arXiv 2406.08587",
+        licence="CC BY-NC 4.0 (data); the bundled sample is Viva's own, Apache-2.0",
+        languages=tuple(FOLDERS),
+        more_languages=True,
+        formats=tuple(KINDS),
+        size="2,183 test and 236 validation questions in each language",
+        version="9",
+        source="https://github.com/csbench/csbench",
+        rationale="possible",
+        shots=5,
+        supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),
+        numbering=NUMBERING,
+        halves=True,
+        error_types=True,
+    )
+    sample = HERE / "sample"
+
+    def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> CSBenchExam:
+        """CS-Bench with these settings; the bundled sample when `data` is None."""
+        folder = folder_of(spec.language)
+        there = data is not None and any((at / folder).exists() for at in (data, data / "csbench"))
+        if spec.language not in FOLDERS and not there:
+            raise DataError(
+                f"CS-Bench has no language {spec.language!r}; it has {', '.join(FOLDERS)}; "
+                f"a set in another one is a folder {folder} of {option('data')}, with test.json in it"
+            )
+        if data is None and spec.language not in ("en", "zh"):
+            raise DataError(
+                f"the bundled sample has English and Chinese, not {spec.language!r}: "
+                f"give the published files with {option('data', 'DIR')} or VIVA_DATA (`viva fetch csbench`)"
+            )
+        return CSBenchExam(spec, data or self.sample, templates)
+
+
+BENCHMARK = CSBench()

@@ -1,0 +1,112 @@
+"""Questions of one's own: a YAML or JSON file as an examination (docs/data.md).
+
+viva check questions.yaml
+viva run questions.yaml --model openai/NAME --base-url http://127.0.0.1:8000/v1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from viva.benchmarks.custom.questionloading import usable_questions
+from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion
+from viva.benchmarks.rubric_exam import Item, RubricExam
+from viva.benchmarks.sets import fingerprint, read_bytes, spread
+from viva.errors import DataError, option
+from viva.prompting import Templates, read_templates
+from viva.scorers.rubric.code import canonical, extract_code
+from viva.scorers.rubric.packages import imported
+from viva.scorers.rubric.rubrics import Rubric
+from viva.types import Aggregate, BenchmarkInfo, Defect, ExamSpec, Question, TableSpec
+
+HERE = Path(__file__).parent
+MANY = 12
+"""A tag with more values than this gets a long table."""
+
+
+def own_items(questions: Sequence[OwnQuestion], system: str, language: str = "en") -> list[Item]:
+    """Own questions as a rubric exam takes them."""
+    return [
+        Item(
+            question=Question(
+                id=own.id, kind="free", text=own.text, language=language, answer="", tags=own.tags, cluster=own.cluster
+            ),
+            rubric=own.rubric,
+            system=system,
+            examples=tuple(example.answer for example in own.examples),
+            packages=_packages(own),
+        )
+        for own in questions
+    ]
+
+
+def _packages(own: OwnQuestion) -> tuple[str, ...]:
+    """Return what the programs of its full answers import."""
+    tests = own.rubric.tests
+    if tests is None:
+        return ()
+    language = canonical(tests.language)
+    full = (example.answer for example in own.examples if example.wanted in ("full", 1.0))
+    return tuple(dict.fromkeys(name for answer in full for name in imported(language, extract_code(answer, language))))
+
+
+def tag_layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
+    """Return a table for every tag, its values in the order in which they occur."""
+    names = dict.fromkeys(name for question in questions for name in question.tags)
+    layouts: list[TableSpec] = [TableSpec("overall", "Overall", (Aggregate("Overall"),), (Aggregate("Score"),))]
+    for name in names:
+        values = dict.fromkeys(question.tags[name] for question in questions if name in question.tags)
+        rows = tuple(Aggregate(value, {name: (value,)}) for value in sorted(values))
+        layouts.append(TableSpec(name, f"By {name}", rows, (Aggregate("Score"),), detail=len(values) > MANY))
+    return tuple(layouts)
+
+
+def _left_out(one: LeftOut, language: str) -> Question:
+    """Return a question with an error: what is answered to it is not scored."""
+    why = f"the question has an error, {one.why}"
+    return Question(id=one.id, kind="free", text=one.text or "(no question)", language=language, explanation=why)
+
+
+class CustomQuestions:
+    """Entry point for question files."""
+
+    about = BenchmarkInfo(
+        name="questions",
+        title="Questions of your own",
+        paper="docs/data.md",
+        licence="yours",
+        languages=("en",),
+        formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),
+        size="as many as the file holds",
+        version="8",
+        source="a YAML or JSON file",
+        shots=0,
+        supports=("base", "next-token", "as-published"),
+        reasons={"likelihood": "its questions are asked as they are, and may ask for a letter"},
+    )
+
+    def open(self, spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None) -> RubricExam:
+        """Return the questions of the file `data`. Raises DataError where it has errors, or is missing."""
+        if data is None:
+            raise DataError(f"name the question file: viva run FILE.yaml {option('model', 'MODEL')}")
+        read = usable_questions(data)
+        items = own_items(read.questions, read.system, read.language)
+        items += [
+            Item(question=_left_out(one, read.language), rubric=Rubric(), system=read.system) for one in read.left_out
+        ]
+        chosen = [items[index] for index in spread(len(items), spec.limit)]
+        contents = [read_bytes(path) for path in (data, *read.files)]
+        return RubricExam(
+            msgspec.structs.replace(spec, language=read.language),
+            chosen,
+            fingerprint=fingerprint(contents),
+            templates=Templates(read_templates(HERE / "prompts.toml"), templates, {}),
+            defects=[Defect(one.id, "error in the file", one.why, "unsound") for one in read.left_out],
+            layouts=tag_layouts([item.question for item in chosen]),
+        )
+
+
+BENCHMARK = CustomQuestions()

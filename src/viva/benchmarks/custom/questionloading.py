@@ -1,0 +1,245 @@
+"""A question file → questions that can be asked and graded, and everything that is wrong with the file."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import TypeVar
+
+from viva.benchmarks.custom import validate
+from viva.benchmarks.custom.examples import read_example
+from viva.benchmarks.custom.jsontext import read_json
+from viva.benchmarks.custom.parts import (
+    Folder,
+    read_choice,
+    read_judge,
+    read_similarity,
+    read_tests,
+    read_truth,
+)
+from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
+from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion, QuestionFile
+from viva.benchmarks.custom.rubricrules import read_blanks, read_keywords
+from viva.benchmarks.custom.slowpatterns import Patience
+from viva.benchmarks.custom.strictfields import MANY, Notes, Section, TooManyErrors, shown, to_items, to_text
+from viva.benchmarks.custom.tables import tables
+from viva.benchmarks.sets import read_bytes
+from viva.errors import DataError
+from viva.scorers.rubric.rubrics import Rubric
+from viva.types import is_language_tag
+
+MAX_BYTES = 8_000_000
+"""The largest question file."""
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+Part = TypeVar("Part")
+
+
+def read_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
+    """Everything in a question file that is sound, and every problem in line order.
+
+    `languages` are those that tests can be in (None: the ones of keys.toml). A question with an error is left out.
+    Raises DataError for a file that is not there, empty, or far too large.
+    """
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is not a file")
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
+        raise DataError(f"the question file {path} has {path.stat().st_size:,} bytes; at most {MAX_BYTES:,} are read")
+    return read_content(read_bytes(path), path, languages=languages)
+
+
+def read_content(content: bytes, path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
+    """The same of content that may not be written yet: `path` says what kind it is, and where it lies."""
+    tested = frozenset(tables()["testable"] if languages is None else languages)
+    notes, folder = Notes(), Folder(path.parent)
+    try:
+        root = _tree(content, path.suffix.lower())
+    except Unreadable as unreadable:
+        return QuestionFile(problems=(unreadable.problem,))
+    title = system = ""
+    language = "en"
+    placed: list[tuple[Node, OwnQuestion | LeftOut]] = []
+    with contextlib.suppress(TooManyErrors):
+        section = _top(notes, root)
+        title, system = section.text("title"), section.text("system")
+        language = section.text("language", language)
+        if not is_language_tag(language):
+            section.error("language", f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
+        placed = _questions(notes, section, folder, tested)
+        validate.warn_of_repetitions(notes, [(node, one) for node, one in placed if isinstance(one, OwnQuestion)])
+    return QuestionFile(
+        title=title,
+        language=language,
+        system=system,
+        questions=tuple(one for _, one in placed if isinstance(one, OwnQuestion)),
+        left_out=tuple(one for _, one in placed if isinstance(one, LeftOut)),
+        problems=notes.in_order(),
+        files=tuple(folder.read[name] for name in sorted(folder.read)),
+    )
+
+
+def usable_questions(path: Path) -> QuestionFile:
+    """The same for a run: questions with errors are left out, what is wrong with the file itself refuses it.
+
+    Raises DataError, also where no question is left.
+    """
+    read = read_questions(path)
+    if (
+        not read.questions
+        or len(read.errors) >= MANY
+        or any(not one.where.startswith("question ") for one in read.errors)
+    ):
+        return sound_questions(path)
+    return read
+
+
+def sound_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
+    """The same for those who examine with it: raises DataError that names the first errors, if there are any."""
+    read = read_questions(path, languages=languages)
+    if errors := read.errors:
+        listed = "\n".join(f"  {path}:{problem}" for problem in errors[:5])
+        more = f"\n  … and {len(errors) - 5} more" if len(errors) > 5 else ""
+        raise DataError(f"{path} cannot be used as it is (`viva check {path}` says all of it):\n{listed}{more}")
+    if not read.questions:
+        raise DataError(f"{path} holds no question")
+    return read
+
+
+def _tree(content: bytes, suffix: str) -> Node:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        before = content[: problem.start]
+        column = problem.start - before.rfind(b"\n")
+        raise Unreadable(before.count(b"\n") + 1, column, "not UTF-8: save the file in that encoding") from None
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    is_json = suffix == ".json" or (suffix not in {".yaml", ".yml"} and text.lstrip()[:1] in ("{", "["))
+    return read_json(text) if is_json else read_yaml(text)
+
+
+def _top(notes: Notes, root: Node) -> Section:
+    if isinstance(root, Listing):
+        notes.error(root, "", "a list where a mapping belongs: write `questions:` above it")
+        root = Mapping((), root.line, root.column)
+        section = Section(notes, root, "", "file")
+        section.sound = False
+        return section
+    section = Section(notes, root, "", "file")
+    section.need("questions", "the list of questions")
+    return section
+
+
+def _questions(
+    notes: Notes, section: Section, folder: Folder, languages: frozenset[str]
+) -> list[tuple[Node, OwnQuestion | LeftOut]]:
+    """Return the questions, with where they stand."""
+    if "questions" not in section:
+        return []
+    entries = to_items(notes, section.known["questions"], "questions", "every question")
+    if isinstance(section.known["questions"], Listing) and not entries:
+        section.error("questions", "no question in it")
+    reader = _Reader(notes, folder, languages)
+    return [(node, reader.question(node, number)) for number, (node, _) in enumerate(entries, 1)]
+
+
+class _Reader:
+    """Reads questions one after the other; knows the ids so far."""
+
+    def __init__(self, notes: Notes, folder: Folder, languages: frozenset[str]) -> None:
+        self._notes, self._folder, self._languages = notes, folder, languages
+        self._lines: dict[str, int] = {}
+        self._patience = Patience()
+
+    def question(self, node: Node, number: int) -> OwnQuestion | LeftOut:
+        """Return one question; left out if anything in it is an error."""
+        notes, before, found = self._notes, self._notes.errors, len(self._notes.problems)
+        known = len(self._lines)
+        section = Section(notes, node, _called(node, number), "question")
+        identity = self._id(section)
+        section.need("question", "what is asked")
+        text = section.text("question").rstrip("\n")
+        if section.given("question") and not text.strip():
+            section.error("question", "an empty question")
+        tags = _tags(section)
+        rubric = self._grading(section, text)
+        placed = section.items("examples", "every example")
+        examples = tuple(read_example(notes, item, where) for item, where in placed)
+        if notes.errors == before:
+            validate.check_examples_possible(notes, placed, examples, rubric)
+            validate.warn_of_missing_examples(section, examples, rubric)
+        if notes.errors > before:
+            first = next(problem for problem in notes.problems[found:] if problem.severity == "error")
+            called = identity if len(self._lines) > known else f"{identity[:100]}#{number}"
+            return LeftOut(called, text, f"line {first.line}: {first.text}")
+        cluster = section.text("cluster").strip()
+        return OwnQuestion(
+            id=identity, text=text, rubric=rubric, tags=tags, cluster=cluster, examples=examples, line=node.line
+        )
+
+    def _id(self, section: Section) -> str:
+        if not section.need("id", "a short name of its own for every question"):
+            return ""
+        node, identity = section.known["id"], section.text("id")
+        if not section.given("id"):
+            return ""
+        if not _ID.fullmatch(identity):
+            section.error("id", f"{shown(identity)}: letters, digits, `.`, `_` and `-` only, a letter or digit first")
+        elif identity in self._lines:
+            section.error("id", f"{shown(identity)} is the id of the question in line {self._lines[identity]} already")
+        else:
+            self._lines[identity] = node.line
+        return identity
+
+    def _grading(self, question: Section, text: str) -> Rubric:
+        if not question.need("grading", "what earns points"):
+            return Rubric()
+        notes, before = self._notes, self._notes.errors
+        section = Section(notes, question.known["grading"], question.where, "grading")
+
+        def part(key: str, read: Callable[[Notes, Node, str], Part]) -> Part | None:
+            return read(notes, section.known[key], section.at(key)) if key in section else None
+
+        similarity = section.items("similarity", "every comparison")
+        rubric = Rubric(
+            keywords=part("keywords", read_keywords) or (),
+            blanks=part("blanks", read_blanks),
+            tests=part(
+                "tests", lambda notes, node, where: read_tests(notes, node, where, self._folder, self._languages)
+            ),
+            similarity=tuple(read_similarity(notes, item, where) for item, where in similarity),
+            choice=part("choice", read_choice),
+            truth=part("truth", read_truth),
+            judge=part("judge", read_judge),
+            max_score=section.number("max", 0.0) if "max" in section else None,
+            min_score=section.number("min", 0.0),
+        )
+        if notes.errors == before:
+            validate.note_traps(section, rubric, text, self._patience)
+        notes.patterns.clear()
+        return rubric
+
+
+def _called(node: Node, number: int) -> str:
+    """Return a question by its id, or by its place."""
+    if isinstance(node, Mapping):
+        for key, value in node.entries:
+            if key.value == "id" and isinstance(value, Scalar) and _ID.fullmatch(value.value):
+                return f"question {value.value}"
+    return f"question {number}"
+
+
+def _tags(section: Section) -> dict[str, str]:
+    node = section.known.get("tags")
+    if node is None:
+        return {}
+    notes, where = section.notes, section.at("tags")
+    if not isinstance(node, Mapping):
+        notes.error(node, where, "expected a mapping of names to texts, as in {area: back-end}")
+        return {}
+    tags: dict[str, str] = {}
+    for key, value in node.entries:
+        if not key.value.strip() or key.value in tags:
+            notes.error(key, where, f"{shown(key.value)} stands here already" if key.value in tags else "an empty name")
+        tags[key.value] = to_text(notes, value, f"{where}, {shown(key.value)}")
+    return tags

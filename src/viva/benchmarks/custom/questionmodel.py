@@ -1,0 +1,79 @@
+"""What a question file says, once it is read: questions with their rubrics, and what is wrong with the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from viva.scorers.rubric.rubrics import Rubric
+
+Expected = float | Literal["full", "none", "below 1", "above 0"]
+"""What an example answer must score: a share of 0 to 1, "full" (1), "none" (0), or a bound."""
+
+
+class Problem(Struct, frozen=True):
+    """Something wrong with a question file. An error leaves its question out, a warning does not.
+
+    `line` and `column` count from 1; `where` says the same in words ("question sort-it, keywords, item 2").
+    """
+
+    line: int
+    column: int
+    where: str
+    text: str
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{self.line}:{self.column}: {self.severity}: {place}{self.text}"
+
+
+class Example(Struct, frozen=True):
+    """An answer that the author graded by hand; `line` is where it stands."""
+
+    answer: str
+    wanted: Expected
+    line: int = 0
+
+
+class OwnQuestion(Struct, frozen=True, kw_only=True):
+    """One question of a question file. Its tags are what tables break down by."""
+
+    id: str
+    text: str
+    rubric: Rubric
+    tags: dict[str, str] = {}
+    cluster: str = ""
+    examples: tuple[Example, ...] = ()
+    line: int = 0
+
+
+class LeftOut(Struct, frozen=True):
+    """A question with an error: its id (its place where it has none of its own), text, and the first error."""
+
+    id: str
+    text: str
+    why: str
+
+
+class QuestionFile(Struct, frozen=True, kw_only=True):
+    """A question file: the questions that can be used, and every problem in line order.
+
+    `files` are the other files that it reads (unit tests, data), in the order of their names.
+    """
+
+    title: str = ""
+    language: str = "en"
+    system: str = ""
+    questions: tuple[OwnQuestion, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    files: tuple[Path, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    """The questions with errors, in file order."""
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems that leave something out."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")

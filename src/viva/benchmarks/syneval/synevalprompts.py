@@ -1,0 +1,153 @@
+"""What a model is shown: the question, and exemplars of its knowledge point and format drawn by the run's seed.
+
+arXiv 2311.08287, Experiments: zero-shot and 5-shot, the exemplars drawn anew for every question and each of three
+seeds, answers alone. The wordings (prompts.toml) are Viva's own.
+"""
+
+from __future__ import annotations
+
+import bisect
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from viva.benchmarks.syneval.facts import Item
+from viva.benchmarks.syneval.setfiles import LETTERS, Listed, Pools
+from viva.prompting import Templates, fill
+from viva.types import Defect, Message, Prompt
+
+
+def draw(pool: Sequence[Item], item: Item, shots: int, seed: int, *, same_sentence: bool) -> list[Item]:
+    """So many exemplars for a question, at most: drawn without replacement by "(question id) (seed)".
+
+    Never the question itself, and only with `same_sentence` (as published) one about its sentence: that would give
+    part of the answer away.
+    """
+    drawn: list[Item] = []
+    for index in _shuffled(random.Random(f"{item.id} {seed}"), len(pool)):
+        if len(drawn) == shots:
+            break
+        if _may_show(pool[index], item, same_sentence=same_sentence):
+            drawn.append(pool[index])
+    return drawn
+
+
+def _may_show(exemplar: Item, item: Item, *, same_sentence: bool) -> bool:
+    return exemplar.id != item.id and (same_sentence or not _of_one_sentence(exemplar, item))
+
+
+def _of_one_sentence(one: Item, other: Item) -> bool:
+    return one.sentence == other.sentence or (one.file, one.tree) == (other.file, other.tree)
+
+
+def _shuffled(source: random.Random, length: int) -> Iterator[int]:
+    """0 to length - 1 in random order, each drawn when it is asked for: a pool may be large (Fisher-Yates, sparse)."""
+    moved: dict[int, int] = {}
+    for index in range(length):
+        taken = source.randrange(index, length)
+        yield moved.get(taken, taken)
+        moved[taken] = moved.get(index, index)
+
+
+def too_few(listed: Sequence[Listed], pools: Pools, shots: int, *, same_sentence: bool) -> Iterator[Defect]:
+    """The knowledge points and formats with a question that has fewer exemplars than are to be shown."""
+    about = {key: Counter(exemplar.sentence for exemplar in pool) for key, pool in pools.items()}
+    fewest: dict[str, int] = {}
+    for one in listed:
+        key = (one.item.knowledge_point, one.item.format)
+        own = 0 if same_sentence else about.get(key, Counter())[one.item.sentence]
+        left = len(pools.get(key, ())) - own
+        if left < shots:
+            name = " ".join(key)
+            fewest[name] = min(left, fewest.get(name, left))
+    for name, left in fewest.items():
+        yield Defect(name, "too few exemplars", f"{left} of {shots} for some or all of its questions", "noted")
+
+
+def in_the_test(listed: Sequence[Listed], pools: Pools) -> Iterator[Defect]:
+    """Exemplars that are asked themselves: shown with another question, they give their own answer away."""
+    asked = {one.item.id for one in listed}
+    for pool in pools.values():
+        for exemplar in pool:
+            if exemplar.id in asked:
+                yield Defect(exemplar.id, "exemplar is asked", "it stands in test.jsonl too", "noted")
+
+
+def render(
+    texts: Templates,
+    item: Item,
+    exemplars: Sequence[Item],
+    *,
+    base: bool,
+    whole: bool = False,
+    turns: bool = False,
+) -> Prompt:
+    """The text to continue, or system and user message. `whole`: options are answered by their texts. `turns`:
+    exemplars are turns of user and assistant, as the authors show them to chat models.
+    """
+    section, lead = item.format, texts.text("lead")
+    task = texts.text(f"{section}.task_shots" if exemplars else f"{section}.task")
+    competing = whole and section == "MC"  # options' texts compete: nobody is to write a letter
+    if not base and not exemplars and not competing:  # exemplars show what form the answer has
+        ask = texts.text(f"{section}.ask")
+        task = texts.after("ask", task) + ask if ask else task
+    system = [Message("system", text)] if (text := texts.text("system")) else []
+    parts = [texts.after("task", task)]
+    said_before: list[Message] = []
+    for exemplar in exemplars:
+        said = exemplar.options[LETTERS.index(exemplar.answer)] if competing else exemplar.answer
+        answer = fill(texts.text(f"{section}.answer"), {"answer": capitalised(said)})
+        if turns and not base:
+            said_before += [
+                Message("user", "".join(parts) + _block(texts, exemplar)),
+                Message("assistant", lead + answer),
+            ]
+            parts = []
+        else:
+            parts.append(texts.after("exemplar", _block(texts, exemplar) + texts.before("answer", lead + answer)))
+    cue = "" if said_before else texts.text("cue")
+    text = "".join(parts) + _block(texts, item) + texts.before("lead", lead if base else cue)
+    return text if base else (*system, *said_before, Message("user", text))
+
+
+def _block(texts: Templates, item: Item) -> str:
+    values = {"sentence": item.sentence, "question": item.question}
+    if item.format == "MC":
+        option = texts.text("MC.option")
+        lines = [
+            fill(option, {"letter": letter, "text": capitalised(text)})
+            for letter, text in zip(LETTERS, item.options, strict=True)
+        ]
+        values["options"] = texts.separator("option").join(lines)
+    return fill(texts.text(f"{item.format}.block"), values)
+
+
+def capitalised(text: str) -> str:
+    """With its first letter in upper case, as the authors show options and answers."""
+    return text[:1].upper() + text[1:]
+
+
+class Spans(Sequence[str]):
+    """Every run of words of a sentence, as its words are separated by blanks: what baseline/random draws from.
+
+    n words have n(n+1)/2 runs; each is made when it is asked for. In the order of where they begin, then of length.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        self._words = sentence.split()
+
+    def __len__(self) -> int:
+        return len(self._words) * (len(self._words) + 1) // 2
+
+    def __getitem__(self, index: int) -> str:  # type: ignore[override]
+        """Negative from the end, as in a list. Raises IndexError beyond either."""
+        n, length = len(self._words), len(self)
+        place = index + length if index < 0 else index
+        if not 0 <= place < length:
+            raise IndexError(index)
+
+        def before(word: int) -> int:  # the runs that begin at an earlier word
+            return word * n - word * (word - 1) // 2
+
+        start = bisect.bisect_right(range(n), place, key=before) - 1
+        return " ".join(self._words[start : start + place - before(start) + 1])

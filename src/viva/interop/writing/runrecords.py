@@ -1,0 +1,148 @@
+"""What is written of a run: one model on one exam with its numbers, and its answers one after the other."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from viva.analysis.estimate import Estimate
+from viva.engine.answerrecord import Answer
+from viva.engine.folder import ExamRecord, RunRecord
+from viva.types import Aggregate, BenchmarkInfo, ScoreRow
+
+Z95 = 1.959963984540054
+"""Standard errors between a mean and the end of its 95 % interval, where it is a normal one."""
+
+
+class EvaluationResult(Struct, frozen=True, kw_only=True):
+    """One model on one exam."""
+
+    run: str
+    """The run's name."""
+    record: RunRecord
+    exam: ExamRecord
+    about: BenchmarkInfo
+    model: str
+    overall: Estimate
+    headline: Aggregate
+    """How `overall` averages."""
+    signature: str
+    settings: dict[str, str | int]
+    """The signature by parts."""
+    answers: Callable[[], Iterator[Answer]]
+    warnings: tuple[str, ...] = ()
+    """What must be known beside the numbers."""
+
+    @property
+    def label(self) -> str:
+        """What the run calls the exam."""
+        return self.exam.spec.label
+
+    @property
+    def metric(self) -> str:
+        """What kind of number `overall` is: "mean", or which answers of a question count ("best")."""
+        return self.headline.attempts or "mean"
+
+    @property
+    def stderr(self) -> float | None:
+        """A standard error that says what the 95 % interval says: half its width over 1.96. None for no interval."""
+        cell = self.overall
+        return None if cell.low is None or cell.high is None else (cell.high - cell.low) / (2 * Z95)
+
+    @property
+    def scored(self) -> int:
+        """How many answers the mean rests on, each as often as its question is listed."""
+        return self.overall.n - self.overall.unanswered
+
+    @property
+    def draws(self) -> int:
+        """Answers to a question."""
+        return (self.exam.samples or self.record.samples) * self.record.repeats
+
+    def digest(self, *parts: str) -> str:
+        """Return a name for this and nothing else, 64 hexadecimal digits; the same for the same run, exam and model."""
+        whole = (self.run, self.record.created, self.label, self.model, self.signature, *parts)
+        text = "\0".join(f"{len(part)}:{part}" for part in whole)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def details(self) -> dict[str, object]:
+        """Return what belongs beside the number wherever it goes."""
+        cell = self.overall
+        found: dict[str, object] = {
+            "signature": self.signature,
+            "metric": self.metric,
+            "mean": cell.mean,
+            "interval_95": [cell.low, cell.high] if cell.low is not None else None,
+            "bounds_of_unscored": [cell.floor, cell.ceiling],
+            "answers": cell.n,
+            "answers_in_the_mean": self.scored,
+            "outcomes": cell.outcomes,
+        }
+        if self.headline.over:
+            found["averaged_over"] = self.headline.over
+        if cell.sd is not None:
+            found["sd_over_repeats"] = cell.sd
+        if self.warnings:
+            found["notes"] = list(self.warnings)
+        return found
+
+
+class Totals(Struct):
+    """What adds up while answers go by."""
+
+    answers: int = 0
+    errors: int = 0
+    unscored: int = 0
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    uncounted: int = 0
+    """Replies of which no server said how many tokens they took."""
+    first: float = 0.0
+    last: float = 0.0
+
+    def count(self, answer: Answer) -> None:
+        """Take one more answer into account."""
+        self.answers += 1
+        self.errors += answer.response.error is not None
+        self.unscored += answer.row.points is None
+        if answer.response.usage:
+            self.input += answer.response.usage.input
+            self.output += answer.response.usage.output
+            self.reasoning += answer.response.usage.reasoning
+        elif answer.response.error is None:
+            self.uncounted += 1
+        if answer.at:
+            began = answer.at - answer.seconds
+            self.first = min(self.first or began, began)
+            self.last = max(self.last, answer.at)
+
+
+def moment(at: float) -> str:
+    """Seconds since 1970 as ISO 8601 in UTC; "" for what is no moment."""
+    try:
+        return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds") if at > 0 else ""
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def created(record: RunRecord) -> datetime.datetime:
+    """When the run began, in UTC; 1970 where its record does not say so readably."""
+    try:
+        found = datetime.datetime.fromisoformat(record.created)
+    except ValueError:
+        return datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return found.replace(tzinfo=datetime.UTC) if found.tzinfo is None else found.astimezone(datetime.UTC)
+
+
+def judged(row: ScoreRow) -> dict[str, object]:
+    """Return who decided what, and what the judges gave it; empty where a rule decided all."""
+    found: dict[str, object] = {}
+    if row.decided:
+        found["decided"] = row.decided
+    if any(row.verdicts.values()):
+        found["verdicts"] = row.verdicts
+    return found

@@ -1,0 +1,336 @@
+"""OpenAI's batch API, and that of servers that have the same: a file of requests goes up, files of results come down.
+
+The protocol (platform.openai.com/docs/guides/batch and /docs/api-reference/batch, /docs/api-reference/files):
+
+POST /files            multipart: purpose=batch, file=JSONL, a line {"custom_id", "method": "POST", "url", "body"};
+                       at most 50,000 requests and 200 MB, all to one URL and one model
+POST /batches          {"input_file_id", "endpoint", "completion_window": "24h", "metadata": up to 16 pairs of texts}
+GET  /batches/ID       status: validating, failed (`errors.data`: code, message, line), in_progress, finalizing,
+                       completed, expired, cancelling, cancelled; `request_counts`: total, completed, failed
+GET  /batches          newest first, in pages of `limit` (100 at most) behind `after`
+GET  /files/ID/content results, in any order: `output_file_id` has what succeeded, `error_file_id` what did not, a line
+                       {"custom_id", "response": {"status_code", "body"}, "error": {"code", "message"}}; requests that
+                       were not begun in time or before a cancellation have the codes batch_expired, batch_cancelled
+POST /batches/ID/cancel, DELETE /files/ID
+
+What was done counts and is paid even of a batch that expired or was cancelled. A token costs half.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from typing import NoReturn, TypeVar
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from viva.contracts import BatchState
+from viva.errors import ModelError, option
+from viva.models.batchlines import LONGEST_LINE, lost
+from viva.models.openaiapi.openaiwire import FATAL_CODES, Wire, decode_json
+from viva.models.thoughts import read_count
+from viva.types import Generate, Response
+
+MOST_REQUESTS = 50_000
+MOST_BYTES = 200_000_000
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+PAGE = 100
+PAGES = 200
+"""So many pages of batches are looked through at most."""
+MARK = "viva"
+"""The key of a batch's metadata that holds its label."""
+ENDED = {"completed", "expired", "cancelled"}
+"""A status that is none of these, and not "failed", is one on the way."""
+AGAIN = {"batch_expired", "batch_cancelled", "server_error", "rate_limit_exceeded"}
+"""Codes of a request without a response that may get one another time."""
+_TOO_MUCH = "token_limit_exceeded"
+"""More tokens wait in batches already than the organisation may have."""
+
+T = TypeVar("T")
+
+
+class _Named(Struct):
+    id: str = ""
+    filename: str = ""
+
+
+class _Page(Struct):
+    data: list[_Named] = []
+
+
+class _Batch(Struct):
+    id: str = ""
+    status: str = ""
+    metadata: object = None
+    input_file_id: str | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    request_counts: object = None
+    errors: object = None
+
+    def counted(self, *names: str) -> int:
+        """Requests of these kinds, as far as the server counts them."""
+        counts = self.request_counts if isinstance(self.request_counts, dict) else {}
+        return sum(read_count(counts.get(name)) or 0 for name in names)
+
+
+class _Batches(Struct):
+    data: list[_Batch] = []
+    has_more: bool = False
+
+
+class _Reply(Struct):
+    status_code: object = 0
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Line(Struct):
+    custom_id: str = ""
+    response: _Reply | None = None
+    error: object = None
+
+
+class OpenAIBatches:
+    """See `Batches`. `endpoint` and `body` say how a request is sent, `read` and `refuse` what a reply comes to."""
+
+    certain = True
+
+    def __init__(
+        self,
+        wire: Wire,
+        model: str,
+        share: float,
+        body: Callable[[Generate], tuple[str, msgspec.Raw]],
+        read: Callable[[bytes], Response],
+        refuse: Callable[[int, bytes], NoReturn],
+    ) -> None:
+        self.most = (MOST_REQUESTS, MOST_BYTES)
+        self.share = share
+        self._wire = wire
+        self._model = model
+        self._body = body
+        self._read = read
+        self._refuse = refuse
+        self._uploaded: dict[str, str] = {}
+        self._encode = msgspec.json.Encoder().encode
+
+    def kind(self, request: Generate) -> str:
+        """Return the URL of a request, which a batch has one of."""
+        return f"/v1{self._body(request)[0]}"
+
+    def line(self, name: str, request: Generate) -> bytes:
+        """Return a line of the file. It ends in no line feed, and has none."""
+        path, body = self._body(request)
+        return self._encode({"custom_id": name, "method": "POST", "url": f"/v1{path}", "body": body})
+
+    async def newest(self) -> str:
+        """Not needed: a batch is told by its metadata, in whatever order batches are listed."""
+        return ""
+
+    async def hand_in(self, label: str, kind: str, lines: Sequence[bytes]) -> str:
+        """Upload the file, unless that was done before, and make a batch of it."""
+        if label not in self._uploaded:
+            self._uploaded[label] = await self._upload(label, lines)
+        wanted = {
+            "input_file_id": self._uploaded[label],
+            "endpoint": kind,
+            "completion_window": "24h",
+            "metadata": {MARK: label},
+        }
+        made = await self._ask("POST", "/batches", self._encode(wanted), _Batch)
+        return made.id
+
+    async def _upload(self, label: str, lines: Sequence[bytes]) -> str:
+        boundary = f"viva-{label}"
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{_file(label)}"\r\n'
+            "Content-Type: application/jsonl\r\n\r\n"
+        ).encode()
+        tail = f"\r\n--{boundary}--\r\n".encode()
+
+        async def content() -> AsyncIterator[bytes]:
+            yield head
+            for start in range(0, len(lines), 256):
+                yield b"".join(line + b"\n" for line in lines[start : start + 256])
+            yield tail
+
+        size = len(head) + len(tail) + sum(len(line) + 1 for line in lines)
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(size)}
+        status, said, answered = await self._wire.send("POST", "/files", content(), headers)
+        if status in (404, 405, 501):
+            raise ModelError(
+                "unsupported",
+                f"{self._wire.url} has no batch API (HTTP {status} from /files): leave {option('batch')} out",
+                fatal=True,
+            )
+        if status != 200:
+            self._wire.refuse(status, said, answered, self._model)
+        return _known(self._decoded(said, _Named).id)
+
+    async def search(self, label: str, count: int, after: str, known: Collection[str]) -> list[str]:
+        """By the metadata, or by the name of the file, where a server keeps no metadata."""
+        files = {one.id for one in await self._files(label)}
+        behind = ""
+        for _ in range(PAGES):
+            cursor = f"&after={quote(behind, safe='')}" if behind else ""
+            page = await self._listed(f"/batches?limit={PAGE}{cursor}", label)
+            for batch in page.data:
+                kept = batch.metadata if isinstance(batch.metadata, dict) else {}
+                if batch.id and (kept.get(MARK) == label or batch.input_file_id in files):
+                    return [batch.id]
+            if not page.has_more or not page.data or page.data[-1].id == behind:
+                return []
+            behind = page.data[-1].id
+        raise self._unknown(label, f"it lists more than {PAGES * PAGE:,} batches")
+
+    async def _listed(self, path: str, label: str) -> _Batches:
+        try:
+            return await self._ask("GET", path, None, _Batches)
+        except ModelError as problem:
+            if problem.retry or problem.kind == "auth":
+                raise
+            raise self._unknown(label, problem.message) from None
+
+    def _unknown(self, label: str, why: str) -> ModelError:
+        return ModelError(
+            "unsupported",
+            f"whether the batch {label} reached {self._wire.url} cannot be found out ({why}): look it up there; if "
+            "there is none of this label, remove its line from batches.jsonl and resume",
+            fatal=True,
+        )
+
+    async def _files(self, label: str) -> list[_Named]:
+        try:
+            page = await self._ask("GET", "/files?purpose=batch", None, _Page)
+        except ModelError as problem:
+            if problem.retry or problem.kind == "auth":
+                raise
+            return []  # a server that lists no files
+        return [one for one in page.data if one.id and one.filename == _file(label)]
+
+    async def tidy(self, label: str) -> None:
+        """Remove the file that no batch was made of."""
+        for one in await self._files(label):
+            await self._wire.send("DELETE", f"/files/{_known(one.id)}", None)
+
+    async def state(self, batch: str) -> BatchState:
+        """See `Batches.state`."""
+        found = await self._batch(batch)
+        if found.status == "failed":
+            return self._failed(found)
+        done, total = found.counted("completed", "failed"), found.counted("total")
+        return BatchState(status="ended" if found.status in ENDED else "working", done=done, total=total)
+
+    async def _batch(self, batch: str) -> _Batch:
+        try:
+            return await self._ask("GET", f"/batches/{_known(batch)}", None, _Batch)
+        except ModelError as problem:
+            if "HTTP 404" not in problem.message:
+                raise
+            why = f"the batch {batch} is not known to this key at {self._wire.url}: {lost(batch)}"
+            raise ModelError("auth", why, fatal=True) from None
+
+    def _failed(self, found: _Batch) -> BatchState:
+        data = found.errors.get("data") if isinstance(found.errors, dict) else None
+        blames = list(map(_blame, data)) if isinstance(data, list) else []
+        words = [self._wire.words((message or code).encode("utf-8", "replace")) for code, message, _ in blames]
+        codes = {code for code, *_ in blames}
+        said = "; ".join(dict.fromkeys(words[:3]))[:600]
+        message = f"the provider refused a batch as a whole: {said or 'it does not say why'}"
+        if codes & FATAL_CODES:
+            return BatchState(
+                status="failed", problem=ModelError("status", message, fatal=True, lasting="model_not_found" in codes)
+            )
+        if _TOO_MUCH in codes:
+            return BatchState(status="failed", problem=ModelError("enqueued", message, retry=True))
+        lines = {at - 1: why for (*_, at), why in zip(blames, words, strict=True) if isinstance(at, int)}
+        return BatchState(status="failed", problem=ModelError("batch", message, retry=True), lines=lines)
+
+    async def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
+        """Return both files, one after the other."""
+        found = await self._batch(batch)
+        left = 2 * max(MOST_REQUESTS, found.counted("total"))  # a file that never ends, does
+        for file in (found.output_file_id, found.error_file_id):
+            if not file:
+                continue
+            try:
+                async for line in self._wire.lines(f"/files/{_known(file)}/content", LONGEST_LINE, self._model):
+                    left -= 1
+                    if left < 0:
+                        return
+                    reply = self._reply(line)
+                    if reply is not None:
+                        yield reply
+            except ModelError as problem:
+                if "HTTP 404" not in problem.message:
+                    raise
+                raise ModelError("gone", f"the results of batch {batch} are not there any more") from None
+
+    def _reply(self, line: bytes) -> tuple[str, Response | ModelError] | None:
+        """Return one result; None for a line that is none."""
+        found = _decoded(line, _Line)
+        if found is None:
+            return None
+        return found.custom_id, self._outcome(found)
+
+    def _outcome(self, found: _Line) -> Response | ModelError:
+        try:
+            status = read_count(found.response.status_code) if found.response else 0
+            if found.response is None or not status:
+                code, message, _ = _blame(found.error)
+                words = self._wire.words((message or code or "the result holds no reply").encode("utf-8", "replace"))
+                return ModelError(
+                    code or "body", words, retry=not found.error or code in AGAIN, fatal=code in FATAL_CODES
+                )
+            body = bytes(found.response.body)
+            if status != 200:
+                self._refuse(status, body)
+            return self._read(body)
+        except ModelError as problem:
+            return problem
+
+    async def cancel(self, batch: str) -> None:
+        """See `Batches.cancel`."""
+        status, said, headers = await self._wire.send("POST", f"/batches/{_known(batch)}/cancel", b"{}")
+        if status not in (200, 400, 409):  # it has ended already
+            self._wire.refuse(status, said, headers, self._model)
+
+    async def _ask(self, method: str, path: str, content: bytes | None, kind: type[T]) -> T:
+        status, said, headers = await self._wire.send(method, path, content)
+        if status != 200:
+            self._wire.refuse(status, said, headers, self._model)
+        return self._decoded(said, kind)
+
+    def _decoded(self, content: bytes, kind: type[T]) -> T:
+        found = _decoded(content, kind)
+        if found is None:
+            shown = self._wire.words(content)[:200]
+            raise ModelError("body", f"the reply is not what a batch API says: {shown!r}", retry=True)
+        return found
+
+
+def _decoded(content: bytes, kind: type[T]) -> T | None:
+    try:
+        return decode_json(content, kind)
+    except msgspec.DecodeError:
+        return None
+
+
+def _blame(said: object) -> tuple[str, str, object]:
+    """Code, words and line of what failed, as far as a server says them."""
+    known = said if isinstance(said, dict) else {}
+    return str(known.get("code") or ""), str(known.get("message") or ""), known.get("line")
+
+
+def _file(label: str) -> str:
+    return f"viva-{label}.jsonl"
+
+
+def _known(name: str) -> str:
+    """A provider's name for something, before it becomes a part of an address. Raises ModelError for what is none."""
+    if not NAME.fullmatch(name):
+        raise ModelError("body", f"the provider names something {name[:60]!r}: that is no name", fatal=True)
+    return name

@@ -1,0 +1,187 @@
+"""How probable a text is, out of what OpenAI-compatible servers return as logprobs. Everything here is pure.
+
+Two shapes are about: lists side by side (tokens, token_logprobs, top_logprobs, text_offset), as the completions of old,
+and a list of positions (content), as the chat. Servers use either at either address. What a server does not list is
+bounded, never guessed; what cannot be told apart (a token across the border of prompt and continuation) is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from viva.errors import ModelError
+from viva.models.openaiapi.openaiwire import NEVER, Envelope, events
+from viva.models.thoughts import read_usage
+from viva.types import Likelihood
+from viva.visible import one_line
+
+SLACK = 1e-4
+"""Probability that servers' rounding may hide: what is not listed is never taken to have less than this in all."""
+ROUNDING = 0.01
+"""A logarithm this far above 0 is still a rounded 0; above it, it is no log-probability at all."""
+MARKS = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})
+"""How tokenizers write a blank or a line feed inside a token (SentencePiece, byte-level BPE)."""
+_SPELLED = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)")
+
+
+class Listed(Struct):
+    """A token of the chat's lists. `bytes` are its own, where the text cannot show them."""
+
+    token: str = ""
+    logprob: float | None = None
+    bytes: object = None
+
+
+class Position(Listed):
+    """A token of the text, and what else could have stood there."""
+
+    top_logprobs: list[Listed] | None = None
+
+
+class Logprobs(Struct):
+    """Either shape, as it comes."""
+
+    content: list[Position] | None = None
+    tokens: list[str] | None = None
+    token_logprobs: list[float | None] | None = None
+    top_logprobs: list[Mapping[str, float | None] | None] | None = None
+    text_offset: object = None
+
+
+class ScoredChoice(Struct):
+    """A choice with its logprobs."""
+
+    text: str | None = None
+    logprobs: Logprobs | None = None
+
+
+class Scored(Envelope):
+    """A completion whose logprobs matter, not its text."""
+
+    choices: list[ScoredChoice] | None = None
+
+    @property
+    def logprobs(self) -> Logprobs | None:
+        """Those of its one choice."""
+        return self.choices[0].logprobs if self.choices else None
+
+    @property
+    def written(self) -> int:
+        """Tokens that the server wrote after an echoed text: as it counts them, or the one that was asked for."""
+        written = read_usage(self.usage, (), self.names[1])
+        return written.output if written else 1
+
+
+class Token(Struct, frozen=True):
+    """A token of a text, in whichever shape it came: its bytes, log-probability, and what else was listed there."""
+
+    content: bytes
+    logprob: float | None = None
+    listed: tuple[tuple[str, float | None], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """For people and for comparing."""
+        return self.content.decode("utf-8", "replace")
+
+
+def joined_scored(stream: bytes) -> Scored:
+    """Return a stream that nobody asked for, put together. Raises msgspec.DecodeError for an event that is none."""
+    whole = Logprobs()
+    texts: list[str] = []
+    found = Scored()
+    for event in events(stream, Scored):
+        found.take(event)
+        for choice in (event.choices or ())[:1]:
+            texts.append(choice.text or "")
+            for name in Logprobs.__struct_fields__ if choice.logprobs else ():
+                more = getattr(choice.logprobs, name)
+                if isinstance(more, list):
+                    setattr(whole, name, [*(getattr(whole, name) or ()), *more])
+    found.choices = [ScoredChoice("".join(texts), whole)]
+    return found
+
+
+def tokens_of(found: Logprobs | None) -> list[Token] | None:
+    """Return the tokens with their numbers, from either shape; None where there are no logprobs at all."""
+    if found is None:
+        return None
+    if found.content is not None:
+        return [
+            Token(
+                _content(one.token, one.bytes),
+                one.logprob,
+                tuple(
+                    (_content(o.token, o.bytes).decode("utf-8", "replace"), o.logprob) for o in one.top_logprobs or ()
+                ),
+            )
+            for one in found.content
+        ]
+    if found.tokens is None:
+        return None
+    count = len(found.tokens)
+    numbers = found.token_logprobs or [None] * count
+    tops = found.top_logprobs or [None] * count
+    if len(numbers) != count or len(tops) != count:
+        raise ModelError("logprobs", f"the reply has {count} tokens, {len(numbers)} numbers and {len(tops)} lists")
+    return [
+        Token(_content(text, None), number, tuple((top or {}).items()))
+        for text, number, top in zip(found.tokens, numbers, tops, strict=True)
+    ]
+
+
+def _content(text: str, given: object) -> bytes:
+    if isinstance(given, list) and given and all(isinstance(one, int) and 0 <= one <= 255 for one in given):
+        return bytes(given)
+    spelled = _SPELLED.fullmatch(text)
+    if spelled:
+        return bytes.fromhex(spelled[1].replace("\\x", ""))
+    return text.encode("utf-8", "replace")
+
+
+def next_token(
+    listed: Sequence[tuple[str, float | None]], continuations: Sequence[str], *, chat: bool = False
+) -> tuple[Likelihood, ...]:
+    """Return how probable each continuation is as the one next token, out of the tokens that a server lists there.
+
+    The exact text counts, the marks of tokenizers read as the blanks that they stand for: " A" is another token than
+    "A", and what merely begins alike ("As") is something else. Where none of the continuations is listed exactly,
+    blanks do not matter, for all alike, in two cases: in a `chat`, whose template decides how a reply begins, and for
+    continuations that begin with a blank, since some servers show tokens without it. A continuation that is not listed
+    is bounded: it is no more probable than the last of the list, nor than all that the list leaves over.
+
+    Raises ModelError for a list without a usable number, or of what are no log-probabilities.
+    """
+    known = [(text, checked(value, text)) for text, value in listed if value is not None and value > NEVER]
+    if not known:
+        raise ModelError("logprobs", "the server lists no token with a usable log-probability at this place")
+    lowest = min(value for _, value in known)
+    left = 1.0 - math.fsum(math.exp(value) for _, value in set(known))  # the drawn token may be listed twice
+    bound = Likelihood(min(lowest, math.log(max(left, SLACK))), bound=True)
+    exact: dict[str, float] = {}
+    loose: dict[str, float] = {}
+    for text, value in known:
+        plain = text.translate(MARKS)
+        for table, name in ((exact, plain), (loose, plain.strip())):
+            table[name] = max(value, table.get(name, value))
+    strict = not chat and not all(continuation.startswith(" ") for continuation in continuations)
+    if strict or any(continuation in exact for continuation in continuations):
+        found = [exact.get(continuation) for continuation in continuations]
+    else:
+        found = [loose.get(continuation.strip()) for continuation in continuations]
+    return tuple(bound if value is None else Likelihood(value) for value in found)
+
+
+def checked(value: float, text: str) -> float:
+    """Return a log-probability, rounding taken off. Raises a fatal ModelError for a number that is none."""
+    if value > ROUNDING:
+        raise ModelError(
+            "logprobs",
+            f"the server gives {one_line(text, 40)!r} the number {value:.4g}, which is the logarithm of no probability",
+            fatal=True,
+        )
+    return min(value, 0.0)

@@ -1,0 +1,166 @@
+"""The papers' rows as boards: one for every way in which a paper asked."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from viva.analysis.estimate import Estimate
+from viva.analysis.standings import widest
+from viva.pages.leaderboard.assembling import labelled
+from viva.pages.leaderboard.boards import Board, Dimension, Facts, Row
+from viva.pages.leaderboard.naming import slug
+from viva.published import Entry, Neighbour, neighbours, plain, size, table
+from viva.published.catalogue import Setting, catalogue
+from viva.types import ExamSpec
+
+GROUPS = {
+    "domains": "By domain",
+    "formats": "By format",
+    "subfields": "By subfield",
+    "levels": "By difficulty",
+    "types": "By type of question",
+    "languages": "By programming language",
+    "averages": "By category",
+    "oa": "By knowledge point",
+    "models": "Answer, and answer with rationale",
+    "attempts": "Best of ten, and mean",
+}
+"""Tables of exams that a published board shows figures of, and what they are called there."""
+_TUNED = re.compile(r"(?<![a-z])(chat|instruct|it|sft|rlhf|assistant)(?![a-z])", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def published_boards(benchmark: str) -> list[Board]:
+    """A board for every way in which a benchmark's paper asked; empty where nothing was published."""
+    if benchmark not in catalogue():
+        return []
+    return [_board(benchmark, setting) for setting in catalogue()[benchmark].settings]
+
+
+def _board(benchmark: str, setting: Setting) -> Board:
+    # A spec that differs from the setting in nothing.
+    spec = msgspec.convert(
+        {
+            "benchmark": benchmark,
+            "language": setting.language,
+            "shots": setting.shots[0],
+            "form": setting.form or "chat",
+        },
+        ExamSpec,
+    )
+    found = neighbours(spec)
+    about = _dimensions(found)
+    tables = [table(benchmark, name) for name in setting.tables]
+    source = tables[0].source
+    return Board(
+        key=f"published-{slug(setting.name)}",
+        benchmark=benchmark,
+        title=f"published, {setting.said}",
+        own=False,
+        settings=(
+            ("source", source.paper),
+            ("table", ", ".join(dict.fromkeys(one.source.table for one in tables))),
+            ("version", source.version),
+            ("asked", setting.said),
+            ("number of questions", f"{setting.questions:,}"),
+        ),
+        dimensions=about,
+        rows=_rows(benchmark, found, setting, about),
+        notes=tuple(dict.fromkeys(note for one in tables for note in one.notes)),
+    )
+
+
+def published_rows(
+    spec: ExamSpec, about: Sequence[Dimension], *, sample: bool, answers: int, questions: int
+) -> tuple[Row, ...]:
+    """The published rows that were asked as this exam asks, with figures for its dimensions; none where any setting
+    differs, or the number of questions, for then they may not stand beside it."""
+    found = neighbours(spec, sample=sample, answers=answers, questions=questions)
+    if not found or found[0].differs:
+        return ()
+    settings = catalogue()[spec.benchmark].settings
+    setting = next(one for one in settings if found[0].condition == one.said)
+    return _rows(spec.benchmark, found, setting, about)
+
+
+def _rows(benchmark: str, found: Sequence[Neighbour], setting: Setting, about: Sequence[Dimension]) -> tuple[Row, ...]:
+    entries: dict[str, Entry] = {}
+    for entry in table(benchmark, setting.tables[0]).entries:
+        if entry.kind not in setting.without:
+            entries.setdefault(plain(entry.name), entry)
+    keys = [(one.layout, one.row, one.column) for one in about]
+    return tuple(
+        Row(
+            model=one.model,
+            own=False,
+            score=_score(one.score, setting.questions),
+            widest=True,
+            facts=_facts(entries.get(plain(one.model)), one.model),
+            kind=one.kind,
+            figures=tuple(Estimate(mean=one.figures[key]) if key in one.figures else None for key in keys),
+            origin=f"{one.source.paper}; {one.source.table}",
+            url=one.source.url,
+        )
+        for one in found
+    )
+
+
+def _score(mean: float | None, questions: int) -> Estimate | None:
+    if mean is None:
+        return None
+    bounds = widest(mean, questions)
+    return Estimate(mean=mean, low=bounds[0], high=bounds[1]) if bounds else Estimate(mean=mean)
+
+
+def _dimensions(found: Sequence[Neighbour]) -> tuple[Dimension, ...]:
+    """Of a table with many rows each row, in the column that most rows have, the last of equals; of one row all its
+    columns. A row "Overall" by itself is the score again; where several tables have the same row, the last one counts.
+    """
+    cells: dict[str, dict[str, list[str]]] = {}
+    for layout, row, column in dict.fromkeys(cell for one in found for cell in one.figures):
+        if layout in GROUPS:
+            cells.setdefault(layout, {}).setdefault(row, []).append(column)
+    single = {
+        (row, *columns): layout for layout, rows in cells.items() if len(rows) == 1 for row, columns in rows.items()
+    }
+    made: list[Dimension] = []
+    for layout, rows in cells.items():
+        group = GROUPS[layout]
+        if len(rows) > 1:
+            common = Counter(column for columns in rows.values() for column in reversed(columns)).most_common(1)[0][0]
+            named = [(row, common, labelled(layout, row)) for row, columns in rows.items() if common in columns]
+        else:
+            ((row, columns),) = rows.items()
+            mine = len(columns) > 1 and single[row, *columns] == layout
+            named = [(row, column, column) for column in columns] if mine else []
+        made += [Dimension(layout=layout, row=r, column=c, group=group, label=label) for r, c, label in named]
+    return tuple(made)
+
+
+def _facts(entry: Entry | None, model: str) -> Facts:
+    words = dict(entry.words) if entry else {}
+    access = words.get("access", "")
+    parameters = entry.size if entry else size(model)
+    return Facts(
+        family=words.get("family", "") or family(model),
+        type=words.get("type", "") or tuned(model),
+        domain=words.get("domain", ""),
+        access=access.capitalize() if access in ("open", "limited") else access,
+        total=parameters.total if parameters else None,
+        active=parameters.active if parameters else None,
+    )
+
+
+def family(model: str) -> str:
+    """The first word of a name, where nobody says its family: "Qwen" of "Qwen1.5-110B", "gpt" of "openai/gpt-4o"."""
+    found = _WORD.search(model.rpartition("/")[2])
+    return found[0] if found else ""
+
+
+def tuned(model: str) -> str:
+    """ "Finetuned" where the name says so (Chat, Instruct, -it); a name that does not may be anything."""
+    return "Finetuned" if _TUNED.search(model) else ""

@@ -1,0 +1,366 @@
+"""A report's items as the page reads them: an index in columns, and the texts in packed chunks.
+
+A block is JSON, compressed by gzip and written as base64 into a <script> that no browser runs; the page unpacks one
+when it needs it. Everything that a list is sorted and filtered by is in the index, a number an item and column, or a
+number a question where all answers to it share it. The texts of neighbouring items share a chunk of about `CHUNK_TEXT`
+characters: a prompt is there once for all answers to it, and what the prompts of neighbours have in common
+(instructions, exemplars) once a chunk. Texts are there as they came, but for what is too long: the page makes visible
+what cannot be seen, finds what was read, and renders Markdown and formulas of what is opened (static/prose.js).
+
+The index alone is not compressed: a browser unpacks in the background, and what it finds there it tells only after it
+has read on for a while; of a large file that is a second. The numbers of a column are written as base64 of integers of
+1, 2 or 4 bytes.
+
+Which items a report shows where they are too many: a seeded sample of every exam, model and outcome.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import re
+import sys
+from array import array
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.outcomes import FINER, finer
+from viva.engine.answerrecord import Answer, thought_size
+from viva.scorers.grading import CUT_OFF_WORDS
+from viva.types import OUTCOMES, outcome_name
+from viva.visible import one_line
+
+
+def shares(sizes: Sequence[int], wanted: int) -> list[int]:
+    """How many to take of each stratum: in proportion, by largest remainders, and at least one of each that is there.
+
+    Where there are more strata than wanted items, every one still gives one: rare outcomes are what readers look for.
+    """
+    total = sum(sizes)
+    if total <= wanted:
+        return list(sizes)
+    taken = [max(1, size * wanted // total) if size else 0 for size in sizes]
+    by_remainder = sorted(range(len(sizes)), key=lambda at: (-(sizes[at] * wanted % total), at))
+    while sum(taken) < wanted:
+        for at in by_remainder:
+            if sum(taken) < wanted and taken[at] < sizes[at]:
+                taken[at] += 1
+    while sum(taken) > wanted and max(taken) > 1:
+        taken[taken.index(max(taken))] -= 1
+    return taken
+
+
+def stratified(strata: Sequence[Hashable], wanted: int, seed: int) -> set[int] | None:
+    """The places of a sample of `wanted` items, each stratum in proportion; None where all fit. Deterministic."""
+    if len(strata) <= wanted:
+        return None
+    places: dict[Hashable, list[int]] = {}
+    for place, stratum in enumerate(strata):
+        places.setdefault(stratum, []).append(place)
+    draw = random.Random(seed)
+    chosen: set[int] = set()
+    for found, count in zip(places.values(), shares([len(one) for one in places.values()], wanted), strict=True):
+        chosen.update(draw.sample(found, count))
+    return chosen
+
+
+CHUNK_ITEMS = 256
+CHUNK_TEXT = 1 << 19
+"""Characters of a chunk's texts, after which the next one begins."""
+PACKED = 4
+"""Effort of gzip: 6 takes three times as long, and a page is a seventh smaller."""
+LONGEST = 20_000
+"""Characters of one text; the rest stays in the run folder."""
+LONGEST_THOUGHT = 4_000
+"""The same of what a model thought first: many times as long as answers, it would leave no room for these."""
+LONGEST_PROMPT = 60_000
+"""The same of a prompt: it holds the exemplars, which are written once a chunk."""
+HEAD = 110
+"""Characters of a question that the list shows."""
+_TAGS = 12
+"""Tags that the page filters by; those with the fewest values."""
+_VALUES = 300
+"""Values of a tag beyond which it is an identifier rather than a tag."""
+_SIGN = re.compile(r"[*_`#>|$\\\[<~]|\n(?:[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
+"""Without one of these in a text that begins with a line's end, Markdown is paragraphs and line ends."""
+_FORMULA = re.compile(r"\$|\\[(\[b]")
+"""Without one of these there is no formula in a text."""
+
+
+Word = TypeVar("Word", str, float)
+
+
+class Block(Struct, frozen=True):
+    """One packed block of the page."""
+
+    name: str
+    text: str
+    """Base64; of the index JSON that a script element can hold."""
+
+
+class Written(Struct, kw_only=True):
+    """What was written of the items."""
+
+    items: int = 0
+    size: int = 0
+    """Characters of all blocks."""
+    cut: int = 0
+    """Items with a text longer than the page holds."""
+    whole: bool = True
+    """Whether everything fitted."""
+    marked: bool = False
+    """Whether a reply may have Markdown."""
+    formulas: bool = False
+    """Whether a reply may have a formula."""
+
+
+class Asked(Struct, omit_defaults=True, gc=False):
+    """What the answers to a question share, as the page reads it."""
+
+    prompt: str
+    """But for what it begins with."""
+    shared: int = -1
+    """Number of that among the chunk's."""
+    gold: str = ""
+    tags: dict[str, str] = {}
+
+
+class Item(Struct, omit_defaults=True, gc=False):
+    """An answer's texts, as the page reads them."""
+
+    asked: int
+    """Number of its `Asked` among the chunk's."""
+    reply: str
+    answer: str
+    why: str
+    failure: str = ""
+    found: list[tuple[str, str]] = []
+    thought: str = ""
+    thought_size: str = ""
+    ended: str = ""
+    """Why the reply ended, where it was cut off."""
+    repeat: int = 0
+    weight: int = 1
+    cut: int = 0
+    """Characters of the reply that are left out."""
+
+
+def packed(content: object) -> str:
+    """JSON, gzip, base64."""
+    try:
+        made = msgspec.json.encode(content)
+    except UnicodeEncodeError:  # half a character, which only an escape can say
+        made = json.dumps(msgspec.to_builtins(content), separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(made, PACKED, mtime=0)).decode()
+
+
+def integers(numbers: Sequence[int]) -> dict[str, Any]:
+    """Whole numbers as base64 of signed little-endian integers, of as few `bytes` each as hold them all."""
+    largest = max(map(abs, numbers), default=0)
+    kind = "b" if largest < 1 << 7 else "h" if largest < 1 << 15 else "i"
+    written = array(kind, numbers)
+    if sys.byteorder == "big":
+        written.byteswap()
+    return {"bytes": written.itemsize, "packed": base64.b64encode(written.tobytes()).decode()}
+
+
+class _Column(Generic[Word]):
+    """Words as numbers, in the order in which they come; -1 where there is none."""
+
+    def __init__(self) -> None:
+        self.words: dict[Word, int] = {}
+        self.codes: list[int] = []
+
+    def add(self, word: Word | None) -> None:
+        self.codes.append(-1 if word is None else self.words.setdefault(word, len(self.words)))
+
+    def plain(self) -> dict[str, Any]:
+        return {"words": list(self.words), "codes": integers(self.codes)}
+
+
+class ItemWriter:
+    """Takes in the answers one by one and gives out a block as often as a chunk is full."""
+
+    def __init__(self, write: Callable[[Block], None], *, limit: int) -> None:
+        """`limit`: characters of all blocks together."""
+        self.written = Written()
+        self._write = write
+        self._limit = limit
+        self._columns = {name: _Column[str]() for name in ("model", "outcome", "finer", "exam", "question")}
+        """One code an item, of the last two one a question."""
+        for outcome in OUTCOMES:  # in this order everywhere
+            self._columns["outcome"].words[outcome_name(outcome)] = len(self._columns["outcome"].words)
+        self._tags: dict[str, _Column[str]] = {}
+        self._heads: dict[str, str] = {}
+        self._values = _Column[float]()
+        self._samples, self._asked, self._firsts = array("i"), array("i"), array("i")
+        self._chunk = _Chunk()
+        self._last: Answer | None = None
+
+    def add(self, item: Answer) -> bool:
+        """Take in one answer; whether there is room for more."""
+        row, last = item.row, self._last
+        same = last is not None and item.request is last.request is not None and row.tags == last.row.tags
+        if not same:
+            self._ask(item)
+        self._last = item
+        columns = self._columns
+        columns["outcome"].add(outcome_name(row.outcome))
+        word = finer(row, row.stopped)
+        columns["finer"].add(FINER[word][1] if word else None)
+        columns["model"].add(_label(row.model))
+        self._values.add(None if row.value is None else round(row.value, 4))
+        self._samples.append(row.sample)
+        self._asked.append(len(columns["question"].codes) - 1)
+        written, reply = self.written, item.reply
+        written.cut += self._chunk.add(item, reply, same=same)
+        written.marked = written.marked or bool(_SIGN.search(f"\n{reply}"))
+        written.formulas = written.formulas or bool(_FORMULA.search(reply))
+        written.items += 1
+        if len(self._chunk.items) >= CHUNK_ITEMS or self._chunk.size >= CHUNK_TEXT:
+            self._flush()
+        return written.whole
+
+    def finish(self) -> Written:
+        """Write the last chunk, the index and the questions' beginnings."""
+        if self._chunk.items:
+            self._flush()
+        said = json.dumps(self._index(), separators=(",", ":")).replace("<", "\\u003c")
+        self._put(Block("items-index", said))
+        self._put(Block("items-heads", packed(self._heads)))
+        return self.written
+
+    def _ask(self, item: Answer) -> None:
+        """Take in what the answers to a question share."""
+        exam, question = _label(item.row.exam), _label(item.row.question)
+        before = len(self._columns["question"].codes)
+        self._columns["exam"].add(exam)
+        self._columns["question"].add(question)
+        key = f"{exam}\t{question}"
+        if item.asked and key not in self._heads:
+            self._heads[key] = one_line(item.asked, HEAD)
+        for name, value in item.row.tags.items():
+            column = self._tags.setdefault(name, _Column())
+            column.codes += [-1] * (before - len(column.codes))
+            column.add(_label(value))
+
+    def _index(self) -> dict[str, Any]:
+        asked = len(self._columns["question"].codes)
+        tags = [name for name, column in self._tags.items() if 1 < len(column.words) <= _VALUES][:_TAGS]
+        for name in tags:
+            self._tags[name].codes += [-1] * (asked - len(self._tags[name].codes))
+        return {
+            **{name: column.plain() for name, column in self._columns.items()},
+            "value": self._values.plain(),
+            "sample": integers(self._samples),
+            "asked": integers(self._asked),
+            "tags": {_label(name): self._tags[name].plain() for name in tags},
+            "firsts": list(self._firsts),
+        }
+
+    def _flush(self) -> None:
+        self._firsts.append(self.written.items - len(self._chunk.items))
+        self._put(Block(f"items-{len(self._firsts) - 1}", packed(self._chunk.plain())))
+        self._chunk, self._last = _Chunk(), None
+
+    def _put(self, block: Block) -> None:
+        self.written.size += len(block.text)
+        self.written.whole = self.written.whole and self.written.size <= self._limit
+        if self.written.whole:
+            self._write(block)
+
+
+class _Chunk:
+    """The texts of some neighbouring items."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.size = 0
+        self._asked: list[Asked] = []
+        self._shared: dict[str, int] = {}
+        self._last = ("", "")
+        """The last prompt and its question."""
+        self._long = False
+
+    def add(self, item: Answer, reply: str, *, same: bool) -> int:
+        """Returns 1 where a text was cut, else 0. `same`: what was asked is what was asked last."""
+        row = item.row
+        if not same:
+            self._long = self._ask(item)
+        cut = max(0, len(reply) - LONGEST)
+        said = Item(
+            asked=len(self._asked) - 1,
+            reply=reply[:LONGEST],
+            answer=_cut(row.answer),
+            why=_cut(row.explanation),
+            failure=_cut(item.failure),
+            found=[(who, _cut(text)) for who, text in item.said],
+            thought=_cut(item.response.reasoning, LONGEST_THOUGHT),
+            thought_size=thought_size(item.response),
+            ended=CUT_OFF_WORDS.get(row.stopped, ""),
+            repeat=row.repeat,
+            weight=row.weight,
+            cut=cut,
+        )
+        self.items.append(said)
+        self.size += len(reply) + len(said.thought) + 80
+        texts = (row.answer, row.explanation, *(text for _, text in item.said))
+        return int(self._long or cut > 0 or max(map(len, texts)) > LONGEST)
+
+    def _ask(self, item: Answer) -> bool:
+        """Take in what was asked; whether the prompt is longer than the page holds."""
+        prompt = item.prompt_text
+        common = self._common(prompt, item.row.question)
+        asked = Asked(_cut(prompt[len(common) :]))
+        if common:
+            asked.shared = self._shared.setdefault(_cut(common, LONGEST_PROMPT), len(self._shared))
+        asked.gold = _cut(item.gold)
+        asked.tags = {_label(name): _label(value) for name, value in item.row.tags.items()}
+        self._asked.append(asked)
+        self.size += len(asked.prompt) + len(asked.gold) + 80
+        return len(prompt) - len(common) > LONGEST or len(common) > LONGEST_PROMPT or len(item.gold) > LONGEST
+
+    def _common(self, prompt: str, question: str) -> str:
+        """What this prompt begins with as the last question's did, up to the end of a line."""
+        last, before = self._last
+        if question == before:  # another sample, or the same question again: nothing to learn from
+            common = next((known for known in self._shared if known and prompt.startswith(known)), "")
+        else:
+            common = beginning(last, prompt)
+        self._last = (prompt, question)
+        return common
+
+    def plain(self) -> dict[str, Any]:
+        """As the page reads it."""
+        return {"shared": list(self._shared), "asked": self._asked, "items": self.items}
+
+
+def beginning(first: str, second: str) -> str:
+    """What two texts begin with alike, up to the end of a line; "" where that is too little to be worth it."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:  # a binary search, since comparing slices is quick and comparing characters is not
+        middle = (low + high + 1) // 2
+        if first.startswith(second[:middle]):
+            low = middle
+        else:
+            high = middle - 1
+    end = second.rfind("\n", 0, low) + 1
+    return second[:end] if end >= 40 else ""
+
+
+@lru_cache(maxsize=10_000)
+def _label(text: str) -> str:
+    return one_line(text, 200)
+
+
+def _cut(text: str, longest: int = LONGEST) -> str:
+    """A text no longer than the page holds; the page is told of how much is left."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}\n… ({len(text) - longest:,} more characters, in the run's responses.jsonl)"

@@ -1,0 +1,143 @@
+"""What experts are shown of a run, who is invited, what a sample of it holds, and what
+visitors of served pages must know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Struct
+
+from viva.errors import VivaError, option
+from viva.fields import note
+from viva.files import read_regular
+from viva.visible import escape_invisible
+
+if TYPE_CHECKING:
+    from viva.review.filters import Filter
+    from viva.review.items import Item
+
+
+FEW = 20
+"""Labels, below which the coverage of intervals was not tried (analysis/raters/prediction.py)."""
+
+
+class Opening(Struct, kw_only=True):
+    """How the page is opened: the options of the command."""
+
+    host: str = "127.0.0.1"
+    port: int = 8470
+    token: str = ""
+    reviewer: str = ""
+    invite: tuple[str, ...] = ()
+    blind: bool = False
+    sample: str = ""
+    strata: str = ""
+    seed: int = 0
+    marks_per_item: int = 1
+    only: tuple[str, ...] = ()
+    order: Literal["given", "disagreement"] = "given"
+
+
+def invited(opening: Opening, run: Path) -> dict[str, str]:
+    """A key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
+    from viva.review.items import name_problem
+    from viva.runs.trust import personal_key
+
+    if opening.invite and (opening.token or opening.reviewer):
+        raise VivaError(
+            f"gives everybody a key and a name of their own: leave out {option('token')} and {option('reviewer')}",
+            field="invite",
+        )
+    found: dict[str, str] = {}
+    for given in opening.invite:
+        name = " ".join(given.split())
+        if problem := name_problem(name):
+            raise VivaError(f"{escape_invisible(given, limit=80)!r}: {problem}", field="invite")
+        if name in found.values():
+            raise VivaError(
+                f"{escape_invisible(name, limit=80)!r} is there twice: one person is not two", field="invite"
+            )
+        try:
+            found[personal_key("review", str(run.resolve()), name)] = name
+        except OSError as problem:
+            raise VivaError(
+                f"needs a secret to make keys with, and cannot keep one: {problem}", field="invite"
+            ) from None
+    return found
+
+
+def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
+    """What each model's answers get of a random sample, where that is little."""
+    counts = Counter((item.about["exam"], item.about["model"]) for item in drawn)
+    for (exam, model), count in counts.items():
+        if len(counts) > 1 or count < FEW:
+            few = f": fewer than {FEW} give a wide interval" if count < FEW else ""
+            yield escape_invisible(f"sample: {count:,} answers of {model} in {exam}{few}")
+
+
+def start_filter(opening: Opening, items: list[Item]) -> Filter:
+    """The filter that reviewers begin with. Raises VivaError for tags and values that no answer has."""
+    from viva.review.filters import Filter
+    from viva.review.items import TELLING, UNCERTAINTY
+
+    query = {"sample": opening.sample, "seed": str(opening.seed), "by": opening.strata, "order": opening.order}
+    names = list(dict.fromkeys(name for item in items for name in (*item.about, "decided")))
+    strata = [*names, UNCERTAINTY]
+    for condition in opening.only:
+        name, equals, value = condition.partition("=")
+        if not equals or name not in names:
+            raise VivaError(
+                f"{escape_invisible(condition)!r}: write TAG=VALUE; the tags are: {escape_invisible(', '.join(names))}",
+                field="only",
+            )
+        if opening.blind and name in TELLING:
+            raise VivaError(
+                f"{escape_invisible(condition)!r} would tell the verdict to who reviews blind; leave one out",
+                field="only",
+            )
+        values = sorted({value for item in items for value in item.values(name)})
+        if value not in values:
+            shown = escape_invisible(", ".join(values), limit=400)
+            raise VivaError(
+                f"{escape_invisible(condition)!r}: no answer has that; {name} is one of: {shown}", field="only"
+            )
+        query[f"t.{name}"] = value
+    if opening.strata and (opening.strata not in strata or not opening.sample):
+        raise VivaError(
+            f"{escape_invisible(opening.strata)!r} goes with {option('sample')}, and is one of: "
+            f"{escape_invisible(', '.join(strata))}",
+            field="strata",
+        )
+    return Filter.read(query, opening.blind)
+
+
+Token = Annotated[
+    str, note("The token that a visitor needs, 16 characters or more.  [default: made where one is needed]")
+]
+TokenFile = Annotated[
+    Path | None,
+    note(
+        "Read the token from this file: on the command line other users of the machine can see it (`ps`).",
+        metavar="FILE",
+    ),
+]
+
+
+def token_given(token: str, file: Path | None) -> str:
+    """The token of the two options. Raises VivaError for both, and for a file without one."""
+    if file is None:
+        return token
+    if token:
+        raise VivaError(f"and {option('token_file')} exclude each other: give one of them", field="token")
+    try:
+        found = read_regular(file, 4096, follow=True).decode("ascii").strip()
+    except OSError as problem:
+        raise VivaError(f"cannot read {option('token_file')} {file}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        found = ""
+    if not found or not found.isprintable() or " " in found:
+        raise VivaError(f"{file} holds no token: it is one word of ASCII characters", field="token_file")
+    return found

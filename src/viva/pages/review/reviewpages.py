@@ -1,0 +1,298 @@
+"""The pages: every text is escaped, a POST is answered with 303, and everything works without JavaScript."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote, unquote
+
+import msgspec
+from markupsafe import Markup, escape
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from viva.engine.reviews import Review
+from viva.errors import VivaError
+from viva.io.tables import CsvText
+from viva.pages.review.reviewsession import Refused, ReviewSession
+from viva.pages.review.submissions import COMMENT_LIMIT, Marking, form_id
+from viva.pages.review.views import aspects, figure, labels, marked, said
+from viva.pages.serving import guard
+from viva.pages.serving.forms import Form, FormError
+from viva.pages.serving.guard import Access
+from viva.pages.shell import Served, paged
+from viva.render.charts import as_json, spec
+from viva.render.findings import Findings
+from viva.review.filters import Filter
+from viva.review.items import TELLING, THOUGHT, Item, name_problem
+from viva.visible import csv_safe
+
+_SAID = {
+    "saved": "Saved.",
+    "undone": "Taken back: here is the item it was about.",
+    "nothing": "Nothing more was taken back.",
+    "same": "Nothing new: this was saved before.",
+    "stale": "That form was saved before, and something newer stands since: look at the marks, and give them again.",
+    "done": "Saved. That was the last one here: everything is marked.",
+    "next": "Here is the next one to mark.",
+}
+"""What a page says of the form before it: codes in the address, so that no text of an address is ever shown."""
+_COLUMNS = tuple(Review.__struct_fields__)
+
+
+class Pages(Served):
+    """One method a route."""
+
+    shell = "of_review.html"
+    everything = "items"
+    styles = ("viva.css", "text.css", "runs.css", "review.css")
+    scripts = ("tables.js", "review.js")
+    more = ("chart.css", "charts.js")
+
+    def __init__(self, session: ReviewSession, access: Access) -> None:
+        self._session = session
+        super().__init__(access, raw=_raw, figure=figure, marked=marked, said_of=said)
+
+    # Who is asking
+
+    def _reviewer(self, request: Request) -> str:
+        """Who marks: as the token says that is a person's own, else as the cookie does; "" for nobody yet."""
+        if self.access.people and (person := self.access.person(request.cookies)):
+            return person
+        name = unquote(request.cookies.get(self.access.cookie("reviewer"), ""), errors="replace")
+        return self._session.settings.reviewer if name_problem(name) else name
+
+    def _filter(self, request: Request) -> Filter:
+        return Filter.read(request.query_params, self._session.settings.start.blind)
+
+    def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
+        """A page with what all of them show."""
+        return super().page(
+            request,
+            template,
+            status,
+            title=self._session.settings.title,
+            reviewer=self._reviewer(request),
+            has_agreement=self._session.settings.agreement is not None,
+            damaged=len(self._session.log.damaged),
+            said=_SAID.get(request.query_params.get("said", ""), ""),
+            start=self._session.settings.start.query(),
+            **values,
+        )
+
+    async def _marker(self, request: Request, form: Form) -> str:
+        """Who posted a form about an item; the page must have been opened by the same."""
+        reviewer = self._reviewer(request)
+        if not reviewer:
+            raise FormError(403, "Say who you are first. Nothing was saved.")
+        if form.get("reviewer") != reviewer:
+            raise FormError(409, "You changed your name since you opened this page. Nothing was saved: reload it.")
+        return reviewer
+
+    # Pages
+
+    async def home(self, request: Request) -> Response:
+        """Whoever is known goes to the list, others say their name first."""
+        await self._refresh()
+        where = f"/items?{self._session.settings.start.query()}" if self._reviewer(request) else "/start"
+        return RedirectResponse(where, 303)
+
+    async def start(self, request: Request) -> Response:
+        """The reviewer's name. Whoever came with a token of their own has one, and no other."""
+        if self.access.people and self.access.person(request.cookies):
+            return RedirectResponse("/", 303)
+        if request.method != "POST":
+            return self.page_with_form(request, "review_start.html", problem="", name=self._reviewer(request))
+        form = await self.form(request)
+        name = " ".join(form.get("name", "").split())
+        problem = name_problem(name)
+        if problem:
+            return self.page_with_form(request, "review_start.html", 422, problem=problem, name=name[:60])
+        response = RedirectResponse("/", 303)
+        guard.set_cookie(response, self.access.cookie("reviewer"), quote(name, safe=""))
+        return response
+
+    async def list(self, request: Request) -> Response:
+        """The items of a filter, a page at a time."""
+        reviewer = self._reviewer(request)
+        if not reviewer:
+            return RedirectResponse("/start", 303)
+        await self._refresh()
+        chosen, session = self._filter(request), self._session
+        items, listed = paged(session.listed(chosen, reviewer), chosen.page)
+        shown_items = [
+            (item, labels(item, chosen.blind, session.names), session.own(item, reviewer), len(session.reviewers(item)))
+            for item in items
+        ]
+        return self.page_with_form(
+            request,
+            "review_items.html",
+            chosen=chosen,
+            rows=shown_items,
+            tags={name: values for name, values in session.tags.items() if not (chosen.blind and name in TELLING)},
+            strata=[name for name in session.tags if name not in TELLING],
+            progress=session.progress(chosen, reviewer),
+            wanted=session.settings.marks_per_item,
+            **listed,
+        )
+
+    async def next(self, request: Request) -> Response:
+        """The next item to mark in a filter, from its beginning."""
+        await self._refresh()
+        chosen = self._filter(request)
+        item = self._session.next_to_do(None, chosen, self._reviewer(request))
+        if item is None:
+            return RedirectResponse(f"/items?{chosen.query()}&said=done", 303)
+        return RedirectResponse(f"/item/{item.key}?{chosen.query()}", 303)
+
+    async def show(self, request: Request) -> Response:
+        """One item with its forms."""
+        if not self._reviewer(request):
+            return RedirectResponse("/start", 303)
+        await self._refresh()
+        return self._item_page(request, self._item(request))
+
+    def _item(self, request: Request) -> Item:
+        item = self._session.item(request.path_params["key"])
+        if item is None:
+            raise HTTPException(404, "There is no such item in this run. It may have been answered anew since.")
+        return item
+
+    def _item_page(
+        self, request: Request, item: Item, status: int = 200, entered: Form | None = None, problem: str = ""
+    ) -> Response:
+        reviewer, chosen, session = self._reviewer(request), self._filter(request), self._session
+        chain = session.select(chosen)
+        before, after = session.beside(item, chosen, reviewer)
+        own = session.own(item, reviewer)
+        shown_aspects = aspects(item, own, session.others(item, reviewer), entered, chosen.blind)
+        if not chosen.blind:
+            session.showed(item, reviewer)
+        return self.page_with_form(
+            request,
+            "review_item.html",
+            status,
+            item=item,
+            labels=labels(item, chosen.blind, session.names),
+            aspects=shown_aspects,
+            confirmable=any(aspect.confirmable and not aspect.saved for aspect in shown_aspects),
+            chosen=chosen,
+            place=next((place for place, other in enumerate(chain, 1) if other.key == item.key), 0),
+            before=before,
+            after=after,
+            progress=session.progress(chosen, reviewer),
+            problem=problem,
+            comment_limit=COMMENT_LIMIT,
+            thought_limit=THOUGHT,
+            blind_again=chosen.blind and not session.blind(item, chosen, reviewer),
+        )
+
+    # Forms
+
+    async def mark(self, request: Request) -> Response:
+        """Marks of one item: written, then the next item; a form that says too little comes back as it was."""
+        form = await self.form(request)
+        reviewer = await self._marker(request, form)
+        await self._refresh()
+        item, chosen, session = self._item(request), self._filter(request), self._session
+        marking = Marking(
+            item=item,
+            reviewer=reviewer,
+            form=form,
+            own=session.own(item, reviewer),
+            blind=session.blind(item, chosen, reviewer),
+            shown=not chosen.blind,
+            drawn=chosen.design if any(item.key == other.key for other in session.select(chosen)) else "",
+        )
+        try:
+            lines = marking.lines()
+            if not lines and all(line.after is None for line in marking.own.values()):
+                raise FormError(422, "Nothing was saved: choose a mark first.")
+        except FormError as problem:
+            if problem.status != 422:
+                raise
+            return self._item_page(request, item, 422, form, problem.sentence)
+        try:
+            written = await run_in_threadpool(session.write, lines)
+        except Refused as refused:
+            return self._item_page(request, item, 422, form, f"{refused} Nothing was saved.")
+        if lines and not written:
+            return RedirectResponse(f"/item/{item.key}?{chosen.query()}&said=stale", 303)
+        if form.get("action") == "stay":
+            return RedirectResponse(f"/item/{item.key}?{chosen.query()}&said={'saved' if written else 'same'}", 303)
+        following = session.next_to_do(item, chosen, reviewer)
+        if following is None or following.key == item.key:
+            return RedirectResponse(f"/items?{chosen.query()}&said={'done' if written else 'same'}", 303)
+        return RedirectResponse(f"/item/{following.key}?{chosen.query()}&said={'saved' if written else 'next'}", 303)
+
+    async def undo(self, request: Request) -> Response:
+        """Take back what this reviewer's last form said, and show what it was about."""
+        form = await self.form(request)
+        reviewer = await self._marker(request, form)
+        chosen = self._filter(request)
+        written = await run_in_threadpool(self._session.undo, reviewer, form_id(form), time.time())
+        if not written:
+            return RedirectResponse(f"/items?{chosen.query()}&said=nothing", 303)
+        return RedirectResponse(f"/item/{written[0].item}?{chosen.query()}&said=undone", 303)
+
+    # The rest
+
+    async def agreement(self, request: Request) -> Response:
+        """How far experts and judges agree so far, or why that cannot be said."""
+        make = self._session.settings.agreement
+        if make is None:
+            raise HTTPException(404, "This review has no agreement page.")
+        await self._refresh()
+        return self.page_with_form(request, "agreement.html", **await run_in_threadpool(_agreement, make))
+
+    async def export(self, request: Request) -> Response:
+        """All lines of the log, as JSONL or CSV."""
+        await self._refresh()
+        reviews, form = self._session.log.reviews, request.path_params["form"]
+        if form == "jsonl":
+            content, kind = b"".join(msgspec.json.encode(line) + b"\n" for line in reviews), "application/x-ndjson"
+        elif form == "csv":
+            content, kind = reviews_csv(reviews).encode("utf-8", "replace"), "text/csv"
+        else:
+            raise HTTPException(404, "Reviews are exported as reviews.jsonl and reviews.csv.")
+        headers = {"Content-Disposition": f'attachment; filename="reviews.{form}"'}
+        return Response(content, media_type=kind, headers=headers)
+
+    async def _refresh(self) -> None:
+        await run_in_threadpool(self._session.refresh)
+
+
+def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
+    """The tables and notes of a study, and its chart where it has one."""
+    try:
+        found = make()
+    except VivaError as problem:
+        return {"tables": (), "notes": (str(problem),), "chart": ""}
+    chart = ""
+    with suppress(VivaError):  # nothing to draw, or nothing to draw with
+        chart = as_json(spec(drawn)) if (drawn := found.chart()) else ""
+    return {"tables": found.tables(), "notes": found.notes, "chart": chart}
+
+
+def reviews_csv(reviews: Sequence[Review]) -> str:
+    """A row a line of the log; texts are made harmless to spreadsheets."""
+    table = CsvText(_COLUMNS)
+    for review in reviews:
+        row: Mapping[str, object] = msgspec.structs.asdict(review)
+        table.add([_cell(row[name]) for name in _COLUMNS])
+    return table.text()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, dict):
+        return csv_safe("; ".join(f"{name}={text}" for name, text in value.items()))
+    return csv_safe(value) if isinstance(value, str) else value
+
+
+def _raw(text: str) -> Markup:
+    """A text for a field that is posted back: escaped, and otherwise as it is."""
+    return escape(text)

@@ -1,0 +1,391 @@
+"""The pages: every text is made visible and escaped, everything works without JavaScript, nothing is written."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+
+from viva.errors import VivaError
+from viva.files import read_regular
+from viva.pages.leaderboard.boards import Row
+from viva.pages.leaderboard.sitefiles import site_files
+from viva.pages.leaderboard.sitepages import CHARTS, STYLES, Way, Where
+from viva.pages.leaderboard.study import LeaderboardConfig, study
+from viva.pages.runs import answerfilters
+from viva.pages.runs.answerfilters import SEVERAL, Choices, Chosen, Place, choices, with_text, without_text
+from viva.pages.runs.answerview import Item, item_of
+from viva.pages.runs.folders import slug
+from viva.pages.runs.live_tables import ResultRow
+from viva.pages.runs.matrix import ROWS, Matrix, matrix
+from viva.pages.runs.pair_pages import PATIENCE, PairPages
+from viva.pages.runs.run_view import STEP, Graded, RunView
+from viva.pages.runs.run_views import Card, RunViews, scored_at
+from viva.pages.runs.runcounts import Progress
+from viva.pages.serving.forms import FormError
+from viva.pages.serving.guard import Access
+from viva.pages.shell import SIGNS, Kept, number, paged
+from viva.types import outcome_name
+from viva.visible import escape_invisible
+
+LISTED = 50
+"""Runs on a page."""
+DRAWN = 60
+"""Models and exams in the picture of a run's scores."""
+_PARTS = frozenset({"thought", "reply", "prompt", "reading"})
+TEXTS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
+"""How texts of an answer can be shown: word of the address, and what it is called."""
+_CHUNK = 65_536
+_KINDS = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
+
+
+class Pages(PairPages):
+    """One method a route; Starlette runs them in threads, since they read files."""
+
+    styles = ("viva.css", "text.css", "runs.css")
+    scripts = ("tables.js", "view.js")
+    more = (*STYLES, *CHARTS)
+
+    def __init__(self, views: RunViews, access: Access) -> None:
+        self._found = Kept[Sequence[Place]]()
+        self._choices = Kept[Choices]()
+        self._matrices = Kept[Matrix](8)
+        self._sites = Kept[Mapping[str, Callable[[], str]]](1)
+        super().__init__(
+            views,
+            access,
+            slug=slug,
+            ago=ago,
+            tokens=tokens,
+            duration=duration,
+            texts=TEXTS,
+            alone=views.alone,
+        )
+
+    def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
+        """A page, made now."""
+        return super().page(request, template, status, now=time.time(), **values)
+
+    def home(self, request: Request) -> Response:
+        """The list of runs; where there is only one to look at, that one."""
+        found = self._views.found()
+        if self._views.alone and found:
+            return RedirectResponse(f"/run/{found[0].slug}", 303)
+        chosen = Chosen.read(request.query_params)
+        runs, listed = paged(self._views.with_words(found, chosen.text), chosen.page, LISTED)
+        cards = self._views.cards(runs)
+        return self.page(
+            request,
+            "runs.html",
+            chosen=chosen,
+            folder=str(self._views.root),
+            **listing(cards),
+            **listed,
+        )
+
+    def leaderboard(self, request: Request) -> Response:
+        """A file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores lead to answers."""
+        found = self._views.found()
+        key = tuple((one.path, one.changed, scored_at(one.path)) for one in found)
+        files = self._sites.get(key, lambda: self._site({one.path.name: one.slug for one in found}))
+        path = request.path_params["path"] or "index.html"
+        if path not in files:
+            raise HTTPException(404, "The leaderboard has no such page.")
+        return Response(files[path](), media_type=_KINDS[path.rpartition(".")[2]])
+
+    def _site(self, runs: Mapping[str, str]) -> Mapping[str, Callable[[], str]]:
+        def answers(row: Row, where: Where) -> str:
+            tags = tuple((slug(name), SEVERAL.join(map(slug, values))) for name, values in where)
+            chosen = Chosen(exam=slug(row.exam), model=slug(row.model), tags=tags)
+            return f"../run/{runs[row.origin]}/answers?{chosen.query()}" if row.own and row.origin in runs else ""
+
+        found = study(LeaderboardConfig(sources=(self._views.root,))).found.site
+        return dict(site_files(found, Way(answers=answers, runs="../", served=True)))
+
+    # A run
+
+    def run(self, request: Request) -> Response:
+        """What was asked, how far it is, its tables."""
+        return self._of_run(request, "run.html", self._run)
+
+    def _of_run(
+        self,
+        request: Request,
+        template: str,
+        shows: Callable[[Request, RunView, Graded, Chosen], dict[str, object]],
+    ) -> Response:
+        """A page of a run: what all of them show of it, and once it is graded what `shows` returns."""
+        view, chosen = self._view(request), Chosen.read(request.query_params)
+        graded = view.look(PATIENCE)
+        return self.page(
+            request,
+            template,
+            run=request.path_params["run"],
+            name=view.path.resolve().name,
+            path=str(view.path),
+            record=view.record(),
+            progress=view.progress(STEP),
+            problem=view.problem,
+            work=view.work,
+            waiting=view.graded is None and not view.problem,
+            graded=graded,
+            chosen=chosen,
+            **(shows(request, view, graded, chosen) if graded else {}),
+        )
+
+    def _run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        choices = self._choices_of(view, graded)
+        return {
+            "choices": choices,
+            "states": {state for state, _ in choices.outcomes},
+            "drawn": drawing_order(graded.tables.results)[:DRAWN],
+        }
+
+    def _choices_of(self, view: RunView, graded: Graded) -> Choices:
+        return self._choices.get((view.path, graded.number), lambda: choices(graded.sheets))
+
+    def _search(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
+        """The answers of a filter, in the order of the run. Raises StorageError where a search cannot read them."""
+
+        def find() -> Sequence[Place]:
+            found = without_text(graded.sheets, chosen)
+            if chosen.text:
+                with view.answers.reading() as reader:
+                    found = list(with_text(graded.sheets, found, chosen.text, reader))
+            return found
+
+        return self._found.get((view.path, graded.number, chosen.query(view="")), find)
+
+    def progress(self, request: Request) -> Response:
+        """How far the run is, for the script of a page that is open while it is running."""
+        return JSONResponse(live(self._view(request).progress(STEP)))
+
+    def record(self, request: Request) -> Response:
+        """run.json as it is on the disk."""
+        view = self._view(request)
+        try:
+            content = read_regular(view.path / "run.json")
+        except OSError as problem:
+            raise HTTPException(404, f"cannot read {view.path / 'run.json'}: {problem.strerror}") from None
+        return _as_text(content.decode("utf-8", "replace"), "run.json", download="download" in request.query_params)
+
+    # Answers
+
+    def answers(self, request: Request) -> Response:
+        """The answers of a filter, a page at a time."""
+        return self._of_run(request, "answers.html", self._answers)
+
+    def _answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        places, listed = paged(self._search(view, graded, chosen), chosen.page)
+        rows = [self._line(graded, place) for place in places]
+        return {"choices": self._choices_of(view, graded), "rows": rows, **listed}
+
+    def _line(self, graded: Graded, place: Place) -> dict[str, object]:
+        sheet = graded.sheets[place[0]]
+        question, sample = sheet.question(place[1])
+        return {
+            "address": _address(place),
+            "question": question,
+            "sample": sheet.sample_name(sample) if sheet.evaluation.samples > 1 else "",
+            "exam": sheet.evaluation.label,
+            "model": sheet.evaluation.model.name,
+            "row": sheet.rows[place[1]],
+            "state": answerfilters.state(sheet, place[1]),
+        }
+
+    def item(self, request: Request) -> Response:
+        """One answer."""
+        return self._of_run(request, "item.html", self._item)
+
+    def _item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        place, item = self._place(request, view, graded)
+        found = self._search(view, graded, chosen)
+        at = bisect_left(found, place)
+        listed = at < len(found) and found[at] == place
+        sheet = graded.sheets[place[0]]
+        first = place[1] - item.sample
+        samples = range(first, first + item.samples if item.samples > 1 else first)
+        others = [
+            (_address((number, place[1])), other.evaluation.model.name, answerfilters.state(other, place[1]))
+            for number, other in enumerate(graded.sheets)
+            if other.evaluation.exam is sheet.evaluation.exam
+        ]
+        address = _address(place)
+        return {
+            "item": item,
+            "address": address,
+            "place": at + 1 if listed else 0,
+            "found": len(found),
+            "before": _address(found[at - 1]) if listed and at else "",
+            "after": _address(found[at + 1]) if listed and at + 1 < len(found) else "",
+            "samples": [
+                (_address((place[0], one)), sheet.sample_name(one - first), answerfilters.state(sheet, one))
+                for one in samples
+            ],
+            "sample_name": sheet.sample_name(item.sample),
+            "others": others,
+            "signature": graded.opened.signatures[place[0]],
+            "look": "text" if chosen.view == "text" else "rendered",
+            "other": next((other.partition(".")[0] for other, *_ in others if other != address), ""),
+        }
+
+    # Questions by models
+
+    def matrix(self, request: Request) -> Response:
+        """The questions of an exam by models."""
+        return self._of_run(request, "matrix.html", self._matrix)
+
+    def _matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        made = self._matrices.get(
+            (view.path, graded.number, chosen.query()), lambda: matrix(graded.sheets, graded.tables.results, chosen)
+        )
+        rows, listed = paged(made.rows, chosen.page, ROWS)
+        return {
+            "choices": self._choices_of(view, graded),
+            "matrix": made,
+            "rows": rows,
+            "design": graded.sheets[0].evaluation.exam.spec.vary is not UNSET,
+            "numbers": [column.number + 1 for column in made.columns],
+            "samples": graded.sheets[made.columns[0].number].evaluation.samples if made.columns else 1,
+            "kinds": {state: f"is-{outcome_name(state).replace(' ', '-')}" for state in SIGNS},
+            **listed,
+        }
+
+    def _place(self, request: Request, view: RunView, graded: Graded) -> tuple[Place, Item]:
+        number, _, within = request.path_params["place"].partition(".")
+        if not (number.isascii() and number.isdecimal() and within.isascii() and within.isdecimal()):
+            raise HTTPException(404, "There is no such answer.")
+        sheet, place = int(number[:9]) - 1, int(within[:12]) - 1
+        if not (0 <= sheet < len(graded.sheets) and 0 <= place < len(graded.sheets[sheet])):
+            raise HTTPException(404, "There is no such answer in this run.")
+        return (sheet, place), item_of(graded.sheets[sheet], place, graded.opened, view.answers)
+
+    def text(self, request: Request) -> Response:
+        """A text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
+        view, part = self._view(request), request.path_params["part"]
+        graded = view.look(PATIENCE)
+        if graded is None or part not in _PARTS:
+            raise HTTPException(404, "There is no such text, or not yet.")
+        (sheet, place), item = self._place(request, view, graded)
+        texts = {
+            "thought": item.thought,
+            "reply": item.reply,
+            "prompt": item.prompt,
+            "reading": item.score.explanation,
+        }
+        content = texts[part]
+        name = f"{part}-{sheet + 1}.{place + 1}.txt"
+        return _as_text(content, name, download="download" in request.query_params)
+
+    # The rest
+
+    def _view(self, request: Request) -> RunView:
+        return self._views.view(request.path_params["run"])
+
+    def status(self, problem: Exception) -> int:
+        """Of what is not there (any more) 404."""
+        return (
+            super().status(problem)
+            if isinstance(problem, FormError)
+            else 404
+            if isinstance(problem, VivaError)
+            else 400
+        )
+
+    async def refused(self, request: Request, problem: Exception) -> Response:
+        """A page that says what was wrong; to the script that asks for progress a sentence."""
+        if not request.url.path.endswith("/progress.json"):
+            return await super().refused(request, problem)
+        known = isinstance(problem, HTTPException)
+        sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
+        status = getattr(problem, "status_code", 0) if known else self.status(problem)
+        return JSONResponse({"problem": escape_invisible(sentence)}, status)
+
+
+def listing(cards: Sequence[Card]) -> dict[str, object]:
+    """What a list of runs shows."""
+    return {
+        "cards": cards,
+        "states": {state for card in cards for state in card.outcomes},
+        "priced": any(card.record is not None and card.paid != 0 for card in cards),
+        "reading": any(card.results is None for card in cards),
+    }
+
+
+def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
+    """Exam by exam, the best model first."""
+    exams = list(dict.fromkeys(one.exam for one in results))
+    return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
+
+
+def _address(place: Place) -> str:
+    return f"{place[0] + 1}.{place[1] + 1}"
+
+
+def _as_text(content: str, name: str, *, download: bool) -> Response:
+    """Plain text under a name of ours. To look at: with what cannot be seen spelled out. To keep: as it is."""
+
+    def chunks() -> Iterator[bytes]:
+        for start in range(0, len(content), _CHUNK):
+            piece = content[start : start + _CHUNK]
+            yield (piece if download else escape_invisible(piece)).encode("utf-8", "replace")
+
+    how = "attachment" if download else "inline"
+    # A page of plain text runs nothing; `sandbox` holds even where a browser is told to see something else in it.
+    headers = {"Content-Disposition": f'{how}; filename="{name}"', "X-Download-Options": "noopen"}
+    return StreamingResponse(chunks(), media_type="text/plain; charset=utf-8", headers=headers)
+
+
+def live(progress: Progress) -> dict[str, object]:
+    """What the script shows of a run's progress; the same words as the template's."""
+    return {
+        "state": progress.state,
+        "sentence": progress.sentence,
+        "answered": number(progress.answered),
+        "failed": number(progress.failed),
+        "left": number(progress.left),
+        "total": number(progress.total),
+        "done": progress.answered,
+        "of": progress.total,
+        "rate": number(round(progress.rate)),
+        "remaining": duration(progress.seconds_left),
+        "input": tokens(progress.input_tokens, progress.uncounted),
+        "output": tokens(progress.output_tokens, progress.uncounted),
+        "stages": {name: number(count) for name, count in progress.stages.items()},
+        "parts": [
+            [part.model, part.exam, number(part.answered), number(part.failed), number(part.left)]
+            for part in progress.parts
+        ],
+    }
+
+
+def tokens(counted: int, uncounted: int) -> str:
+    """`12,345`, and of how many answers nobody knows; `unknown` where that is all of them."""
+    if not uncounted:
+        return number(counted)
+    return f"{number(counted)} + unknown of {number(uncounted)} answers" if counted else "unknown"
+
+
+def duration(seconds: float) -> str:
+    """About how long: 40 s, 12 min, 3 h 20 min; "" for nothing."""
+    if seconds <= 0:
+        return ""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def ago(then: float, now: float) -> str:
+    """How long ago, or the day."""
+    if not then:
+        return "–"
+    if now - then < 86_400:
+        return f"{duration(max(1.0, now - then))} ago"
+    return time.strftime("%Y-%m-%d", time.localtime(then))

@@ -1,0 +1,64 @@
+"""The pages of a folder of runs as files: the leaderboard, the list of runs, and a report of each with its answers."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from viva.pages.leaderboard.boards import Row, Site
+from viva.pages.leaderboard.sitefiles import build, check_out
+from viva.pages.leaderboard.sitepages import STYLES, TABLES, Way, Where, page_of
+from viva.pages.leaderboard.study import LeaderboardConfig, study
+from viva.pages.report.study import PageOptions, names_of, together, write_report
+from viva.pages.runs.run_views import Card, RunViews
+from viva.pages.runs.runpages import ago, listing
+from viva.runs.results import read_run
+from viva.visible import one_line
+
+RUNS = "runs.html"
+
+
+def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
+    """Write a site of the runs in `root`, or of the one that it is. Returns its files, and what was left out and why.
+
+    Raises VivaError where there is nothing to show, or `out` is no folder for it.
+    """
+    check_out(out)
+    views = RunViews(root)
+    found = views.found()
+    cards = views.cards(found, wait=True)
+    shown = {one.path: f"runs/{one.slug.replace('~', 'run-')}.html" for one, card in zip(found, cards, strict=True)
+             if card.results}  # fmt: skip
+    left_out = [f"{one_line(card.name, 80)}: {card.problem or 'not graded'}" for card in cards if not card.results]
+    site = study(LeaderboardConfig(sources=(root,))).found
+    names = {path.name: page for path, page in shown.items()}
+
+    def answers(row: Row, where: Where) -> str:
+        page = names.get(row.origin, "")
+        chosen = {"items.model": row.model, "items.exam": row.exam}
+        chosen |= {f"items.tag.{name}": "\n".join(values) for name, values in where}  # no label has a line's end
+        return page and f"{page}#{urlencode(chosen, errors='replace')}"
+
+    way = Way(answers=answers, runs=RUNS)
+    slugs = {one.slug: shown[one.path] for one in found if one.path in shown}
+    more = [(RUNS, functools.partial(_write_list, site.site, way, cards, slugs)),
+            *((page, functools.partial(_write, path)) for path, page in shown.items())]  # fmt: skip
+    return build(site.site, out, way, more), [*site.left_out, *left_out]
+
+
+def _write_list(site: Site, way: Way, cards: list[Card], pages: Mapping[str, str], path: Path) -> None:
+    styles = (*STYLES, "runs.css")
+    values: dict[str, Any] = listing(cards) | {"page_at": pages, "now": time.time(), "ago": ago}
+    path.write_text(
+        page_of(site, way, "runs.html", here=RUNS, styles=styles, scripts=TABLES, **values), encoding="utf-8"
+    )
+
+
+def _write(folder: Path, path: Path) -> None:
+    read = read_run(folder, "none")  # again: all runs of a folder do not fit into memory
+    names = names_of([read])
+    write_report([read], names, together([read], names), PageOptions(), path)

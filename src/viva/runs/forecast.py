@@ -1,0 +1,194 @@
+"""`viva run --estimate`: what it would be, without asking anybody."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import UNSET, Struct
+
+from viva.contracts import AdaptingModel, Model
+from viva.engine.budget import Price, worst_case
+from viva.engine.ceilings import Policy
+from viva.engine.folder import ModelRecord
+from viva.engine.stages import Judge, with_questions
+from viva.errors import option
+from viva.requesting import RequestOptions
+from viva.runs.checks import reply_of
+from viva.runs.open import OpenRun
+from viva.types import Choose, ExamSpec, Generate, Kind, Question, Response, Usage
+
+SHORT_REPLY: dict[Kind, int] = {
+    "choice": 8, "choices": 10, "truth": 8, "blank": 24, "term": 12, "open": 300, "free": 300, "span": 16,
+}  # fmt: skip
+"""Tokens of a typical reply without chain of thought: an assumption, said as such."""
+THOUGHT = 400
+"""Tokens of a typical chain of thought."""
+REASONING = {"none": 0, "minimal": 200, "low": 1_000, "": 3_000, "medium": 3_000, "high": 8_000, "xhigh": 16_000}
+"""Tokens of a typical thought of a model that reasons, by effort: an assumption, said as such."""
+TRIES = 1 + Policy().rereads
+"""How often a judge is asked for one verdict, as long as its replies cannot be read."""
+JUDGE_REPLY = 80
+"""Tokens of a typical verdict with its reasons."""
+WORD = "because "
+"""Two tokens by `estimate_tokens`: what a rationale is made of where the set has none."""
+
+
+class Judged(Struct):
+    """What one judge is asked about the answers of one sitting; tokens."""
+
+    judge: Judge
+    thought: int
+    """Of a typical verdict, before it."""
+    requests: int = 0
+    prompts: int = 0
+    replies: int = 0
+    """Typical ones."""
+    most_prompts: int = 0
+    """With replies of the examinee's that are as long as they may be."""
+    most_replies: int = 0
+
+    def asked(self) -> bool:
+        """Whether it is asked anything."""
+        return self.requests > 0
+
+    def add(self, requests: Sequence[Generate], times: int, longest: int) -> None:
+        """All that is asked about one question, of `times` answers that are at most `longest`."""
+        for request in requests:
+            worst = worst_case(request, self.judge.model)
+            self.requests += times
+            self.prompts += times * worst.input
+            self.replies += times * min(JUDGE_REPLY + self.thought, worst.output)
+            self.most_prompts += times * TRIES * (worst.input + longest)
+            self.most_replies += times * TRIES * worst.output
+
+
+def estimate(opened: OpenRun) -> Iterator[str]:
+    """Requests, tokens and money for every model, a line each."""
+    yield (
+        "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is "
+        f"{option('max_tokens')} "
+        f"for models, and {TRIES} tries for every verdict of a judge."
+    )
+    if opened.folder.record.adaptive is not None:
+        until = opened.folder.record.adaptive.until
+        yield f"This is what all questions would take: an adaptive run ends earlier ({option('until')} {until})."
+    if opened.limits.batch:
+        yield f"Batches: list prices are halved where the vendor does so; those of {option('price')} count as they are."
+    total = most = 0.0
+    known = True
+    judge_panel, record = opened.judge_panel, opened.folder.record
+    thoughts = _thoughts(opened.models, record.models)
+    judges = judge_panel.judges if judge_panel else ()
+    judges_think = _thoughts([judge.model for judge in judges], record.judges)
+    yield from _assumed(thoughts | judges_think)
+    for evaluation in opened.evaluations:
+        requests = tokens = output = limit = 0
+        judged = [Judged(judge, judges_think[judge.model.name]) for judge in judges]
+        thought = thoughts[evaluation.model.name]
+        design = evaluation.exam.spec.vary
+        cells = 1 if design is UNSET else len(design.cells)
+        times = evaluation.samples // cells  # of each cell, whose prompts differ in length
+        for question, cell in itertools.product(evaluation.exam.questions(), range(cells)):
+            request = evaluation.request(question, cell)
+            worst = worst_case(request, evaluation.model)
+            requests += times
+            tokens += times * worst.input
+            thinks = evaluation.exam.spec.chain_of_thought or evaluation.exam.spec.rationale
+            typical = (THOUGHT if thinks else 0) + SHORT_REPLY[question.kind]
+            if thought:
+                typical = min(typical + thought, worst.output)
+            output += times * (worst.output if isinstance(request, Choose) else typical)
+            limit += times * worst.output
+            if judge_panel:
+                wanted = evaluation.exam.judgements(
+                    question, _typical(evaluation.exam.spec, question), judge_panel.samples, {}
+                )
+                for one in judged:
+                    one.add(wanted, times, worst.output)
+        line = f"{evaluation.model.name} on {evaluation.label}: {requests:,} requests, "
+        line += f"about {tokens:,} + {output:,} tokens"
+        costs = _costs(evaluation.price, Usage(tokens, output), Usage(tokens, limit))
+        total, most, known = total + costs[0], most + costs[1], known and evaluation.price is not None
+        yield line + _money(evaluation.price, costs)
+        for one in filter(Judged.asked, judged):
+            costs, line = _judging(one)
+            yield line
+            total, most, known = total + costs[0], most + costs[1], known and one.judge.price is not None
+    marked = [Judged(judge, judges_think[judge.model.name]) for judge in judges]
+    for exam, question, canary in with_questions(opened.folder.record.canaries, opened.exams):
+        wanted = exam.judgements(question, Response(text=canary.text), judge_panel.samples if judge_panel else 0, {})
+        for one in marked:
+            one.add(wanted, 1, 0)
+    for one in filter(Judged.asked, marked):
+        costs, line = _judging(one, " of canaries")
+        yield line
+        total, most, known = total + costs[0], most + costs[1], known and one.judge.price is not None
+    if not known and not most:
+        yield f"in all: price unknown ({option('price', 'MODEL=IN/OUT')})"
+        return
+    yield f"in all: about ${total:.2f}, at most ${most:.2f}" + ("" if known else ", plus what has no known price")
+
+
+def estimate_verdicts(
+    judges: Sequence[Judge], records: Sequence[ModelRecord], requests: Sequence[Sequence[Generate]]
+) -> Iterator[str]:
+    """What it is to ask every judge its own requests once, a line each."""
+    thoughts = _thoughts([judge.model for judge in judges], records)
+    yield from _assumed(thoughts)
+    for judge, asked in zip(judges, requests, strict=True):
+        one = Judged(judge, thoughts[judge.model.name])
+        one.add(asked, 1, 0)
+        yield _judging(one)[1]
+
+
+def _thoughts(models: Sequence[Model], records: Sequence[ModelRecord]) -> dict[str, int]:
+    """Tokens that each model is assumed to think for before a reply; 0 for one that does not reason."""
+    found: dict[str, int] = {}
+    for model, record in zip(models, records, strict=True):
+        said = record.request or RequestOptions()
+        thinks = isinstance(model, AdaptingModel) and model.adapting.thinks
+        assumed = min(REASONING[said.effort], said.budget) if said.budget else REASONING[said.effort]
+        found[model.name] = assumed if thinks else 0
+    return found
+
+
+def _assumed(thoughts: Mapping[str, int]) -> Iterator[str]:
+    said = ", ".join(f"{name} {count:,}" for name, count in thoughts.items() if count)
+    if said:
+        yield (
+            f"Models that reason are assumed to think for so many tokens before a reply: {said}; real thoughts differ "
+            f"tenfold: a run with {option('limit', '20')} shows theirs."
+        )
+
+
+def _judging(judged: Judged, what: str = "") -> tuple[tuple[float, float], str]:
+    """What one judge is asked: what it costs, about and at most, and the line that says so."""
+    judge = judged.judge
+    typical, most = Usage(judged.prompts, judged.replies), Usage(judged.most_prompts, judged.most_replies)
+    costs = _costs(judge.price, typical, most)
+    line = f"{judge.model.name} as judge{what}: {judged.requests:,} requests, about {typical.input:,} + "
+    return costs, f"{line}{typical.output:,} tokens{_money(judge.price, costs)}"
+
+
+def _costs(price: Price | None, typical: Usage, worst: Usage) -> tuple[float, float]:
+    return (price.cost(typical), price.cost(worst)) if price else (0.0, 0.0)
+
+
+def _money(price: Price | None, costs: tuple[float, float]) -> str:
+    return (
+        f", about ${costs[0]:.2f}, at most ${costs[1]:.2f}"
+        if price
+        else f", price unknown ({option('price', 'MODEL=IN/OUT')})"
+    )
+
+
+def _typical(spec: ExamSpec, question: Question) -> Response:
+    """The gold answer, with the gold rationale where one is asked for: what a judge would be shown of it.
+
+    Similarity may settle some of it before a judge does, and equal answers are judged once: there is less to ask then.
+    """
+    answer = str(question.answer or WORD)
+    if spec.rationale:
+        return Response(text=reply_of(question.explanation.strip() or WORD * (THOUGHT // 2), answer))
+    return Response(text=answer)

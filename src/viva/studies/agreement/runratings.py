@@ -1,0 +1,257 @@
+"""What judges and experts gave to the answers of a run, as ratings (`viva agreement RUN`), and the score that follows.
+
+The judge is the verdict that the run had without experts (`draft`), or one of its judges by name. A score from few
+labels rests on a random sample that was drawn on the review page and marked to its end.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks.outcomes import FINER as FINER_WORDS
+from viva.benchmarks.outcomes import finer
+from viva.engine.answerrecord import thought_size
+from viva.engine.reviews import ReviewLog, item_key
+from viva.errors import DataError
+from viva.review.filters import Filter
+from viva.review.items import FINER, OUTCOME, THOUGHT, UNCERTAINTY, Item, spread
+from viva.runs.open import REVIEWS, OpenRun, open_evidence
+from viva.types import Evidence, Question, Response, ReviewItem, Score
+
+if TYPE_CHECKING:
+    from viva.analysis.raters.ratings import Ratings
+    from viva.studies.agreement.tables import ScoreFromLabels
+
+DRAFT = "draft"
+"""The rater that stands for the run's verdict without experts."""
+SCORE = "score"
+"""What the value of a score is called among its parts."""
+
+
+class Rated(Struct, frozen=True, kw_only=True):
+    """One answer that can be reviewed, with what everybody gave it."""
+
+    item: Item
+    exam: str
+    model: str
+    question: Question
+    before: Score
+    """Without experts."""
+    after: Score
+    """With the experts' marks."""
+    evidence: Evidence
+
+    @property
+    def marked(self) -> bool:
+        """Whether experts have marked every aspect of it."""
+        marked = {mark.aspect for mark in self.evidence.marks}
+        return all(draft.aspect in marked for draft in self.item.drafts)
+
+
+def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
+    """Every answer of a run that experts can review, in order; with `everything`, also those that they need not.
+
+    Such a one (a letter that a rule read, a refusal) has an item without drafts.
+    """
+    with ExitStack() as stack:
+        answers = opened.folder.journal("responses", write=False)
+        stack.callback(answers.close)
+        evidence_store = open_evidence(opened, stack)
+        for evaluation in opened.evaluations:
+            exam, model = evaluation.exam, evaluation.model.name
+            for question, sample, entry in evaluation.answers(answers):
+                if entry is None or entry.error:
+                    continue
+                response = entry.response()
+                evidence = evidence_store.about(evaluation, question, sample, response)
+                drafts = exam.drafts(question, response, evidence)
+                if not drafts and not everything:
+                    continue
+                before = exam.score(question, response, msgspec.structs.replace(evidence, marks=()))
+                after = exam.score(question, response, evidence) if evidence.marks else before
+                key = item_key(evaluation.label, model, question.id, sample, response.text)
+                whose = {"exam": evaluation.label, "model": model, "question": question.id, "sample": str(sample)}
+                tags = {name: value for name, value in question.tags.items() if name not in whose}
+                word = finer(before, response.stop_reason)
+                said = {OUTCOME: before.outcome, **({FINER: FINER_WORDS[word][1]} if word else {})}
+                item = _item(key, {**whose, **tags, **said}, question, drafts, response)
+                yield Rated(
+                    item=item,
+                    exam=evaluation.label,
+                    model=model,
+                    question=question,
+                    before=before,
+                    after=after,
+                    evidence=evidence,
+                )
+
+
+def _item(
+    key: str, about: dict[str, str], question: Question, drafts: tuple[ReviewItem, ...], response: Response
+) -> Item:
+    return Item(
+        key=key,
+        about=about,
+        question=question.text,
+        options=question.options,
+        drafts=drafts,
+        thought=response.reasoning[:THOUGHT],
+        thought_size=thought_size(response),
+        disagreement=spread([draft.opinions for draft in drafts]),
+    )
+
+
+def ratings(found: Sequence[Rated], judge: str) -> Ratings:
+    """Everybody's marks: an item an aspect of an answer; the raters are the experts, and `judge`.
+
+    `judge` is `DRAFT`, a judge's name, or "" for the judges among each other. Raises DataError for a judge that gave no
+    verdict.
+    """
+    from viva.analysis.raters.ratings import Ratings
+
+    rows: list[tuple[str, str, dict[str, float], dict[str, str]]] = []
+    for one in found:
+        for draft in one.item.drafts:
+            if draft.decided == "rule" and judge not in ("", DRAFT):
+                continue  # that judge was never asked
+            given = _given(one, draft, judge)
+            if given:
+                # A rule that read a letter is no judge: how far experts agree with it is another question.
+                aspect = f"{draft.aspect} (by rule)" if draft.decided == "rule" else draft.aspect
+                tags = {**one.item.about, "aspect": aspect}
+                name = f"{one.exam} {one.model} {one.question.id} {one.item.about['sample']} {draft.aspect}"
+                rows.append((name, f"{one.exam} {one.question.id}", given, tags))
+    raters = tuple(dict.fromkeys(rater for _, _, given, _ in rows for rater in sorted(given)))
+    if judge and judge not in raters:
+        judges = sorted({name for one in found for draft in one.item.drafts for name in draft.opinions})
+        known = ", ".join([DRAFT, *judges])
+        raise DataError(f"{judge!r} gave no verdict in this run; there are: {known}", field="judge")
+    names = dict.fromkeys(tag for _, _, _, tags in rows for tag in tags)
+    return Ratings(
+        items=tuple(name for name, _, _, _ in rows),
+        raters=raters,
+        values=tuple(tuple(given.get(rater) for rater in raters) for _, _, given, _ in rows),
+        questions=tuple(question for _, question, _, _ in rows),
+        tags={name: tuple(tags.get(name, "") for _, _, _, tags in rows) for name in names},
+    )
+
+
+def _given(one: Rated, draft: ReviewItem, judge: str) -> dict[str, float]:
+    people = {mark.reviewer: mark.value for mark in one.evidence.marks if mark.aspect == draft.aspect}
+    if not judge:
+        return dict(draft.opinions)
+    mark = draft.value if judge == DRAFT else draft.opinions.get(judge)
+    return people if mark is None else {**people, judge: mark}
+
+
+def sampled(
+    found: Sequence[Rated], log: ReviewLog, metrics: Mapping[str, Sequence[str]]
+) -> tuple[list[ScoreFromLabels], list[str]]:
+    """Every random sample of the review page that is marked to its end, for each model and exam; and what is not.
+
+    `metrics`: what is measured of each exam. The score of an answer is what it is with the experts' marks, its
+    prediction what it was without.
+    """
+    from viva.analysis.raters.prediction import powered
+    from viva.studies.agreement.tables import ScoreFromLabels
+
+    designs = dict.fromkeys(review.drawn for review in log.reviews if review.drawn)
+    results: list[ScoreFromLabels] = []
+    notes: list[str] = []
+    by_key = {one.item.key: one for one in found}
+    items = [one.item for one in found]
+    reviewable = [item for item in items if item.drafts]
+    for design in designs:
+        chosen = filter_of(design)
+        if chosen is None:
+            notes.append(f"the sample {design!r} in reviews.jsonl is none that the review page draws: it is left out")
+            continue
+        if chosen.by == UNCERTAINTY:
+            notes.append(
+                f"the sample {design} has more of the answers that judges are not sure of: its score weighs them by "
+                "how likely each was to be drawn, the tables of agreement do not, and show judges at their worst"
+            )
+        population = msgspec.structs.replace(chosen, sample="").select(items)
+        drawn = {item.key for item in chosen.select(reviewable)}
+        missing = sum(1 for key in drawn if not by_key[key].marked)
+        if missing:
+            notes.append(
+                f"the sample {design} is not marked to its end: {missing:,} of {len(drawn):,} answers are missing, and "
+                "those that are there are not a random part of it"
+            )
+            continue
+        for exam, model in dict.fromkeys((by_key[item.key].exam, by_key[item.key].model) for item in population):
+            mine = [by_key[item.key] for item in population]
+            mine = [one for one in mine if (one.exam, one.model) == (exam, model)]
+            title = f"{exam} · {model} · {design}"
+            for metric in metrics[exam]:
+                # What no expert need see is known as it is: a stratum of its own, with a label on every answer.
+                asked = [one for one in mine if one.item.drafts or _value(one.before, metric) is not None]
+                known = sum(1 for one in asked if not one.item.drafts)
+                estimate = powered(
+                    [_value(one.before, metric) for one in asked],
+                    [
+                        _value(one.after, metric) if one.item.key in drawn or not one.item.drafts else None
+                        for one in asked
+                    ],
+                    strata=_strata(asked, drawn, chosen.by),
+                    questions=[one.question.id for one in asked],
+                )
+                results.append(ScoreFromLabels(title=title, metric=metric, powered=estimate, known=known))
+    return results, notes
+
+
+KNOWN = "known without experts"
+FEWEST = 5
+"""Labels of a stratum, below which strata tell less about variance than they cost in degrees of freedom."""
+
+
+def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
+    """Each answer's stratum: what is known without experts, and of the rest those of the sample.
+
+    These are one where some are small: the page draws in proportion, so that labels weigh alike; not by uncertainty.
+    """
+    if by == UNCERTAINTY:  # drawn with fractions that differ: never one
+        return [one.item.values(by)[0] if one.item.drafts else KNOWN for one in asked]
+    own = [f"{by}={one.item.about.get(by, '')}" if by else "" for one in asked]
+    counts = Counter(name for name, one in zip(own, asked, strict=True) if one.item.key in drawn)
+    small = any(counts[name] < FEWEST for name, one in zip(own, asked, strict=True) if one.item.drafts)
+    return [KNOWN if not one.item.drafts else "" if small else name for name, one in zip(own, asked, strict=True)]
+
+
+def _value(score: Score, metric: str) -> float | None:
+    """A metric of one score; what the model left unread earned nothing."""
+    from viva.types import UNREADABLE
+
+    value = score.value if metric == SCORE else score.parts.get(metric)
+    return 0.0 if value is None and score.outcome in UNREADABLE else value
+
+
+def filter_of(design: str) -> Filter | None:
+    """The filter that a design's name says; None for a name that is none."""
+    parts = design.split(":")
+    if len(parts) < 3 or parts[0] != "random" or not parts[2].startswith("seed"):
+        return None
+    query = {"sample": parts[1], "seed": parts[2].removeprefix("seed")}
+    rest = parts[3:]
+    if rest and rest[0].startswith("by="):
+        query["by"] = urllib.parse.unquote_plus(rest.pop(0).removeprefix("by="))
+    for name, value in urllib.parse.parse_qsl(":".join(rest)):
+        query[f"t.{name}"] = value
+    try:
+        found = Filter.read(query, blind=False)
+    except DataError:
+        return None
+    return found if found.design == design else None
+
+
+def review_log(opened: OpenRun) -> ReviewLog:
+    """The run's reviews."""
+    return ReviewLog(opened.folder.path / REVIEWS)
