@@ -1,1 +1,1 @@
-"""Servers that speak the OpenAI API, and what they can do."""
+"""Servers with OpenAI's API."""
