@@ -16,7 +16,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -235,7 +235,7 @@ def _parquet(file: Path, column: str) -> Iterator[tuple[str, str]]:
         raise DataError(f"cannot read {file}: {one_line(str(problem), 200)}") from None
 
 
-def text_of(row: dict[str, Any], column: str, where: str) -> str:
+def text_of(row: Mapping[str, Any], column: str, where: str) -> str:
     """The text of a row; of a question with options, those too. Raises DataError where there is no such column."""
     if column:
         if column not in row:
