@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 from pages.runs.conftest import Visitor
 from pages.runs.growing import Growing
 from rows import tabled
-from viva.pages.runs.runpages import value_of
 from viva.pages.runs.runserver import application
 from viva.pages.serving.guard import Access
+from viva.pages.shell import value_of
 from viva.visible import escape_invisible
 from web.hostile import LONG, MODELS, TEXTS, UNBROKEN, assert_harmless, assert_only_text
 
