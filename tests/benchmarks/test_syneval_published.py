@@ -70,9 +70,9 @@ def test_the_authors_gold_answers_are_read_in_every_dress(published: Path):
     for fact in facts:
         for form in forms:
             reply = form.format(fact["answer"], fact["slot"])
-            reading = read_phrase(reply, shown=fact["slot"], sentence=fact["sentence"])
-            if not score_span((reading.phrase,), (fact["answer"],)).exact:
-                missed.append((reply, reading))
+            phrase, _ = read_phrase(reply, shown=fact["slot"], sentence=fact["sentence"])
+            if not score_span((phrase or "",), (fact["answer"],)).exact:
+                missed.append((reply, phrase))
     assert len(missed) <= 0.005 * len(facts) * len(forms), missed[:20]
 
 
