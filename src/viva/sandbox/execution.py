@@ -76,7 +76,9 @@ class Plan:
         self.proved = request.proof == "completion" or bool(request.calls)
         self.entry = "v" + secrets.token_hex(12)
         self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
-        self.words["{reserved}"] = " ".join(name for name in row.reserved if re.search(rf"\b{name}\b", request.test))
+        words = dict.fromkeys(re.findall(r"\w+", request.test))
+        self.words["{words}"] = " ".join(words)
+        self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
         program, test = _encoded(request.program), _encoded(request.test)
         self.sources: dict[str, bytes] = {}
         self.harness = row.harness

@@ -16,8 +16,56 @@ internal static class {entry} {
         return text;
     }
 
+    // Whether a method compares one of the program's types with a type that is not the program's.
+    private static bool Mixed(System.Reflection.MethodInfo method) {
+        bool comparing = method.Name == "op_Equality" || method.Name == "op_Inequality"
+            || (method.Name == "Equals" && method.GetParameters().Length == 1);
+        if (!comparing) return false;
+        foreach (var parameter in method.GetParameters()) {
+            var type = parameter.ParameterType;
+            if (!type.IsGenericParameter && type != typeof(object) && type.Assembly != typeof({entry}).Assembly) return true;
+            if (type == typeof(object) && method.Name != "Equals") return true;
+        }
+        return false;
+    }
+
     private const System.Reflection.BindingFlags All = System.Reflection.BindingFlags.Static | System.Reflection.BindingFlags.Public
         | System.Reflection.BindingFlags.NonPublic | System.Reflection.BindingFlags.DeclaredOnly | System.Reflection.BindingFlags.Instance;
+
+    // The types of all that the test gets by a name in it, and of what can be got from those without any.
+    private static System.Collections.Generic.HashSet<System.Type> Given() {
+        var words = new System.Collections.Generic.HashSet<string>("{words}".Split(' '));
+        var unnamed = new System.Collections.Generic.HashSet<string> {
+            "get_Item", "get_Current", "GetEnumerator", "Deconstruct", "GetAwaiter", "GetResult", "Where", "Select", "SelectMany",
+            "OrderBy", "OrderByDescending", "ThenBy", "ThenByDescending", "GroupBy", "Join", "GroupJoin", "Cast",
+        };
+        var given = new System.Collections.Generic.HashSet<System.Type>();
+        for (int before = -1; before < given.Count;) {
+            before = given.Count;
+            foreach (var type in typeof({entry}).Assembly.GetTypes()) {
+                if (type == typeof({entry})) continue;
+                bool known = given.Contains(type);
+                foreach (var field in type.GetFields(All)) if (words.Contains(field.Name)) Add(field.FieldType, given);
+                foreach (var made in type.GetConstructors(All)) {
+                    if (words.Contains(type.Name.Split('`')[0])) foreach (var parameter in made.GetParameters()) Add(parameter.ParameterType, given);
+                }
+                foreach (var method in type.GetMethods(All)) {
+                    bool named = words.Contains(method.Name) || words.Contains(method.Name.Substring(method.Name.IndexOf('_') + 1));
+                    if (!named && !(known && (unnamed.Contains(method.Name) || method.Name.StartsWith("op_")))) continue;
+                    Add(method.ReturnType, given);
+                    foreach (var parameter in method.GetParameters()) Add(parameter.ParameterType, given);
+                }
+            }
+        }
+        return given;
+    }
+
+    private static void Add(System.Type type, System.Collections.Generic.HashSet<System.Type> to) {
+        if (type.IsGenericParameter || !to.Add(type)) return;
+        if (type.HasElementType) Add(type.GetElementType(), to);
+        foreach (var inner in type.GetGenericArguments()) Add(inner, to);
+        if (type.IsGenericType) Add(type.GetGenericTypeDefinition(), to);
+    }
 
     private static System.IO.FileStream Open(int descriptor, System.IO.FileAccess access) {
         return new System.IO.FileStream("/proc/self/fd/" + descriptor, System.IO.FileMode.Open, access,
@@ -34,6 +82,7 @@ internal static class {entry} {
             key[at / 16] = (key[at / 16] << 4) + (digit <= '9' ? digit - '0' : digit - 'a' + 10);
         }
         for (int rest = from.ReadByte(); rest != '\n'; rest = from.ReadByte()) if (rest < 0) return 1;
+        var given = Given();
         System.Reflection.MethodInfo main = null;
         foreach (var type in typeof({entry}).Assembly.GetTypes()) {
             if (System.Array.IndexOf(Reserved, type.Name.Split('`')[0]) >= 0) {
@@ -42,6 +91,10 @@ internal static class {entry} {
             }
             if (type == typeof({entry})) continue;
             foreach (var method in type.GetMethods(All)) {
+                if (Mixed(method) && System.Linq.Enumerable.Any(given, one => one.IsAssignableFrom(type) || type.IsAssignableFrom(one))) {
+                    System.Console.Error.WriteLine("the test is given a " + type.Name + ", which compares itself with types that are not its own");
+                    return 1;
+                }
                 if (method.Name == "SequenceEqual" && method.IsDefined(typeof(System.Runtime.CompilerServices.ExtensionAttribute), false)) {
                     System.Console.Error.WriteLine("the program defines its own SequenceEqual for the library's lists");
                     return 1;
