@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -20,8 +20,8 @@ from viva.scorers.refusal import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.packages import imported
-from viva.scorers.rubric.points import grade
-from viva.scorers.rubric.rubrics import Graded, Points, Rubric
+from viva.scorers.rubric.points import Custom, PostHandler, grade
+from viva.scorers.rubric.rubrics import Graded, Rubric
 from viva.scorers.rubric.trivial import PROVES_NOTHING
 from viva.types import (
     ANSWER,
@@ -53,9 +53,6 @@ NOT_RUN = Execution("toolchain", "its program was not run yet")
 SHOWN_LINES = 40
 LONGEST_LIST = 3000
 """Characters of a list of keywords: the 1,024 tokens that an answer to InfiBench has, at three each."""
-
-PostHandler = Callable[[Points, tuple[bool, ...] | tuple[str, ...]], Points]
-Custom = Callable[[str], Points]
 
 
 class Item(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from viva.scorers.rubric.parsing import parse
+from viva.scorers.rubric.parsing import bound, parse
 from viva.shipped import shipped_table
 
 MOST = 200_000
@@ -52,7 +52,7 @@ def _python(test: str) -> str:
 
 
 def _reasons(tree: ast.Module) -> Iterator[str]:
-    own = set().union(*map(_bound, ast.walk(tree)))
+    own = bound(tree)
     for node in ast.walk(tree):
         yield from _of_node(node, own)
     yield from _set_for_the_program(tree)
@@ -61,15 +61,6 @@ def _reasons(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in coroutines and id(node) not in awaited:
             yield f"it hands the coroutine function {node.id} on"
-
-
-def _bound(node: ast.AST) -> set[str | None]:
-    """The names that a node binds."""
-    if isinstance(node, ast.Name):
-        return set() if isinstance(node.ctx, ast.Load) else {node.id}
-    if isinstance(node, ast.alias):
-        return {(node.asname or node.name).split(".")[0]}
-    return set() if isinstance(node, ast.keyword) else {getattr(node, "name", None), getattr(node, "arg", None)}
 
 
 def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:

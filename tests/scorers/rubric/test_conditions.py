@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import tabled
-from viva.scorers.rubric.conditions import And, Condition, ConditionError, Matched, Not, Or, holds, items, parse
+from viva.scorers.rubric.conditions import ConditionError, items, parse
+from viva.scorers.rubric.keywords import grade_keywords
+from viva.scorers.rubric.rubrics import AllOf, AnyOf, Keyword, Literally, Matched, NotRule, Rule, When
+
+
+def holds(condition: str, matched: list[bool]) -> bool:
+    """Whether an item with the condition matches after items that matched or not."""
+    before = [Keyword(rule=Literally("x" if each else "y")) for each in matched]
+    return grade_keywords([*before, Keyword(rule=When(Literally(""), condition))], "x")[1][-1]
 
 
 def test_conditions_hold():
@@ -32,7 +40,7 @@ def test_conditions_hold():
     )
     for (text, matched, value), row in tabled(*cases):
         with row:
-            assert holds(parse(text), matched) is value
+            assert holds(text, matched) is value
 
 
 def test_what_is_wrong_is_said_with_its_column():
@@ -71,21 +79,18 @@ def test_the_items_of_a_condition_are_known():
     assert items(parse("item 2 matched and not (previous matched or item 7 matched)")) == {0, 2, 7}
 
 
-def written(condition: Condition) -> str:
+def written(condition: Rule) -> str:
     match condition:
-        case Matched(item=0):
-            return "previous matched"
         case Matched(item=item):
-            return f"item {item} matched"
-        case Not(condition=inner):
+            return f"item {item} matched" if item else "previous matched"
+        case NotRule(rule=inner):
             return f"not ({written(inner)})"
-        case And(conditions=inners):
-            return " and ".join(f"({written(inner)})" for inner in inners)
-        case Or(conditions=inners):
-            return " or ".join(f"({written(inner)})" for inner in inners)
+        case AnyOf(rules=inners) | AllOf(rules=inners):
+            return (" or " if isinstance(condition, AnyOf) else " and ").join(f"({written(inner)})" for inner in inners)
+    raise AssertionError(condition)
 
 
-def meant(condition: Condition, matched: list[bool]) -> bool:
+def meant(condition: Rule, matched: list[bool]) -> bool:
     """What a condition means, said with Python's own words."""
     flags = {f"item {n + 1} matched": flag for n, flag in enumerate(matched)}
     flags["previous matched"] = matched[-1]
@@ -98,19 +103,18 @@ def meant(condition: Condition, matched: list[bool]) -> bool:
 CONDITIONS = st.recursive(
     st.builds(Matched, st.integers(0, 3)),
     lambda inner: st.one_of(
-        st.builds(Not, inner),
-        st.builds(lambda found: And(tuple(found)), st.lists(inner, min_size=2, max_size=3)),
-        st.builds(lambda found: Or(tuple(found)), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(NotRule, inner),
+        st.builds(lambda rules: AllOf(tuple(rules)), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(lambda rules: AnyOf(tuple(rules)), st.lists(inner, min_size=2, max_size=3)),
     ),
     max_leaves=8,
 )
 
 
 @given(CONDITIONS, st.lists(st.booleans(), min_size=3, max_size=3))
-def test_what_is_written_is_read_and_means_what_python_means(condition: Condition, matched: list[bool]):
-    read = parse(written(condition))
-    assert read == condition
-    assert holds(read, matched) is meant(condition, matched)
+def test_what_is_written_is_read_and_means_what_python_means(condition: Rule, matched: list[bool]):
+    assert parse(written(condition)) == condition
+    assert holds(written(condition), matched) is meant(condition, matched)
 
 
 WORDS = ["item ", "1", " matched", "previous", " and ", " or ", "not ", "(", ")", "x"]

@@ -22,21 +22,9 @@ from viva.benchmarks.custom.strictfields import shown
 from viva.benchmarks.custom.tables import tables
 from viva.errors import VivaError
 from viva.scorers.rubric import blanks as filling
-from viva.scorers.rubric.keywords import grade_keywords
-from viva.scorers.rubric.parsing import parse
-from viva.scorers.rubric.rubrics import (
-    AllOf,
-    AnyOf,
-    Blanks,
-    Keyword,
-    Literally,
-    NotRule,
-    Pattern,
-    Rubric,
-    Rule,
-    UnitTests,
-    When,
-)
+from viva.scorers.rubric.keywords import grade_keywords, leaves
+from viva.scorers.rubric.parsing import bound, parse
+from viva.scorers.rubric.rubrics import Blanks, Keyword, Pattern, Rubric, Rule, UnitTests
 
 MOST_COMPARED = 20_000_000
 """Parts of rules times characters of a question's text: beyond it is not tried whether the text itself matches."""
@@ -121,7 +109,7 @@ def keyword_traps(rubric: Rubric, question: str, patience: Patience) -> Iterator
     """Items that the question's own text or an empty answer matches, and items that are there twice."""
     seen: dict[tuple[Rule, bool], int] = {}
     nothing = _matched(rubric.keywords, "", patience)
-    size = sum(1 for item in rubric.keywords for _ in _parts(item.rule))
+    size = sum(1 for item in rubric.keywords for _ in leaves(item.rule, denied=True))
     asked = _matched(rubric.keywords, question if size * len(question) < MOST_COMPARED else "", patience)
     for index, item in enumerate(rubric.keywords):
         first = seen.setdefault((item.rule, item.ignore_case), index)
@@ -145,22 +133,10 @@ def _matched(items: Sequence[Keyword], text: str, patience: Patience) -> Sequenc
     return [False] * len(items)
 
 
-def _parts(rule: Rule) -> Iterator[Literally | Pattern]:
-    """Return the texts and expressions of a rule."""
-    match rule:
-        case AnyOf(rules) | AllOf(rules):
-            for each in rules:
-                yield from _parts(each)
-        case NotRule(inner) | When(inner, _):
-            yield from _parts(inner)
-        case Literally() | Pattern():
-            yield rule
-
-
 def pattern_traps(rubric: Rubric, patience: Patience) -> Iterator[Trap]:
     """Expressions that are slow on the wrong text."""
     for index, item in enumerate(rubric.keywords):
-        for part in _parts(item.rule):
+        for part in leaves(item.rule, denied=True):
             if isinstance(part, Pattern) and is_slow(part.pattern, patience):
                 yield Trap("keywords", index, "slow expression", slow_text(part.pattern))
     for index, target in enumerate(rubric.blanks.targets if rubric.blanks else ()):
@@ -228,27 +204,10 @@ def _tree(code: str) -> ast.Module | None:
     return parse(code)
 
 
-def _bound(tree: ast.AST) -> set[str]:
-    """Return every name that a program gives a meaning to, anywhere."""
-    bound: set[str] = set(dir(builtins))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            bound.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            bound.add(node.name)
-    return bound
-
-
 def reads_what_it_never_binds(tree: ast.AST) -> bool:
     """Tell whether a program uses a name that it gives no meaning to, such as what a test expects of the answer."""
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    return bool(read - _bound(tree))
+    return bool(read - bound(tree) - set(dir(builtins)))
 
 
 def aliased(tree: ast.Module) -> tuple[tuple[str, str], ...]:
@@ -264,7 +223,7 @@ def aliased(tree: ast.Module) -> tuple[tuple[str, str], ...]:
     calls = [
         (node.func.id, node.args) for node in outside if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     ]
-    known = _bound(tree)
+    known = bound(tree) | set(dir(builtins))
     handed = {
         argument.id
         for name, given in calls

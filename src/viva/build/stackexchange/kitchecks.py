@@ -32,8 +32,8 @@ from viva.build.stackexchange.plaintext import one_title
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import VivaError
 from viva.scorers.rubric import patterns
-from viva.scorers.rubric.keywords import grade_keywords
-from viva.scorers.rubric.rubrics import AllOf, AnyOf, Graded, Keyword, Literally, NotRule, Pattern, Rubric, Rule, When
+from viva.scorers.rubric.keywords import grade_keywords, leaves
+from viva.scorers.rubric.rubrics import Graded, Keyword, Literally, Pattern, Rubric
 
 METRICS = ("keywords", "blank_filling", "unit_test", "similarity")
 """What grades an answer in the paper, under the names of its tables."""
@@ -209,7 +209,7 @@ class _Checks:
         texts = [*good, answers_text(self._about), accepted_text(self._about)]
         left = MOST_LEAVES
         for index, item in enumerate(self._own.rubric.keywords):
-            for leaf in _leaves(item.rule):
+            for leaf in leaves(item.rule):
                 left -= 1
                 if left < 0:
                     return
@@ -221,19 +221,6 @@ class _Checks:
                         f"{kind} {shown} occurs in no example that scores and in no answer of Stack Overflow: {what}",
                         "grading", "keywords", index, warning=True,
                     )  # fmt: skip
-
-
-def _leaves(rule: Rule) -> Iterator[Literally | Pattern]:
-    """The texts and expressions that a rule wants to find; not those that it wants not to find."""
-    if isinstance(rule, Literally | Pattern):
-        yield rule
-    elif isinstance(rule, AnyOf | AllOf):
-        for each in rule.rules:
-            yield from _leaves(each)
-    elif isinstance(rule, When):
-        yield from _leaves(rule.rule)
-    else:
-        assert isinstance(rule, NotRule)
 
 
 def _occurs(leaf: Literally | Pattern, item: Keyword, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Conditions on the items before: `item 1 matched and not previous matched`. Parsed here, never evaluated as code.
+"""Conditions on the items before: `item 1 matched and not previous matched`. Read as rules, never evaluated as code.
 
     condition := both ("or" both)*
     both      := single ("and" single)*
@@ -11,13 +11,12 @@ the list does not have.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-from msgspec import Struct
-
 from viva.errors import VivaError
+from viva.scorers.rubric.rubrics import AllOf, AnyOf, Matched, NotRule, Rule
 
 MAX_LENGTH: Final = 1_000
 """Characters of a condition."""
@@ -37,35 +36,8 @@ class ConditionError(VivaError):
         self.column = column
 
 
-class Matched(Struct, frozen=True):
-    """That an item matched: `item` counts from 1, and 0 is the one before."""
-
-    item: int
-
-
-class Not(Struct, frozen=True):
-    """That a condition does not hold."""
-
-    condition: Condition
-
-
-class And(Struct, frozen=True):
-    """That all conditions hold."""
-
-    conditions: tuple[Condition, ...]
-
-
-class Or(Struct, frozen=True):
-    """That at least one condition holds."""
-
-    conditions: tuple[Condition, ...]
-
-
-Condition = Matched | Not | And | Or
-
-
 @lru_cache(maxsize=1024)
-def parse(text: str) -> Condition:
+def parse(text: str) -> Rule:
     """Read a condition. Raises ConditionError with the column of what is wrong."""
     if len(text) > MAX_LENGTH:
         raise ConditionError(text, MAX_LENGTH + 1, f"it is longer than {MAX_LENGTH:,} characters")
@@ -76,28 +48,17 @@ def parse(text: str) -> Condition:
     return condition
 
 
-def holds(condition: Condition, matched: Sequence[bool]) -> bool:
-    """Whether a condition holds, given which items have matched so far, in order."""
-    match condition:
-        case Matched(item=item):
-            return item <= len(matched) and len(matched) > 0 and matched[item - 1]
-        case Not(condition=inner):
-            return not holds(inner, matched)
-        case And(conditions=inners):
-            return all(holds(inner, matched) for inner in inners)
-        case Or(conditions=inners):
-            return any(holds(inner, matched) for inner in inners)
-
-
-def items(condition: Condition) -> frozenset[int]:
-    """The items that a condition names, 0 for the one before."""
+def items(condition: Rule) -> frozenset[int]:
+    """Return the items that a condition names, 0 for the one before."""
     match condition:
         case Matched(item=item):
             return frozenset({item})
-        case Not(condition=inner):
+        case NotRule(rule=inner):
             return items(inner)
-        case And(conditions=inners) | Or(conditions=inners):
-            return frozenset[int]().union(*(items(inner) for inner in inners))
+        case AnyOf(rules=rules) | AllOf(rules=rules):
+            return frozenset[int]().union(*map(items, rules))
+        case _:
+            return frozenset()
 
 
 class _Words:
@@ -124,25 +85,22 @@ class _Words:
         return ConditionError(self.text, column, f"expected {what}, {met}")
 
 
-def _either(words: _Words, depth: int) -> Condition:
-    found = [_both(words, depth)]
-    while words.take("or"):
-        found.append(_both(words, depth))
-    return found[0] if len(found) == 1 else Or(tuple(found))
+def _either(words: _Words, depth: int) -> Rule:
+    return _joined(words, "or", AnyOf, lambda: _joined(words, "and", AllOf, lambda: _single(words, depth)))
 
 
-def _both(words: _Words, depth: int) -> Condition:
-    found = [_single(words, depth)]
-    while words.take("and"):
-        found.append(_single(words, depth))
-    return found[0] if len(found) == 1 else And(tuple(found))
+def _joined(words: _Words, word: str, kind: type[AnyOf | AllOf], read: Callable[[], Rule]) -> Rule:
+    rules = [read()]
+    while words.take(word):
+        rules.append(read())
+    return rules[0] if len(rules) == 1 else kind(tuple(rules))
 
 
-def _single(words: _Words, depth: int) -> Condition:
+def _single(words: _Words, depth: int) -> Rule:
     if depth > MAX_NESTING:
         raise words.expected(f"at most {MAX_NESTING} levels of 'not' and '('")
     if words.take("not"):
-        return Not(_single(words, depth + 1))
+        return NotRule(_single(words, depth + 1))
     if words.take("("):
         condition = _either(words, depth + 1)
         if not words.take(")"):
@@ -159,7 +117,7 @@ def _single(words: _Words, depth: int) -> Condition:
     raise words.expected(_SINGLE)
 
 
-def _matched(words: _Words, item: int) -> Condition:
+def _matched(words: _Words, item: int) -> Rule:
     if not words.take("matched"):
         raise words.expected("'matched'")
     return Matched(item)

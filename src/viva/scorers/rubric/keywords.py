@@ -7,15 +7,26 @@ Items are judged in order and added up one by one in double precision, as the pu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from time import process_time
 from typing import Final
 
 from viva.scorers.rubric import patterns
-from viva.scorers.rubric.conditions import holds, parse
+from viva.scorers.rubric.conditions import parse
 from viva.scorers.rubric.patterns import PatternError
-from viva.scorers.rubric.rubrics import AllOf, AnyOf, Keyword, Literally, NotRule, Pattern, Points, Rule, When
+from viva.scorers.rubric.rubrics import (
+    AllOf,
+    AnyOf,
+    Keyword,
+    Literally,
+    Matched,
+    NotRule,
+    Pattern,
+    Points,
+    Rule,
+    When,
+)
 
 SECONDS: Final = 2.0
 """CPU time that all patterns of one question may take on one answer."""
@@ -83,14 +94,15 @@ def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]
             return answer.contains(literal, item)
         case Pattern(pattern=pattern):
             return answer.search(pattern, item)
-        case AnyOf(rules=rules):
-            return any(_matches(each, item, answer, matched) for each in rules)
-        case AllOf(rules=rules):
-            return all(_matches(each, item, answer, matched) for each in rules)
+        case AnyOf(rules=rules) | AllOf(rules=rules):
+            held = (_matches(each, item, answer, matched) for each in rules)
+            return any(held) if isinstance(rule, AnyOf) else all(held)
         case NotRule(rule=inner):
             return not _matches(inner, item, answer, matched)
-        case _:
-            return _matches(rule.rule, item, answer, matched) and holds(parse(rule.condition), matched)
+        case When(rule=inner, condition=condition):
+            return _matches(inner, item, answer, matched) and _matches(parse(condition), item, answer, matched)
+        case Matched(item=number):
+            return number <= len(matched) > 0 and matched[number - 1]
 
 
 def words_of(item: Keyword) -> list[str]:
@@ -110,7 +122,7 @@ def _words(rule: Rule) -> list[str]:
             return [word for one in rules for word in _words(one)]
         case When(rule=inner):
             return _words(inner)
-        case NotRule():
+        case NotRule() | Matched():
             return []
 
 
@@ -131,11 +143,25 @@ def _described(rule: Rule) -> str:
             return literal
         case Pattern(pattern=pattern):
             return f"/{pattern}/"
-        case AnyOf(rules=rules):
-            return "any of " + ", ".join(_described(each) for each in rules)
-        case AllOf(rules=rules):
-            return "all of " + ", ".join(_described(each) for each in rules)
+        case AnyOf(rules=rules) | AllOf(rules=rules):
+            return f"{'any' if isinstance(rule, AnyOf) else 'all'} of {', '.join(map(_described, rules))}"
         case NotRule(rule=inner):
             return "not " + _described(inner)
-        case _:
-            return f"{_described(rule.rule)} when {rule.condition}"
+        case When(rule=inner, condition=condition):
+            return f"{_described(inner)} when {condition}"
+        case Matched(item=number):
+            return f"item {number} matched"
+
+
+def leaves(rule: Rule, *, denied: bool = False) -> Iterator[Literally | Pattern]:
+    """Return the texts and expressions that a rule looks for; with `denied`, those that must not be there too."""
+    match rule:
+        case AnyOf(rules=rules) | AllOf(rules=rules):
+            for each in rules:
+                yield from leaves(each, denied=denied)
+        case When(rule=inner):
+            yield from leaves(inner, denied=denied)
+        case NotRule(rule=inner) if denied:
+            yield from leaves(inner, denied=denied)
+        case Literally() | Pattern():
+            yield rule

@@ -69,15 +69,12 @@ def rouge(metric: Overlap, reference: str, text: str) -> float:
 
     Raises SimilarityError where rougeLsum would take more than `MAX_WORK` steps.
     """
-    match metric:
-        case "rouge1":
-            return _ngrams(_tokens(reference), tuple(_TOKEN.findall(text.lower())), 1)
-        case "rouge2":
-            return _ngrams(_tokens(reference), tuple(_TOKEN.findall(text.lower())), 2)
-        case "rougeL":
-            return _longest(_tokens(reference), tuple(_TOKEN.findall(text.lower())))
-        case "rougeLsum":
-            return _summary(_lines(reference), _split(text))
+    if metric == "rougeLsum":
+        return _summary(_lines(reference), _split(text))
+    wanted, given = _tokens(reference), tuple(_TOKEN.findall(text.lower()))
+    if metric == "rougeL":
+        return _f1(common_length(wanted, given), len(wanted), len(given))
+    return _ngrams(wanted, given, int(metric[-1]))
 
 
 @lru_cache(maxsize=256)
@@ -85,15 +82,13 @@ def _tokens(reference: str) -> Tokens:
     return tuple(_TOKEN.findall(reference.lower()))
 
 
-@lru_cache(maxsize=256)
-def _lines(reference: str) -> tuple[Tokens, ...]:
-    return _split(reference)
-
-
 def _split(text: str) -> tuple[Tokens, ...]:
     """The tokens of every line that has any."""
     lines = (tuple(_TOKEN.findall(line)) for line in text.lower().split("\n"))
     return tuple(line for line in lines if line)
+
+
+_lines = lru_cache(maxsize=256)(_split)
 
 
 def _f1(hits: int, reference: int, text: int) -> float:
@@ -108,11 +103,6 @@ def _ngrams(reference: Tokens, text: Tokens, n: int) -> float:
     given = Counter(zip(*(text[k:] for k in range(n)), strict=False))
     hits = sum(min(count, given[gram]) for gram, count in wanted.items() if gram in given)
     return _f1(hits, max(len(reference) - n + 1, 0), max(len(text) - n + 1, 0))
-
-
-def _longest(reference: Tokens, text: Tokens) -> float:
-    """The longest common subsequence of tokens."""
-    return _f1(common_length(reference, text), len(reference), len(text))
 
 
 def _places(lines: Sequence[Tokens], wanted: set[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Whether a text is Python."""
+"""Whether a text is Python, and which names it binds."""
 
 from __future__ import annotations
 
@@ -22,3 +22,16 @@ def parse(text: str) -> ast.Module | None:
             return ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
+
+
+def bound(tree: ast.AST) -> set[str | None]:
+    """Return every name that a program gives a meaning to, anywhere."""
+    return set().union(*map(_bound, ast.walk(tree)))
+
+
+def _bound(node: ast.AST) -> set[str | None]:
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    if isinstance(node, ast.alias):
+        return {(node.asname or node.name).split(".")[0]}
+    return set() if isinstance(node, ast.keyword) else {getattr(node, "name", None), getattr(node, "arg", None)}

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from viva.errors import VivaError
 
@@ -80,20 +80,23 @@ def search(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
 
     Raises PatternError for a pattern that cannot be compiled, or that takes longer than `SECONDS` on this text.
     """
-    compiled = _compile(pattern, ignore_case)
-    try:
-        return compiled.search(text, timeout=SECONDS) is not None
-    except (TimeoutError, MemoryError):
-        raise _too_slow(pattern, text) from None
+    return _matches("search", pattern, text, ignore_case)
 
 
 def fullmatch(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
     """Whether the pattern matches the whole text, like `re.fullmatch`. Raises like `search`."""
+    return _matches("fullmatch", pattern, text, ignore_case)
+
+
+def _matches(how: Literal["search", "fullmatch"], pattern: str, text: str, ignore_case: bool) -> bool:
     compiled = _compile(pattern, ignore_case)
     try:
-        return compiled.fullmatch(text, timeout=SECONDS) is not None
+        return getattr(compiled, how)(text, timeout=SECONDS) is not None
     except (TimeoutError, MemoryError):
-        raise _too_slow(pattern, text) from None
+        raise PatternError(
+            f"the pattern {_shown(pattern)} takes more than {SECONDS} s on a text of {len(text):,} characters: "
+            "make it unambiguous, for instance without a repetition inside a repetition"
+        ) from None
 
 
 def compile_error(pattern: str) -> str:
@@ -103,13 +106,6 @@ def compile_error(pattern: str) -> str:
     except PatternError as error:
         return str(error)
     return ""
-
-
-def _too_slow(pattern: str, text: str) -> PatternError:
-    return PatternError(
-        f"the pattern {_shown(pattern)} takes more than {SECONDS} s on a text of {len(text):,} characters: "
-        "make it unambiguous, for instance without a repetition inside a repetition"
-    )
 
 
 def _shown(pattern: str) -> str:

@@ -53,7 +53,13 @@ class When(Struct, frozen=True, tag="when"):
     condition: str
 
 
-Rule = Literally | Pattern | AnyOf | AllOf | NotRule | When
+class Matched(Struct, frozen=True, tag="matched"):
+    """An item before this one matched: `item` counts from 1, and 0 is the one before. Conditions are made of it."""
+
+    item: int
+
+
+Rule = Literally | Pattern | AnyOf | AllOf | NotRule | When | Matched
 
 
 class Keyword(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from viva.scorers.rubric.parsing import parse
+from viva.scorers.rubric.parsing import bound, parse
 from viva.shipped import shipped_table
 
 PROVES_NOTHING = "tests that prove nothing"
@@ -66,19 +66,8 @@ def trivial_programs(language: str, test: str) -> dict[str, str]:
 def _python(tree: ast.Module) -> tuple[list[str], list[str]]:
     """The names that a test calls, and those that it only reads, and does not define."""
     nodes = list(ast.walk(tree))
-    bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    bound |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    bound |= {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
-    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    bound |= {
-        (one.asname or one.name).split(".")[0]
-        for node in nodes
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for one in node.names
-    }
-    names = dict.fromkeys(
-        node.id for node in nodes if isinstance(node, ast.Name) and node.id not in bound and node.id not in _BUILTINS
-    )
+    known = bound(tree) | _BUILTINS
+    names = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name) and node.id not in known)
     calls = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return [name for name in names if name in calls], [name for name in names if name not in calls]
 
