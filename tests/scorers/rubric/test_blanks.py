@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row, table, tabled
-from viva.scorers.rubric.blanks import BlanksError, blank_starts, fill_in, grade_blanks
+from viva.scorers.rubric.blanks import BlanksError, fill_in, grade_blanks
 from viva.scorers.rubric.patterns import PatternError
 from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks
 
@@ -226,13 +226,14 @@ def test_templates_that_cannot_be_graded_with_are_refused():
     with pytest.raises(BlanksError, match="ends with a blank"):
         fill_in(blanks("x", template="it is [blank]"), "it is x")
     with pytest.raises(BlanksError, match="marker of a blank is empty"):
-        blank_starts("text", "")
+        fill_in(blanks("x", template="text", marker=""), "text")
     with pytest.raises(PatternError):
         grade(Blank(accepted=(Accepted("(", regex=True),)), "x")
 
 
 def test_blanks_do_not_overlap():
-    assert blank_starts("aaaaa", "aa") == (0, 2)
+    with pytest.raises(BlanksError, match="2 blanks"):
+        fill_in(blanks("b", template="aaaaax", marker="aa"), "b")
 
 
 WORDS = st.text(alphabet="abcxyz().[]' 😀é", max_size=12)

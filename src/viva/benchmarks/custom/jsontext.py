@@ -11,12 +11,11 @@ import bisect
 import json
 import re
 
-from viva.benchmarks.custom.positions import Builder, Node, Scalar, Unreadable
+from viva.benchmarks.custom.positions import Bounds, Node, Unreadable, refuse_deep
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.])|(?:true|false|null)(?!\w)")
-_AFTER = {"list": "a comma or ]", "mapping": "a comma or }"}
 
 
 def read_json(text: str) -> Node:
@@ -25,79 +24,72 @@ def read_json(text: str) -> Node:
 
 
 class _Reader:
-    """One pass from left to right, without recursion."""
+    """One pass from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._builder = Builder()
+        self._bounds = Bounds()
         self._at = 0
-        self._fresh = True  # nothing yet in what was opened last
 
     def read(self) -> Node:
         self._skip()
-        self._value()
-        while self._builder.inside:
-            self._skip()
-            self._step()
+        root = self._value(0)
         self._skip()
         if self._at < len(self._text):
             raise self._wrong("something stands after the end")
-        root = self._builder.root
-        if root is None:
-            raise self._wrong("nothing here")
         return root
 
-    def _step(self) -> None:
-        """The next entry of what is open (with the comma before it), or its end."""
-        builder, inside = self._builder, self._builder.inside
-        closing = "]" if inside == "list" else "}"
-        if not self._next():
-            raise self._wrong(self._guess(""))
-        if self._next() == closing:
-            self._at += 1
-            self._fresh = False
-            builder.close()
-            return
-        if not self._fresh:
-            if self._next() != ",":
-                raise self._wrong(f"expected {_AFTER[inside]}")
-            self._at += 1
-            self._skip()
-            if self._next() == closing:
-                raise self._wrong(f"a comma before {closing}: JSON has none after the last")
-        self._fresh = False
-        if inside == "mapping":
-            if self._next() != '"':
-                raise self._wrong('expected a key in "double quotes"')
-            self._value()
-            self._skip()
-            if self._next() != ":":
-                raise self._wrong("expected a colon after the key")
-            self._at += 1
-            self._skip()
-        self._value()
-
-    def _value(self) -> None:
-        """A value, or the beginning of one that has parts."""
+    def _value(self, depth: int) -> Node:
         line, column = self._place(self._at)
         first = self._next()
         if first and first in "[{":
-            self._builder.open(is_mapping=first == "{", line=line, column=column)
-            self._at += 1
-            self._fresh = True
-        elif match := _STRING.match(self._text, self._at):
+            refuse_deep(depth, line, column)
+            if first == "[":
+                return self._bounds.listing(self._parts("]", depth + 1), line, column)
+            return self._bounds.mapping(self._parts("}", depth + 1), line, column)
+        if match := _STRING.match(self._text, self._at):
             try:
                 value = json.loads(match.group())
             except ValueError:
                 raise self._wrong("an escape that JSON does not have; a backslash itself is written \\\\") from None
-            self._builder.scalar(Scalar(value, line, column, quoted=True))
-            self._at = match.end()
+            node = self._bounds.scalar(value, line, column, quoted=True)
         elif match := _PLAIN.match(self._text, self._at):
-            self._builder.scalar(Scalar(match.group(), line, column, null=match.group() == "null"))
-            self._at = match.end()
+            node = self._bounds.scalar(match.group(), line, column, null=match.group() == "null")
         else:
             raise self._wrong(self._guess(first))
+        self._at = match.end()
+        return node
+
+    def _parts(self, closing: str, depth: int) -> list[Node]:
+        """Return what is between brackets, keys and values alike."""
+        parts: list[Node] = []
+        self._at += 1
+        while True:
+            self._skip()
+            if not self._next():
+                raise self._wrong(self._guess(""))
+            if self._next() == closing:
+                self._at += 1
+                return parts
+            if parts:
+                self._take(",", f"expected a comma or {closing}")
+                if self._next() == closing:
+                    raise self._wrong(f"a comma before {closing}: JSON has none after the last")
+            if closing == "}":
+                if self._next() != '"':
+                    raise self._wrong('expected a key in "double quotes"')
+                parts.append(self._value(depth))
+                self._skip()
+                self._take(":", "expected a colon after the key")
+            parts.append(self._value(depth))
+
+    def _take(self, sign: str, wanted: str) -> None:
+        """Step over a sign and what is behind it."""
+        if self._next() != sign:
+            raise self._wrong(wanted)
+        self._at += 1
+        self._skip()
 
     def _guess(self, first: str) -> str:
         if not first:

@@ -8,6 +8,7 @@ stands in, so that `no`, `1.0` and `12:30` are texts where a text is wanted.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -67,74 +68,47 @@ class Unreadable(Exception):  # noqa: N818 - it carries a problem and is not an 
         self.problem = Problem(line, column, "", text)
 
 
-class Builder:
-    """Puts nodes together without recursion, and keeps the bounds. Both readers (YAML and JSON) feed it."""
+class Bounds:
+    """Makes nodes of what a reader (of YAML or JSON) meets, and counts them."""
 
     def __init__(self) -> None:
-        self.root: Node | None = None
-        self._open: list[_Open] = []
         self._size = 0
 
-    @property
-    def inside(self) -> str:
-        """What is open: "list", "mapping" or ""."""
-        return "" if not self._open else "mapping" if self._open[-1].is_mapping else "list"
-
-    @property
-    def wants_key(self) -> bool:
-        """Whether the next node is a key."""
-        return bool(self._open) and self._open[-1].is_mapping and self._open[-1].key is None
-
-    def open(self, *, is_mapping: bool, line: int, column: int) -> None:
-        """A list or mapping begins."""
-        if self.wants_key:
-            raise Unreadable(line, column, "a list or mapping cannot be a key; a text in brackets needs quotes")
-        if len(self._open) >= MAX_DEPTH:
-            raise Unreadable(line, column, f"nested more than {MAX_DEPTH} deep")
-        self._open.append(_Open(is_mapping, line, column))
-
-    def close(self) -> Node:
-        """The innermost list or mapping ends."""
-        top = self._open.pop()
-        node: Node
-        if top.is_mapping:
-            node = Mapping(tuple(top.entries), top.line, top.column, top.size)
-        else:
-            node = Listing(tuple(top.items), top.line, top.column, top.size)
-        return self._put(node, grown=1)
-
-    def scalar(self, node: Scalar) -> Scalar:
+    def scalar(
+        self, value: str, line: int, column: int, *, quoted: bool = False, null: bool = False, block: bool = False
+    ) -> Scalar:
         """Return a text, number, truth value or null."""
-        size = 1 + len(node.value) // 100
-        node = Scalar(node.value, node.line, node.column, node.quoted, node.null, node.block, size)
-        if not _is_whole(node.value):
-            raise Unreadable(node.line, node.column, "half a character: a \\uD800 to \\uDFFF without its other half")
-        self._put(node, grown=size)
+        if not _is_whole(value):
+            raise Unreadable(line, column, "half a character: a \\uD800 to \\uDFFF without its other half")
+        node = Scalar(value, line, column, quoted, null, block, 1 + len(value) // 100)
+        self.count(node, node.size)
         return node
 
-    def again(self, node: Node, line: int, column: int) -> None:
-        """The same node at a second place (an alias)."""
-        if self.wants_key and not isinstance(node, Scalar):
-            raise Unreadable(line, column, "a list or mapping cannot be a key")
-        self._put(node, grown=node.size)
+    def listing(self, parts: Sequence[Node], line: int, column: int) -> Listing:
+        """Return a list."""
+        node = Listing(tuple(parts), line, column, 1 + sum(part.size for part in parts))
+        self.count(node, 1)
+        return node
 
-    def _put(self, node: Node, *, grown: int) -> Node:
+    def mapping(self, parts: Sequence[Node], line: int, column: int) -> Mapping:
+        """Return a mapping of keys and values that take turns."""
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        entries = tuple((key, value) for key, value in pairs if isinstance(key, Scalar))
+        node = Mapping(entries, line, column, 1 + sum(part.size for part in parts))
+        self.count(node, 1)
+        return node
+
+    def count(self, node: Node, grown: int) -> None:
+        """Count a node that was made, or that an alias repeats. Raises Unreadable where that is too much."""
         self._size += grown
         if self._size > MAX_SIZE:
             raise Unreadable(node.line, node.column, f"more than {MAX_SIZE:,} values, aliases spelled out: split it")
-        if not self._open:
-            self.root = node
-            return node
-        top = self._open[-1]
-        top.size += node.size
-        if not top.is_mapping:
-            top.items.append(node)
-        elif top.key is None:
-            top.key = node if isinstance(node, Scalar) else None
-        else:
-            top.entries.append((top.key, node))
-            top.key = None
-        return node
+
+
+def refuse_deep(depth: int, line: int, column: int) -> None:
+    """Raise Unreadable for a list or mapping inside of `MAX_DEPTH` others."""
+    if depth >= MAX_DEPTH:
+        raise Unreadable(line, column, f"nested more than {MAX_DEPTH} deep")
 
 
 def _is_whole(text: str) -> bool:
@@ -143,17 +117,6 @@ def _is_whole(text: str) -> bool:
         return text.isascii() or bool(text.encode("utf-8"))
     except UnicodeEncodeError:
         return False
-
-
-class _Open:
-    """A list or mapping that has not ended."""
-
-    def __init__(self, is_mapping: bool, line: int, column: int) -> None:
-        self.is_mapping, self.line, self.column = is_mapping, line, column
-        self.items: list[Node] = []
-        self.entries: list[tuple[Scalar, Node]] = []
-        self.key: Scalar | None = None
-        self.size = 1
 
 
 def read_yaml(text: str) -> Node:
@@ -167,7 +130,7 @@ def read_yaml(text: str) -> Node:
         )
     loader = loader or yaml.SafeLoader
     try:
-        return _build(yaml.parse(text, Loader=loader))
+        return _Events(yaml.parse(text, Loader=loader)).document()
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         if "quoted scalar" in f"{problem.context}":  # where the quote opens, not where the file ends
@@ -182,45 +145,69 @@ def read_yaml(text: str) -> Node:
         raise Unreadable(1, 1, f"not YAML: {problem}") from None
 
 
-def _build(events: Any) -> Node:
-    import yaml
+class _Events:
+    """Reads nodes from the parser's events."""
 
-    builder = Builder()
-    anchors: dict[str, Node] = {}
-    names: list[str | None] = []  # the anchors of what is open
-    documents = 0
-    for event in events:
-        line, column = event.start_mark.line + 1, event.start_mark.column + 1
-        if getattr(event, "tag", None) is not None:
-            raise Unreadable(line, column, f"the tag {event.tag[:40]!r}: a text that begins with ! needs quotes")
+    def __init__(self, events: Iterator[Any]) -> None:
+        self._events, self._bounds = events, Bounds()
+        self._anchors: dict[str, Node] = {}
+
+    def document(self) -> Node:
+        """Return the only document."""
+        import yaml
+
+        root: Node | None = None
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent) and root is not None:
+                raise Unreadable(*_place(event), "a second document (---): a question file holds one")
+            if isinstance(event, yaml.NodeEvent):
+                root = self._node(event, 0)
+        if root is None:
+            raise Unreadable(1, 1, "nothing but comments")
+        return root
+
+    def _node(self, event: Any, depth: int, *, is_key: bool = False) -> Node:
+        """Return what begins with an event."""
+        import yaml
+
+        place = _place(event)
+        node: Node | None
+        if isinstance(event, yaml.AliasEvent):
+            node = self._anchors.get(event.anchor)
+            if node is None:
+                raise Unreadable(*place, _advice("undefined alias"))
+            if is_key and not isinstance(node, Scalar):
+                raise Unreadable(*place, "a list or mapping cannot be a key")
+            self._bounds.count(node, node.size)
+            return node
+        if event.tag is not None:
+            raise Unreadable(*place, f"the tag {event.tag[:40]!r}: a text that begins with ! needs quotes")
         if isinstance(event, yaml.ScalarEvent):
-            node = builder.scalar(_scalar(event, line, column))
-            if event.anchor:
-                anchors[event.anchor] = node
-        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            builder.open(is_mapping=isinstance(event, yaml.MappingStartEvent), line=line, column=column)
-            names.append(event.anchor)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            closed = builder.close()
-            if name := names.pop():
-                anchors[name] = closed
-        elif isinstance(event, yaml.AliasEvent):
-            if event.anchor not in anchors:
-                raise Unreadable(line, column, _advice("undefined alias"))
-            builder.again(anchors[event.anchor], line, column)
-        elif isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1:
-                raise Unreadable(line, column, "a second document (---): a question file holds one")
-    if builder.root is None:
-        raise Unreadable(1, 1, "nothing but comments")
-    return builder.root
+            null = not event.style and event.value in {"", "~", "null", "Null", "NULL"}
+            block = event.style in ("|", ">")
+            node = self._bounds.scalar(event.value, *place, quoted=bool(event.style), null=null, block=block)
+        elif is_key:
+            raise Unreadable(*place, "a list or mapping cannot be a key; a text in brackets needs quotes")
+        else:
+            node = self._parts(event, depth)
+        if event.anchor:
+            self._anchors[event.anchor] = node
+        return node
+
+    def _parts(self, event: Any, depth: int) -> Node:
+        """Return the list or mapping that begins with an event."""
+        import yaml
+
+        place, is_mapping = _place(event), isinstance(event, yaml.MappingStartEvent)
+        refuse_deep(depth, *place)
+        parts: list[Node] = []
+        while not isinstance(inner := next(self._events), yaml.CollectionEndEvent):
+            parts.append(self._node(inner, depth + 1, is_key=is_mapping and len(parts) % 2 == 0))
+        return self._bounds.mapping(parts, *place) if is_mapping else self._bounds.listing(parts, *place)
 
 
-def _scalar(event: Any, line: int, column: int) -> Scalar:
-    quoted = bool(event.style)
-    null = not quoted and event.value in {"", "~", "null", "Null", "NULL"}
-    return Scalar(event.value, line, column, quoted, null, event.style in ("|", ">"))
+def _place(event: Any) -> tuple[int, int]:
+    return event.start_mark.line + 1, event.start_mark.column + 1
 
 
 def _advice(said: str) -> str:

@@ -55,7 +55,9 @@ def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Fill
     targets; and AlignmentError.
     """
     template, marker = blanks.template, blanks.marker
-    starts = blank_starts(template, marker)
+    if not marker:
+        raise BlanksError("the marker of a blank is empty: leave it out, or set it to what stands for a blank")
+    starts = [match.start() for match in re.finditer(re.escape(marker), template)]
     if len(starts) != len(blanks.targets):
         raise BlanksError(
             f"the template has {len(starts)} blanks ({marker!r}) and {len(blanks.targets)} accepted answers: "
@@ -83,18 +85,6 @@ def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Fill
         end = positions[at + len(marker)]
         fillings.append(Filling(text[start:end].strip(blanks.strip), (start, max(start, end)), rate))
     return tuple(fillings)
-
-
-def blank_starts(template: str, marker: str) -> tuple[int, ...]:
-    """Where the blanks of a template begin, from left to right and not overlapping. Raises BlanksError."""
-    if not marker:
-        raise BlanksError("the marker of a blank is empty: leave it out, or set it to what stands for a blank")
-    starts = []
-    at = template.find(marker)
-    while at >= 0:
-        starts.append(at)
-        at = template.find(marker, at + len(marker))
-    return tuple(starts)
 
 
 def grade_blanks(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Points, tuple[str, ...]]:
