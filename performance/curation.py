@@ -125,7 +125,7 @@ for line in open(sys.argv[1], "rb"):
 }
 INDEX = """
 import numpy, sys, resource
-from viva.build.stackexchange.index import Index, Rules
+from viva.build.stackexchange.scan import Index, Rules
 from viva.build.stackexchange.view_line import Line
 from viva.build.stackexchange.scan import Block
 posts, most, size = int(sys.argv[1]), int(sys.argv[2]), 200_000

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank import generate as generation
 from viva.build.treebank.arguments import OMITTED, has_conjunction
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Existence, Finding, Unpaired
+from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
 from viva.build.treebank.points import POINTS
 from viva.build.treebank.question_wording import Asker
 from viva.build.treebank.tree import Node, TreeError, parse

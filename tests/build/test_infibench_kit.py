@@ -21,13 +21,12 @@ from viva.benchmarks.infibench.infibench import SAMPLE
 from viva.build.approval import Event
 from viva.build.stackexchange.cutoffs import exposed, read_cutoffs, read_day
 from viva.build.stackexchange.decisions import standing
-from viva.build.stackexchange.export import licence_of
+from viva.build.stackexchange.export import emit, licence_of, question_node, reads_as, verify
 from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
 from viva.build.stackexchange.kitchecks import check_kit
 from viva.build.stackexchange.paraphrase import shared_text
-from viva.build.stackexchange.pilot_rules import Tried, findings
+from viva.build.stackexchange.pilots import Tried, findings
 from viva.build.stackexchange.plaintext import one_title, plain
-from viva.build.stackexchange.question_files import emit, question_node, reads_as, verify
 from viva.build.stackexchange.set_places import Candidate, places
 from viva.errors import DataError
 from within import within

@@ -6,7 +6,7 @@ import re
 
 from rows import each_row, tabled
 from viva.benchmarks.syneval.facts import Item
-from viva.build.treebank.constituents import Reading
+from viva.build.treebank.findings import Reading
 from viva.build.treebank.generate import generate
 from viva.build.treebank.tree import parse
 

@@ -159,8 +159,7 @@ def pool(config: PoolConfig) -> int:
 
 
 def _draw(plane: ViewAges, chart: Path) -> None:
-    from viva.build.stackexchange.view_line import AGE_STEP, LOG_STEP
-    from viva.build.stackexchange.views_chart import views_chart
+    from viva.build.stackexchange.view_line import AGE_STEP, LOG_STEP, views_chart
     from viva.render.charts import save
 
     oldest = max(age for age, *_ in plane.cells) + AGE_STEP

@@ -1,4 +1,7 @@
-"""The set of all that is approved: chosen, graded once more, written."""
+"""The set of all that is approved: chosen, graded once more, written.
+
+Graded for real: examples, empty answers, tests in the sandbox.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,21 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.custom.examples import UNTRIED
-from viva.benchmarks.custom.questionmodel import Problem
+from viva.benchmarks.custom.examples import UNTRIED, check_examples
+from viva.benchmarks.custom.questionfiles import own_items
+from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.infibench.built import MANIFEST, find_built
+from viva.benchmarks.rubric_exam import RubricExam
 from viva.build.stackexchange.decisions import MEANING
 from viva.build.stackexchange.export import Chosen, Facts, Manifest, export, files
-from viva.build.stackexchange.grading import grading_problems
-from viva.build.stackexchange.pool import POOL
+from viva.build.stackexchange.kitchecks import graded_problems, tried_texts
+from viva.build.stackexchange.pool import POOL, PoolQuestion
 from viva.build.stackexchange.project import Exported, Project, State, barred
 from viva.build.staging import write_set
 from viva.errors import VivaError
+from viva.prompting import Templates
+from viva.runs.checks import grader
+from viva.types import ExamSpec
 from viva.version import __version__
 from viva.visible import plural
 
@@ -135,3 +143,24 @@ def _as_chosen(project: Project, state: State) -> Chosen:
         approved_by=state.standing.approved_by,
         drafted_by=drafted.model if drafted else "",
     )
+
+
+Placed = tuple[PoolQuestion, OwnQuestion]
+
+
+def grading_problems(
+    questions: Sequence[Placed], notes: list[str], *, unsafe: bool = False
+) -> dict[int, list[Problem]]:
+    """Question (its number) → what grading its examples and empty answers tells; none where all is well.
+
+    All programs run once, in one sandbox. Where there is none, `notes` says so and each such question has a warning.
+    """
+    exam = RubricExam(
+        ExamSpec(benchmark="infibench"),
+        own_items([own for _, own in questions], ""),
+        fingerprint="",
+        templates=Templates({}),
+    )
+    answers = ((own, text) for about, own in questions if own.rubric.tests for text in tried_texts(about, own))
+    grade = grader(exam, answers, notes, unsafe=unsafe, announced=True)
+    return {about.id: [*check_examples(own, grade), *graded_problems(about, own, grade)] for about, own in questions}

@@ -24,7 +24,6 @@ from msgspec import Struct
 from viva.benchmarks.sets import fingerprint
 from viva.build.files import readable_json
 from viva.build.stackexchange.dump import PIECE, Dump, Pipe, open_dump
-from viva.build.stackexchange.index import MOST, Index, Rules, Steps
 from viva.build.stackexchange.pool import (
     BROKEN,
     BUILD,
@@ -37,7 +36,7 @@ from viva.build.stackexchange.pool import (
     PoolQuestion,
 )
 from viva.build.stackexchange.rows import Row
-from viva.build.stackexchange.scan import EPOCH, LAST_DAY, Block, split_tags
+from viva.build.stackexchange.scan import EPOCH, LAST_DAY, MOST, Block, Index, Rules, Steps, split_tags
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line, ViewAges
 from viva.build.staging import staged

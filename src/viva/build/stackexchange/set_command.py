@@ -17,7 +17,7 @@ from viva.build.files import content_of
 from viva.build.options import SHOWN, Force, ListAll, ProjectPath, print_tables, tell_held, tell_more
 from viva.build.review_options import DecidingOptions, refuse_name, serve_items, tell_decisions
 from viva.build.stackexchange.coverage import coverage_table, exposure_table, metric_lines
-from viva.build.stackexchange.pilot_answers import Answers, gather_answers, named_runs, tried_scores
+from viva.build.stackexchange.pilots import Answers, gather_answers, named_runs, tried_scores
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
 from viva.fields import note
@@ -26,7 +26,7 @@ from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
     from viva.benchmarks.custom.questionmodel import Problem
-    from viva.build.stackexchange.pilot_rules import Finding
+    from viva.build.stackexchange.pilots import Finding
     from viva.build.stackexchange.pool import PoolQuestion
     from viva.build.stackexchange.project import Project, State
     from viva.build.stackexchange.set_places import Places
@@ -116,8 +116,8 @@ class CheckConfig(Struct, kw_only=True):
 @command(CheckConfig, "action")
 def check(config: CheckConfig) -> int:
     """What is wrong in the kits, with file and line."""
-    from viva.build.stackexchange.grading import grading_problems
     from viva.build.stackexchange.project import Project
+    from viva.build.stackexchange.release import grading_problems
 
     opened = Project(config.project)
     named = {opened.find(one).id for one in config.questions}
@@ -346,7 +346,7 @@ class CalibrateConfig(Struct, kw_only=True):
 @command(CalibrateConfig, "action")
 def calibrate(config: CalibrateConfig) -> int:
     """Which questions are no good, by pilot runs."""
-    from viva.build.stackexchange.pilot_rules import findings
+    from viva.build.stackexchange.pilots import findings
     from viva.build.stackexchange.project import Project
 
     opened = Project(config.project)
@@ -378,7 +378,7 @@ def calibrate(config: CalibrateConfig) -> int:
 
 
 def _tell(finding: Finding, answers: Answers, *, changed: bool) -> None:
-    from viva.build.stackexchange.pilot_rules import KINDS
+    from viva.build.stackexchange.pilots import KINDS
 
     since = " (changed since it was run)" if changed else ""
     print(f"=== {finding.question}{since}: {KINDS[finding.kind]}")

@@ -16,18 +16,23 @@ with votes, 47.
 
 Beyond 3000 days the line goes on straight, as it does before 0: at 3200 days e^16.2 is 10.9 million views. So it ends
 the set at some age by itself, and nothing is cut off. Ages are whole days between two dates; above means above, not on.
+
+The chart is InfiBench's Figure 3: questions by age and views, and the line.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    import altair
     import numpy as np
     from numpy.typing import NDArray
+
 
 LOGARITHMS: dict[str, float] = {"e": math.e, "2": 2.0, "10": 10.0}
 
@@ -97,4 +102,51 @@ def view_ages(line: Line, ages: NDArray[np.int64], views: NDArray[np.uint32]) ->
             (int(age) * AGE_STEP, float(log) * LOG_STEP, int(up), int(count - up))
             for (age, log), up, count in zip(cells, kept, counts, strict=True)
         ),
+    )
+
+
+ABOVE, BELOW = "above the line", "on or below it"
+
+
+def views_chart(
+    cells: Sequence[tuple[int, float, int, int]],
+    line: Sequence[tuple[float, float]],
+    steps: tuple[float, float],
+    logarithm: str,
+) -> altair.TopLevelMixin:
+    """A heat map of counts with the line on it.
+
+    `cells`: age in days and logarithm of views of a cell's lower corner, questions above the line and below it. `line`:
+    two or more points of it. `steps`: a cell's width and height. `logarithm`: its base.
+    """
+    import altair as alt
+
+    width, height = steps
+    rows: list[dict[str, Any]] = [
+        {"age": age, "older": age + width, "log": log, "more": log + height, "questions": above + below,
+         "place": ABOVE if above >= below else BELOW}
+        for age, log, above, below in cells
+    ]  # fmt: skip
+    up, down = sum(cell[2] for cell in cells), sum(cell[3] for cell in cells)
+    age = alt.X("age:Q", title="age, days").scale(zero=True, nice=False)
+    log = alt.Y("log:Q", title=f"views, logarithm to base {logarithm}").scale(nice=False)
+    heat = alt.Chart(alt.InlineData(values=rows)).mark_rect(stroke=None).encode(
+        x=age,
+        x2="older:Q",
+        y=log,
+        y2="more:Q",
+        color=alt.Color("place:N", title=None, sort=[ABOVE, BELOW]),
+        opacity=alt.Opacity("questions:Q", title="questions").scale(type="log", range=[0.25, 1]),
+        tooltip=[
+            alt.Tooltip("age:Q", title="age from, days"),
+            alt.Tooltip("log:Q", title="logarithm of views from", format=".2f"),
+            alt.Tooltip("questions:Q", format=","),
+            alt.Tooltip("place:N", title="mostly"),
+        ],
+    )  # fmt: skip
+    drawn = [{"age": x, "log": y} for x, y in line]
+    rule = alt.Chart(alt.InlineData(values=drawn)).mark_line(strokeWidth=2, color="gray").encode(x=age, y=log)
+    said = f"{up:,} questions above the line, {down:,} on or below it"
+    return alt.layer(heat, rule).properties(
+        title=alt.Title("Views over age", subtitle=said), width="container", height=380
     )

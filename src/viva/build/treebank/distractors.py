@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from viva.build.treebank import alternatives
 from viva.build.treebank.alternatives import Phrase
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Finding, Unpaired
+from viva.build.treebank.findings import Finding, Reading, Unpaired
 from viva.build.treebank.modifiers import is_phrase
 from viva.build.treebank.phrases import tidy_text
 from viva.build.treebank.points.adjective_modifier import is_plain

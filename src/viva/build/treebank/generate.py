@@ -8,8 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from viva.benchmarks.syneval.facts import Fact, Item
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Existence, Finding, Unpaired
+from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
 from viva.build.treebank.phrases import overlap, tidy_text, times
 from viva.build.treebank.points import EXISTENCES, POINTS, UNPAIRED
 from viva.build.treebank.question_wording import Asker

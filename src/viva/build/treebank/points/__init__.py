@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Existence, Finding, Unpaired
+from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
 from viva.build.treebank.points import (
     adjective_modifier,
     adverbial_modifier,

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 from viva.build.treebank.attachment import nothing_follows, noun_attachment_is_clear
 from viva.build.treebank.categories import is_possessive
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Existence, Finding
+from viva.build.treebank.findings import Existence, Finding, Reading
 from viva.build.treebank.modifiers import Modifier, NounHost, is_phrase
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.build.treebank.attachment import has_other_adverbials, is_complement, verb_attachment_is_clear
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Existence, Finding
+from viva.build.treebank.findings import Existence, Finding, Reading
 from viva.build.treebank.modifiers import Modifier, governing_modifiers, is_phrase
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.verbs import VerbSequence

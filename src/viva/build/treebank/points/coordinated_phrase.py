@@ -17,8 +17,7 @@ from typing import NamedTuple
 from viva.benchmarks.syneval.facts import SlotKind
 from viva.build.treebank.arguments import other_extents
 from viva.build.treebank.categories import CONJUNCTIONS
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Finding, Unpaired
+from viva.build.treebank.findings import Finding, Reading, Unpaired
 from viva.build.treebank.modifiers import REDUCED_RELATIVE, Modifier
 from viva.build.treebank.points.main_verb_phrase import particle_end
 from viva.build.treebank.sentence import Sentence

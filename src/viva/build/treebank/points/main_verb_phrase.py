@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 from viva.benchmarks.syneval.facts import SlotKind
 from viva.build.treebank.arguments import Argument, Role, has_noun_complement, has_own_subject, roles
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Finding
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.reference import resolved
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node

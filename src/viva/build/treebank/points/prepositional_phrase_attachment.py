@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viva.build.treebank.attachment import is_complement, noun_attachment_is_clear, verb_attachment_is_clear
-from viva.build.treebank.constituents import Reading
-from viva.build.treebank.findings import Finding
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import Modifier, is_phrase
 from viva.build.treebank.points.adjective_modifier import is_plain, subtype
 from viva.build.treebank.points.main_verb_phrase import renderings
