@@ -79,9 +79,7 @@ def read_tests(notes: Notes, node: Node, where: str, folder: Folder, languages: 
     if language and language not in languages:
         listed = ", ".join(sorted(languages))
         section.error("language", f"tests cannot be in {shown(language)}; they can be in {listed}")
-    items = section.items("cases", "every test")
-    if isinstance(section.known.get("cases"), Listing) and not items:
-        section.error("cases", "no test in it")
+    items = section.items("cases", "every test", "no test in it")
     cases = tuple(_case(notes, item, place, folder) for item, place in items)
     if "calls" in section:
         cases += (Test(code="", calls=read_calls(section)),)
@@ -160,7 +158,7 @@ def read_similarity(notes: Notes, node: Node, where: str) -> Similarity:
     elif "metric" in section and written:
         section.error("metric", f"{shown(written)} is no metric: {', '.join(_METRICS)}")
     references: list[str] = []
-    for item, place in section.items("references", "every reference"):
+    for item, place in section.items("references", "every reference", "no reference in it"):
         references.append(to_text(notes, item, place))
         if len(references[-1]) > MAX_REFERENCE:
             notes.error(item, place, f"{len(references[-1]):,} characters; a reference has at most {MAX_REFERENCE:,}")
@@ -168,8 +166,6 @@ def read_similarity(notes: Notes, node: Node, where: str) -> Similarity:
             notes.error(
                 item, place, "ROUGE compares runs of a-z and 0-9, and there is none in it: nothing can be alike"
             )
-    if isinstance(section.known.get("references"), Listing) and not references:
-        section.error("references", "no reference in it")
     low = section.number("low", 0.30, most=1.0)
     high = section.number("high", _HIGH.get(metric, _USUAL_HIGH), most=1.0)
     if low >= high:

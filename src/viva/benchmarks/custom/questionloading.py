@@ -23,7 +23,7 @@ from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unr
 from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion, QuestionFile
 from viva.benchmarks.custom.rubricrules import read_blanks, read_keywords
 from viva.benchmarks.custom.slowpatterns import Patience
-from viva.benchmarks.custom.strictfields import MANY, Notes, Section, TooManyErrors, shown, to_items, to_text
+from viva.benchmarks.custom.strictfields import MANY, Notes, Section, TooManyErrors, shown, to_text
 from viva.benchmarks.custom.tables import tables
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
@@ -134,11 +134,7 @@ def _questions(
     notes: Notes, section: Section, folder: Folder, languages: frozenset[str]
 ) -> list[tuple[Node, OwnQuestion | LeftOut]]:
     """Return the questions, with where they stand."""
-    if "questions" not in section:
-        return []
-    entries = to_items(notes, section.known["questions"], "questions", "every question")
-    if isinstance(section.known["questions"], Listing) and not entries:
-        section.error("questions", "no question in it")
+    entries = section.items("questions", "every question", "no question in it")
     reader = _Reader(notes, folder, languages)
     return [(node, reader.question(node, number)) for number, (node, _) in enumerate(entries, 1)]
 

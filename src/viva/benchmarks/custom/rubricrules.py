@@ -5,6 +5,8 @@ A rule is a text, or one of `text`, `regex`, `any`, `all`, `not`. An item is a r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar
 from viva.benchmarks.custom.strictfields import Notes, Section, shown, to_items, to_text
 from viva.scorers.rubric import conditions, patterns
@@ -33,9 +35,7 @@ _NOTHING = Literally("")
 
 def read_keywords(notes: Notes, node: Node, where: str) -> tuple[Keyword, ...]:
     """Return the items of a keyword list. A list without any is an error."""
-    items = to_items(notes, node, where, "every item")
-    if isinstance(node, Listing) and not items:
-        notes.error(node, where, "no item: nothing could earn a point")
+    items = to_items(notes, node, where, "every item", "no item: nothing could earn a point")
     return tuple(_keyword(notes, item, place, number) for number, (item, place) in enumerate(items, 1))
 
 
@@ -70,17 +70,15 @@ def read_rule(notes: Notes, node: Node, where: str, depth: int = 1) -> Rule:
 
 
 def _one_rule(section: Section, depth: int) -> Rule:
-    kinds = [kind for kind in _KINDS if kind in section]
-    if _is_switch(section):
+    named = " and ".join(f"`{kind}`" for kind in _KINDS if kind in section)
+    kind = _only(
+        section,
+        _KINDS,
+        f"{named} beside each other: one of them, or both inside `any` or `all`",
+        "says nothing to look for: one of `text`, `regex`, `any`, `all`, `not` is needed",
+    )
+    if not kind:
         return _NOTHING
-    if len(kinds) != 1:
-        if kinds:
-            named = " and ".join(f"`{kind}`" for kind in kinds)
-            section.error(kinds[1], f"{named} beside each other: one of them, or both inside `any` or `all`")
-        elif section.sound:
-            section.error("", "says nothing to look for: one of `text`, `regex`, `any`, `all`, `not` is needed")
-        return _NOTHING
-    kind = kinds[0]
     node, where, notes = section.known[kind], section.at(kind), section.notes
     if kind in ("any", "all"):
         return _of_rules(section, kind, depth)
@@ -97,11 +95,22 @@ def _denied(notes: Notes, node: Node, where: str, depth: int) -> Rule:
 
 
 def _of_rules(section: Section, kind: str, depth: int) -> Rule:
-    items = section.items(kind, "every rule in it")
+    effect = "never hold" if kind == "any" else "always hold"
+    items = section.items(kind, "every rule in it", f"no rule in it: it would {effect}")
     rules = tuple(read_rule(section.notes, item, place, depth + 1) for item, place in items)
-    if isinstance(section.known[kind], Listing) and not rules:
-        section.error(kind, "no rule in it: it would " + ("never hold" if kind == "any" else "always hold"))
     return AnyOf(rules) if kind == "any" else AllOf(rules)
+
+
+def _only(section: Section, kinds: Sequence[str], several: str, none: str) -> str:
+    """Return which of these keys a mapping has; "" (and an error) where it has several or none."""
+    given = [kind for kind in kinds if kind in section]
+    if _is_switch(section):
+        return ""
+    if len(given) > 1:
+        section.error(given[1], several)
+    elif not given and section.sound:
+        section.error("", none)
+    return given[0] if len(given) == 1 else ""
 
 
 def _is_switch(section: Section) -> bool:
@@ -223,18 +232,18 @@ def _blank(notes: Notes, node: Node, where: str) -> Blank:
         notes.error(node, where, "a list where one answer belongs: write `any: [...]` for several that are accepted")
         return Blank(accepted=())
     section = Section(notes, node, where, "blank")
-    kinds = [kind for kind in ("text", "regex", "any") if kind in section]
+    kind = _only(
+        section,
+        ("text", "regex", "any"),
+        "one of `text`, `regex` and `any`; several accepted answers stand inside `any`",
+        "says nothing to compare with: `text`, `regex` or `any` is needed",
+    )
     accepted: tuple[Accepted, ...] = ()
-    if _is_switch(section):
-        pass
-    elif len(kinds) > 1:
-        section.error(kinds[1], "one of `text`, `regex` and `any`; several accepted answers stand inside `any`")
-    elif not kinds and section.sound:
-        section.error("", "says nothing to compare with: `text`, `regex` or `any` is needed")
-    elif kinds == ["any"]:
-        accepted = _accepted_list(section)
-    elif kinds:
-        accepted = (_accepted_of(section, kinds[0]),)
+    if kind == "any":
+        items = section.items("any", "every accepted answer", "no answer in it: nothing could be accepted")
+        accepted = tuple(_accepted(notes, item, place) for item, place in items)
+    elif kind:
+        accepted = (_accepted_of(section, kind),)
     return Blank(
         accepted=accepted,
         weight=section.weight(),
@@ -243,23 +252,13 @@ def _blank(notes: Notes, node: Node, where: str) -> Blank:
     )
 
 
-def _accepted_list(section: Section) -> tuple[Accepted, ...]:
-    items = section.items("any", "every accepted answer")
-    if isinstance(section.known["any"], Listing) and not items:
-        section.error("any", "no answer in it: nothing could be accepted")
-    return tuple(_accepted(section.notes, item, place) for item, place in items)
-
-
 def _accepted(notes: Notes, node: Node, where: str) -> Accepted:
     if not isinstance(node, Mapping):
         return Accepted(_literally(notes, node, where).text)
     section = Section(notes, node, where, "accepted")
-    kinds = [kind for kind in ("text", "regex") if kind in section]
-    if _is_switch(section) or len(kinds) != 1:
-        if len(kinds) != 1 and section.sound:
-            section.error("", "one of `text` and `regex` is needed")
-        return Accepted("")
-    return _accepted_of(section, kinds[0])
+    needed = "one of `text` and `regex` is needed"
+    kind = _only(section, ("text", "regex"), needed, needed)
+    return _accepted_of(section, kind) if kind else Accepted("")
 
 
 def _accepted_of(section: Section, kind: str) -> Accepted:

@@ -197,15 +197,17 @@ class Section:
         self.error(key, "expected true or false" + (f", not {shown(node.value)}" if isinstance(node, Scalar) else ""))
         return False
 
-    def items(self, key: str, what: str) -> list[tuple[Node, str]]:
+    def items(self, key: str, what: str, empty: str = "") -> list[tuple[Node, str]]:
         """Return the entries of a list, each with where it is. `what` says what belongs into the list."""
         node = self.known.get(key)
-        return [] if node is None else to_items(self.notes, node, self.at(key), what)
+        return [] if node is None else to_items(self.notes, node, self.at(key), what, empty)
 
 
-def to_items(notes: Notes, node: Node, where: str, what: str) -> list[tuple[Node, str]]:
-    """Return the entries of a list, each with where it is; anything else is an error."""
+def to_items(notes: Notes, node: Node, where: str, what: str, empty: str = "") -> list[tuple[Node, str]]:
+    """Return the entries of a list, each with where it is; anything else is an error, and with `empty` no entry."""
     if isinstance(node, Listing):
+        if empty and not node.items:
+            notes.error(node, where, empty)
         return [(item, f"{where}, item {number}") for number, item in enumerate(node.items, 1)]
     given = "a mapping" if isinstance(node, Mapping) else "nothing" if _is_null(node) else "a text"
     notes.error(node, where, f"{given} where a list belongs: put a dash before {what}")
