@@ -60,12 +60,16 @@ def _share(section: Section, points: int, total: int) -> float:
 
 def total_of(rubric: Rubric) -> float:
     """Return all that an answer can earn, before `max`."""
-    earned = [item.weight for item in rubric.keywords if not item.negative]
-    earned += [target.weight for target in rubric.blanks.targets] if rubric.blanks else []
-    earned += [test.weight for test in rubric.tests.tests] if rubric.tests else []
-    earned += [item.weight for item in rubric.similarity]
-    earned += [part.weight for part in (rubric.choice, rubric.truth, rubric.judge) if part]
-    return sum(earned)
+    graded = [item.weight for item in rubric.similarity] + [rubric.judge.weight if rubric.judge else 0.0]
+    return sum(step for step in (*_steps(rubric), *graded) if step > 0)
+
+
+def _steps(rubric: Rubric) -> list[float]:
+    """Return what each item gives or takes that gives all of its weight or nothing."""
+    steps = [-item.weight if item.negative else item.weight for item in rubric.keywords]
+    steps += [target.weight for target in rubric.blanks.targets] if rubric.blanks else []
+    steps += [test.weight for test in rubric.tests.tests] if rubric.tests else []
+    return steps + [part.weight for part in (rubric.choice, rubric.truth) if part]
 
 
 def shares_of(rubric: Rubric) -> Shares:
@@ -74,10 +78,7 @@ def shares_of(rubric: Rubric) -> Shares:
     Conditions and rules that exclude one another are not looked at: what is ruled out here is ruled out for certain.
     """
     total = total_of(rubric) if rubric.max_score is None else rubric.max_score
-    steps = [-item.weight if item.negative else item.weight for item in rubric.keywords]
-    steps += [target.weight for target in rubric.blanks.targets] if rubric.blanks else []
-    steps += [test.weight for test in rubric.tests.tests] if rubric.tests else []
-    steps += [part.weight for part in (rubric.choice, rubric.truth) if part]
+    steps = _steps(rubric)
     least = sum(step for step in steps if step < 0)
     most = total_of(rubric)
 

@@ -152,11 +152,14 @@ class Section:
 
     def error(self, key: str, text: str) -> None:
         """An error at an entry (at the mapping itself if it is not there)."""
-        self.notes.error(self.known.get(key, self.node), self.at(key) if key in self.known else self.where, text)
+        self.notes.error(*self._place(key), text)
 
     def warn(self, key: str, text: str) -> None:
         """A warning there."""
-        self.notes.warn(self.known.get(key, self.node), self.at(key) if key in self.known else self.where, text)
+        self.notes.warn(*self._place(key), text)
+
+    def _place(self, key: str) -> tuple[Node, str]:
+        return (self.known[key], self.at(key)) if key in self.known else (self.node, self.where)
 
     def need(self, key: str, what: str) -> bool:
         """Tell whether the entry is there; if not, that is an error."""
