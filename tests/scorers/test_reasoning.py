@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rows import each_row, tabled, tables_beside
 from viva.scorers import choice
 from viva.scorers.choice import read_choice
-from viva.scorers.short import is_lone_letter, with_own_text
+from viva.scorers.optiontext import is_lone_letter, with_own_text
 from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)

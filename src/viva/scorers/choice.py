@@ -23,11 +23,10 @@ from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.conclusion import concluded, finished
 from viva.scorers.fold import fold, windows
 from viva.scorers.mentions import mark
-from viva.scorers.optiontext import OptionTexts, restated_from
+from viva.scorers.optiontext import OptionTexts, is_lone_letter, restated_from, with_own_text
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.letters import from_slots, ticked
 from viva.scorers.reading.segments import found_retraction, read_visible
-from viva.scorers.short import is_lone_letter, with_own_text
 from viva.types import Extraction
 
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")

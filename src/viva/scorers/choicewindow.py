@@ -11,8 +11,7 @@ from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group, Judgement
 from viva.scorers.fold import BOX
 from viva.scorers.mentions import Marked
-from viva.scorers.optiontext import squeeze
-from viva.scorers.short import in_own_words
+from viva.scorers.optiontext import in_own_words, squeeze
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")

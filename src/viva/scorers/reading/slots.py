@@ -19,8 +19,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from viva.scorers.fold import fold, plain
-from viva.scorers.reading.segments import found_retraction
-from viva.scorers.refusal import refusal
+from viva.scorers.reading.segments import found_retraction, refusal
 from viva.shipped import shipped_table
 
 T = TypeVar("T")
@@ -34,8 +33,8 @@ _MOST: Final = 40
 """Cues that are looked at, from the end."""
 
 
-_END = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
-"""Behind a word."""
+_END = r"(?:(?-i:(?<=[\u0e00-\uffff]))|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
+"""Behind a word; without case, since the signs of kelvin and ångström are k and å there."""
 
 
 class Strength(IntEnum):
