@@ -80,7 +80,6 @@ _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
 _HYPOTHETICAL = re.compile(r"h[^.n,:?FbcLPM]{0,14}$")
 _ONE_OF = re.compile(r"[LPM]O?,?[&/][fdO]{0,2}$")
 _BRACKETED = re.compile(r" {0,4}\([^()\n]{1,80}\)")
-_SURMISE = re.compile(r"(?:^|[.n,?])[fd]{0,3}h$")
 _INSTRUCTION = re.compile(r"i[^.n?F]{0,14}$")
 _CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
 _CONDITION = re.compile(r"(?:^|[.n])h[^.n]{0,16},[^.n]{0,8}$")
@@ -162,14 +161,12 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
     found = _by_left(kinds, group, left, side) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
-    if found is None and _surmised(marked, group) and _SURMISE.search(left):
-        found = "choice", Firmness.STATED, group.start - 1, group.end
     if found is None:
         return None
     rule, strength, start, end = found
     cue_left = left[: max(0, len(left) - (group.start - start))]
     corrects = kinds[start] == "b"  # what was doubted before no longer counts
-    if (_HYPOTHETICAL.search(cue_left) and not corrects and not _surmised(marked, group)) or _NEGATED.search(cue_left):
+    if (_HYPOTHETICAL.search(cue_left) and not corrects) or _NEGATED.search(cue_left):
         return None
     inside = kinds[start : group.start]
     headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
@@ -184,12 +181,6 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
         rule = CONDITIONAL
     letter = group.letters if len(group.letters) == 1 else ""
     return Candidate(letter, strength, rule, group.start, _span(marked, start, end))
-
-
-def _surmised(marked: Marked, group: Group) -> bool:
-    """ "可能是B吧": a guess, but an answer."""
-    end = marked.tokens[group.end - 1].end
-    return marked.text[end : end + 1] == "吧"
 
 
 def _by_left(kinds: str, group: Group, left: str, side: str) -> tuple[str, Firmness, int, int] | None:

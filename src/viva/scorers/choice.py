@@ -46,7 +46,6 @@ class AskedFor(Struct, frozen=True):
     """What is known of a question and its reply."""
 
     letters: str = "ABCD"
-    language: str = "en"
     options: Sequence[str] = ()
     """Their texts, in the order of `letters`."""
     exemplars: int = 0
@@ -59,20 +58,18 @@ def read_choice(
     reply: str,
     *,
     letters: str = "ABCD",
-    language: str = "en",
     options: Sequence[str] = (),
     exemplars: int = 0,
     ended: bool = True,
 ) -> Reading:
     """The letter of `letters` that the reply commits to, or why there is none.
 
-    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. All four
-    languages are recognised whatever `language` says; it only decides what a bare "A" may mean. A reply of as many bare
-    statements as the prompt had `exemplars`, and one more, answers the exemplars' questions before its own.
+    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. A reply
+    of as many bare statements as the prompt had `exemplars`, and one more, answers the exemplars' questions first.
     """
-    if is_lone_letter(reply) and (reading := _lone(reply, letters, language)).committed:
+    if is_lone_letter(reply) and (reading := _lone(reply, letters)).committed:
         return reading
-    known = AskedFor(letters, language, options, exemplars, ended)
+    known = AskedFor(letters, options, exemplars, ended)
     return read_visible(reply, lambda start, end: _read_part(reply, start, end, known))
 
 
@@ -104,9 +101,9 @@ def _by_place(reply: str, start: int, end: int, letters: str, extraction: Extrac
 
 
 @lru_cache(maxsize=4096)
-def _lone(reply: str, letters: str, language: str) -> Reading:
+def _lone(reply: str, letters: str) -> Reading:
     """A letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, AskedFor(letters, language)))
+    return read_visible(reply, lambda start, end: _read_part(reply, start, end, AskedFor(letters)))
 
 
 class Part:
@@ -128,7 +125,7 @@ class Part:
         found: list[ChoiceWindow] = []
         tokens = 0
         for first, last in windows(self.body, 0, len(self.body)):
-            marked = mark(fold(self.body[first:last]), self.letters, self.known.language, self.options)
+            marked = mark(fold(self.body[first:last]), self.letters)
             found.append(ChoiceWindow(marked, first, tokens, self.letters, self.options))
             tokens += len(marked.kinds)
         return found
@@ -176,7 +173,7 @@ def _behind_exemplars(part: Part) -> Reading | None:
     bare = [_NUMBERED.sub("", piece.group().strip()) for piece in pieces]
     if len(bare) != known.exemplars + 1 or not all(map(is_lone_letter, bare)):
         return None
-    last = _lone(bare[-1], known.letters, known.language)
+    last = _lone(bare[-1], known.letters)
     return Reading(last.read, pieces[-1].span(), "the last, behind one for each exemplar") if last.committed else None
 
 
@@ -195,10 +192,10 @@ def _with_own_text(part: Part) -> Reading | None:
 def _stated(part: Part) -> Reading | None:
     """What the reply states, unless it takes that back, or puts another option's text next to the letter."""
     chosen, view = part.chosen, part.windows[-1]
-    if chosen is None or not chosen.letter or view.by_cases(chosen):
+    if chosen is None or not chosen.letter:
         return None
     if found_retraction(view.marked.text, chosen.span[1] - view.base):
-        return _affirmed(chosen, part.judged) or _last_resort(part) or _NOTHING
+        return _last_resort(part) or _NOTHING
     if part.texts and part.texts.other_beside(part.text, chosen.letter, *chosen.span):
         return Reading(UNPARSED, None, "a letter with another option's text")
     return Reading(chosen.letter, chosen.span, chosen.rule)
@@ -222,15 +219,6 @@ def _lettered_line(part: Part) -> Reading | None:
     if len({each[0] for _, each in own}) != 1:
         return None
     return Reading(own[-1][1][0], own[-1][1][1:], "letter with its own text").moved(own[-1][0])
-
-
-def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
-    """ "The answer is A. Wait … So A is indeed correct.": what the reply says last of an option, after its doubt."""
-    later = [judgement for judgement in judged if judgement.at > chosen.at]
-    good = {judgement.letters for judgement in later if judgement.good}
-    if len(good) != 1 or not later[-1].good or len(later[-1].letters) > 1:
-        return None
-    return Reading(later[-1].letters, later[-1].span, "the one option called correct")
 
 
 def _last_resort(part: Part) -> Reading | None:

@@ -18,20 +18,12 @@ _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[
 _HEAD_BRACKETED = re.compile("[=!hpVLPM]")
 _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
 _TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
-_HEAD_HAN = re.compile(r"O?[,&]w")
 _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
 _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
-_CASE = re.compile(r"(?:^|(?<=[.n]))[fdc]{0,2}h[^.n]{1,60}")
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
-_INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
-_NAME = re.compile(
-    r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
-    r"(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|wrote|gave|found|built|made|a|hat|fut|bewies|erfand)\b))"
-)
-
 
 _LONGEST_ITEM = 24
 """Characters of an option in a list within a line, where the options are unknown."""
@@ -95,20 +87,6 @@ class ChoiceWindow:
         """Whether the letter is one that formulas of the reply use, as in a truth table."""
         return self.marked.kinds[group.start] != "P" and bool(set(group.letters) & self.variables)
 
-    def by_cases(self, chosen: Candidate) -> bool:
-        """Whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
-        at = chosen.at - self.offset
-        cases = [case for case in _CASE.finditer(self.kinds) if re.search("[LPl]", case.group())]
-        if chosen.strength > Firmness.STATED or not any(case.start() <= at < case.end() for case in cases):
-            return False
-        named = {
-            self.marked.text[token.start].upper()
-            for case in cases
-            for index in range(case.start(), case.end())
-            if self.kinds[index] in "LPl" and (token := self.marked.tokens[index])
-        }
-        return len(cases) > 1 and len(named) > 1
-
     def _moved(self, found: Candidate) -> Candidate:
         span = found.span[0] + self.base, found.span[1] + self.base
         return Candidate(found.letter, found.strength, found.rule, found.at + self.offset, span)
@@ -122,29 +100,14 @@ class ChoiceWindow:
         token = self.marked.tokens[group.end - 1]
         apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, token.end)
         bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
-        if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
+        if not bracketed and not _HEAD_RIGHT.match(kinds, group.end):
             return None
         judged = candidates.judge(self.marked, group)
         numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
-        listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
-        if (judged and not judged.good) or numbered or listed or self._is_a_name(group) or self._is_a_part(group):
+        listed = self._lists_options()
+        if (judged and not judged.good) or numbered or listed or self._is_a_part(group):
             return None
         return self._made(group, "letter at the beginning")
-
-    def _is_a_name(self, group: Group) -> bool:
-        """ "A. M. Turing", and "A: The queue …", where A is short for answer."""
-        if group.letters == "A" and re.match(r":[fd]", self.kinds[group.end : group.end + 2]):
-            return True
-        text, start = self.marked.text, self.marked.tokens[group.start].start
-        if _INITIALS.match(text, start):
-            return True
-        match = _NAME.match(text, start)
-        if match is None or self.kinds[group.end + 1 : group.end + 2] not in {"w", ""}:
-            return False
-        place = self.letters.find(group.letters)
-        own = self.options[place].lower() if place < len(self.options) else ""
-        word = match["species"] or match["surname"].lower()
-        return word[:5] not in own  # "A. Turing showed …", unless option A is about Turing
 
     def _is_a_part(self, group: Group) -> bool:
         """ "(a) The current is …": the first part of a question with parts, unless the option's own words follow."""
@@ -155,13 +118,6 @@ class ChoiceWindow:
         start = self.marked.tokens[group.end - 1].end
         return not in_own_words(self.marked.text[start : start + 400], group.letters, self.letters, self.options)
 
-    def _han_follows(self, group: Group) -> bool:
-        """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
-        if not _HEAD_HAN.match(self.kinds, group.end):
-            return False
-        mark, word = self.marked.tokens[group.end : group.end + 2]
-        return self.marked.text[mark.start] in ",、" and self.marked.text[word.start] > "\u024f"
-
     def _tail(self, group: Group) -> Candidate | None:
         """A letter alone on the last line, or alone as the last sentence."""
         kinds = self.kinds
@@ -169,7 +125,7 @@ class ChoiceWindow:
             return None
         if not _TAIL_LEFT.search(kinds, max(0, group.start - 4), group.start):
             return None
-        if (len(self.groups) > 1 and self._column(self.groups[-2], group)) or self._breaks_off(group):
+        if self._breaks_off(group):
             return None
         return self._made(group, "letter on the last line")
 
@@ -186,13 +142,6 @@ class ChoiceWindow:
             kind == "l" and text[each.start] == group.letters
             for kind, each in zip(self.kinds, self.marked.tokens, strict=True)
         )
-
-    def _column(self, upper: Group, lower: Group) -> bool:
-        """Two letters alone on lines of their own: a list of some kind, not an answer."""
-        kinds = self.kinds
-        apart = kinds[upper.end : lower.start]
-        alone = kinds[lower.end : lower.end + 1] in {"", "n"} and (apart == "n" or (apart == "." and upper.start == 0))
-        return alone and upper.letters != lower.letters
 
     def _made(self, group: Group, rule: str) -> Candidate:
         tokens = self.marked.tokens
