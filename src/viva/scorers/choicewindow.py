@@ -1,4 +1,4 @@
-"""The letters that one window of a reply names, and what of them commits to an option or judges one."""
+"""The letters that a reply names, and what of them commits to an option or judges one."""
 
 from __future__ import annotations
 
@@ -11,22 +11,18 @@ from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group, Judgement
 from viva.scorers.fold import BOX
 from viva.scorers.mentions import Marked
-from viva.scorers.optiontext import in_own_words, squeeze
+from viva.scorers.optiontext import in_own_words
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
-_HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
-_HEAD_BRACKETED = re.compile("[=!hpVLPM]")
+_HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
+_HEAD_HAN = re.compile("[,、][\u4e00-\u9fff]")
 _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
-_TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
 _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
 _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
-
-_LONGEST_ITEM = 24
-"""Characters of an option in a list within a line, where the options are unknown."""
 
 
 @cache
@@ -38,11 +34,10 @@ def _inline_list(first: str) -> re.Pattern[str]:
 
 
 class ChoiceWindow:
-    """One window of the reply, with the letters found in it."""
+    """A reply, with the letters found in it."""
 
-    def __init__(self, marked: Marked, base: int, offset: int, letters: str, options: Sequence[str]) -> None:
-        """`base` is where the window begins in the reply, `offset` how many tokens came before it."""
-        self.marked, self.base, self.offset, self.letters, self.options = marked, base, offset, letters, options
+    def __init__(self, marked: Marked, letters: str, options: Sequence[str]) -> None:
+        self.marked, self.letters, self.options = marked, letters, options
         self.kinds = marked.kinds
         self.groups: list[Group] = list(candidates.groups(marked, letters))
         self.items: list[Group] = self._find_items()
@@ -61,7 +56,7 @@ class ChoiceWindow:
                 continue
             at = (
                 candidates.candidate(self.marked, group)
-                or (self._head(group) if group is self.groups[0] and self.offset == 0 else None)
+                or (self._head(group) if group is self.groups[0] else None)
                 or (self._tail(group) if group is self.groups[-1] else None)
             )
             if (
@@ -71,7 +66,7 @@ class ChoiceWindow:
             ):
                 continue
             found.append(at)
-        return [self._moved(each) for each in self._before_restart(found)]
+        return self._before_restart(found)
 
     def _is_cut_off(self, group: Group, found: Candidate) -> bool:
         """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes."""
@@ -87,33 +82,22 @@ class ChoiceWindow:
         """Whether the letter is one that formulas of the reply use, as in a truth table."""
         return self.marked.kinds[group.start] != "P" and bool(set(group.letters) & self.variables)
 
-    def _moved(self, found: Candidate) -> Candidate:
-        span = found.span[0] + self.base, found.span[1] + self.base
-        return Candidate(found.letter, found.strength, found.rule, found.at + self.offset, span)
-
     def _head(self, group: Group) -> Candidate | None:
         """The letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
         kinds = self.kinds
-        asked = "¿" in self.marked.text[: self.marked.tokens[group.start].start]
-        if group.listing or asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
+        if group.listing or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
             return None
-        token = self.marked.tokens[group.end - 1]
-        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, token.end)
-        bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
-        if not bracketed and not _HEAD_RIGHT.match(kinds, group.end):
+        apart = kinds[group.start] == "P" or _HEAD_HAN.match(self.marked.text, self.marked.tokens[group.end - 1].end)
+        if not apart and not _HEAD_RIGHT.match(kinds, group.end):
             return None
         judged = candidates.judge(self.marked, group)
-        numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
-        listed = self._lists_options()
-        if (judged and not judged.good) or numbered or listed or self._is_a_part(group):
+        if (judged and not judged.good) or self._lists_options() or self._is_a_part(group):
             return None
         return self._made(group, "letter at the beginning")
 
     def _is_a_part(self, group: Group) -> bool:
         """ "(a) The current is …": the first part of a question with parts, unless the option's own words follow."""
         if self.kinds[group.start] != "P" or group.letters not in {"A", "I"}:
-            return False
-        if not re.match(r"[^LPM.n,:\-r]", self.kinds[group.end : group.end + 1]):
             return False
         start = self.marked.tokens[group.end - 1].end
         return not in_own_words(self.marked.text[start : start + 400], group.letters, self.letters, self.options)
@@ -185,38 +169,23 @@ class ChoiceWindow:
         if group.letters != self.letters[:1]:
             return False
         start = self.marked.tokens[group.start].start
-        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, start)) and self._own(inline):
+        if _inline_list(self.letters[:3]).match(self.marked.text, start):
             return True
         if not kinds.endswith("n", 0, group.start):
-            return False
-        if kinds.startswith(("n", ".n"), group.end):
             return False
         items = self.items
         place = next((index for index, item in enumerate(items) if item is group), len(items))
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
 
-    def _own(self, listed: re.Match[str]) -> bool:
-        """Whether what stands behind the letters of a list within a line are the options' texts, as far as known."""
-        if not self.options:
-            return max(len(said) for said in listed.groups()) <= _LONGEST_ITEM
-        return all(
-            squeeze(said).startswith(squeeze(option))
-            for said, option in zip(listed.groups(), self.options, strict=False)
-        )
-
     def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
         """Without what follows when a base model answers in the first line, then writes a new question with options."""
-        kinds = self.kinds
-        line = kinds.find("n")
-        if line < 0 or not found or found[0].at > line or len(found) < 2 or "b" in kinds[line:]:
-            return found
+        line = self.kinds.find("n")
         run = ""
-        for group in self.items:
-            if group.start <= line:
-                continue
-            run = run + group.letters if self.letters.startswith(run + group.letters) else ""
+        for group in self.items if found and found[0].at < line else ():
+            if group.start > line:
+                run = run + group.letters if self.letters.startswith(run + group.letters) else ""
             if run == self.letters:
-                return [each for each in found if each.at < group.start or each.strength is Firmness.CORRECTED]
+                return [each for each in found if each.at < group.start]
         return found
 
     def judgements(self) -> list[Judgement]:
@@ -230,6 +199,5 @@ class ChoiceWindow:
             if judged is None and group.start in following:
                 judged = candidates.judge_item(self.marked, group, following[group.start])
             if judged and len(judged.letters) < len(self.letters):
-                span = judged.span[0] + self.base, judged.span[1] + self.base
-                found.append(Judgement(judged.letters, judged.good, judged.at + self.offset, span))
+                found.append(judged)
         return found

@@ -56,7 +56,11 @@ def concluded(marked: Marked) -> Candidate | None:
     alone = start < 3 and not kinds.endswith("=P", start, end)
     if end - start > _REACH or alone or kinds.startswith("?", end - 1):
         return None
-    at = [index for index in range(start, end) if kinds[index] in "LPM"]
+    at = [
+        index
+        for index in range(start, end)
+        if kinds[index] in "LPM" or (kinds[index] == "l" and marked.text[marked.tokens[index].start].isupper())
+    ]
     named = {letter for index in at for letter in marked.letters(index)}
     if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
         return None
