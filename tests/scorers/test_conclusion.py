@@ -10,7 +10,6 @@ CHOICES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = TABLES["choices"]
 TRUTHS: tuple[tuple[str, str, str], ...] = TABLES["truths"]
 MISSED = frozenset(
     {
-        "A stack is LIFO, so it is out. The structure that fits is the one in B.",
         "First in, first out is what a queue does.",
         "A hierarchical structure like this is called a tree.",
         "正确……不对，应该是错误。",

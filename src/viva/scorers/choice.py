@@ -38,6 +38,8 @@ _OF_THE_ANSWER = frozenset({"statement of the answer", "heading of the answer", 
 _CORRECTION = re.compile(r"b|[.n]x[,.n]")
 _MARKED_AFTER = 3
 """Characters that may follow a judgement at the end of a reply: a stop, a particle."""
+_REACH = 20_000
+"""Characters from the end in which a letter with its own text is looked for."""
 _LETTERED_LINE = re.compile(r"^[ \t*_>-]{0,6}[(\[]?[A-Z][)\].:][^\n]{1,400}$", re.MULTILINE)
 
 
@@ -206,7 +208,7 @@ def _several(part: Part) -> Reading | None:
 
 def _lettered_line(part: Part) -> Reading | None:
     """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
-    lines = _LETTERED_LINE.finditer(part.body) if part.texts else ()
+    lines = _LETTERED_LINE.finditer(part.body, max(0, len(part.body) - _REACH)) if part.texts else ()
     own = [(line.start(), each) for line in lines if (each := with_own_text(line[0], part.letters, part.options))]
     if len({each[0] for _, each in own}) != 1:
         return None

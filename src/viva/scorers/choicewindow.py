@@ -15,7 +15,8 @@ from viva.scorers.optiontext import in_own_words
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
-_HEAD_HAN = re.compile("[,、][\u4e00-\u9fff]")
+_APART = re.compile(r"[,、][\u4e00-\u9fff]| ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n])")
+"""A letter is apart from what follows in Chinese without a blank, or with its text in brackets."""
 _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
 _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
@@ -71,9 +72,8 @@ class ChoiceWindow:
     def _is_cut_off(self, group: Group, found: Candidate) -> bool:
         """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes."""
         text, token = self.marked.text, self.marked.tokens[group.end - 1]
-        before = text[: token.start]
-        opened = before.endswith("(") and not text[token.end :].strip()
-        return opened and bool(before.strip(" (")) and not found.rule.startswith("statement")
+        opened = text.startswith("(", token.start - 1) and not text[token.end :].strip()
+        return opened and bool(text[: token.start].strip(" (")) and not found.rule.startswith("statement")
 
     def _text_of(self, found: Candidate) -> str:
         return self.marked.text[slice(*found.span)]
@@ -87,7 +87,7 @@ class ChoiceWindow:
         kinds = self.kinds
         if group.listing or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
             return None
-        apart = kinds[group.start] == "P" or _HEAD_HAN.match(self.marked.text, self.marked.tokens[group.end - 1].end)
+        apart = kinds[group.start] == "P" or _APART.match(self.marked.text, self.marked.tokens[group.end - 1].end)
         if not apart and not _HEAD_RIGHT.match(kinds, group.end):
             return None
         judged = candidates.judge(self.marked, group)
