@@ -16,7 +16,7 @@ from viva.benchmarks import CARD, CARDS, open_exam
 from viva.benchmarks.card.cardexam import CardExam
 from viva.errors import DataError
 from viva.prompting import prompt_text
-from viva.scorers.drop import drop_scores
+from viva.scorers.wordoverlap import drop_scores
 from viva.types import ANSWER, UNREADABLE, Evidence, ExamSpec, Opinion, Response, Sampling
 
 ROWS = tomllib.loads(Path(__file__).with_name("replies.toml").read_text(encoding="utf-8"))

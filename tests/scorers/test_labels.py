@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import tabled
-from viva.scorers.labels import read_labels
+from viva.scorers.verdict import read_labels
 
 KNOWN = ("K1", "K2", "K3")
 

@@ -16,8 +16,8 @@ from viva.scorers.phrase import read_phrase
 from viva.scorers.reading.parsers import read_formula, read_number, read_term
 from viva.scorers.reading.slots import boxed, marked, stated
 from viva.scorers.selection import read_selection
-from viva.scorers.squad import exact_match
 from viva.scorers.truth import read_truth
+from viva.scorers.wordoverlap import exact_match
 from within import within
 
 ENDINGS = (

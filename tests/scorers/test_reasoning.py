@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rows import each_row, tabled, tables_beside
 from viva.scorers import choice
 from viva.scorers.choice import read_choice
-from viva.scorers.short import is_lone_letter, with_own_text
+from viva.scorers.optiontext import is_lone_letter, with_own_text
 from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)
@@ -35,7 +35,7 @@ AWKWARD = (
 
 @each_row(*CHOICES)
 def test_the_letter_that_reasoning_ends_in(language, read, reply, options):
-    assert read_choice(reply, language=language, options=options).read == read
+    assert read_choice(reply, options=options).read == read
 
 
 @each_row(*TRUTHS)

@@ -16,7 +16,7 @@ from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt
 from viva.scorers.fold import after_thinking
 from viva.scorers.grading import because, grade_reading, no_reply
 from viva.scorers.reading import Reading
-from viva.scorers.refusal import refusal
+from viva.scorers.reading.segments import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.packages import imported

@@ -1,4 +1,4 @@
-"""The strict reply format of a judge: a last line that reads `VERDICT: n`, or `VERDICT nonce: n`.
+"""The strict reply formats of a judge: a last line that reads `VERDICT: n`, or `VERDICT nonce: n`.
 
 Judges of all languages are told to end with this very line. What comes before may quote the examinee, who may have
 written a verdict line of their own. A nonce that the examinee cannot know tells the judge's line from all others;
@@ -7,13 +7,14 @@ given no nonce (as published, and in runs of an earlier Viva), its line must be 
 quotations, lists and code, and no other verdict line may contradict it.
 
 A judge that cannot decide says `VERDICT: none`; that is an answer, and no mark. What a judge thinks aloud before it
-replies is cut off.
+replies is cut off. A judge that labels ends with `ERRORS: K1, K3` (or `none`), which is read likewise.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import cache
 
 import msgspec
 from msgspec import Struct
@@ -125,3 +126,44 @@ def _value(match: re.Match[str] | None, scale: Sequence[float]) -> float | None:
         return None
     value = float(match[1])
     return value if value in scale else None
+
+
+_LABEL_WRAPPING = re.compile(r"[*_`#>$\"'\[\]()]+|\\boxed\{|\}")
+_INVISIBLE = " \t\r\n\x00\u00a0\u200b\u200c\u200d\u2060\u3000\ufeff"
+_BETWEEN = re.compile(r" ?[,;、+&/] ?(?:and )?| (?:and )?", re.IGNORECASE)
+
+
+def read_labels(reply: str, known: Collection[str], word: str = "ERRORS") -> tuple[str, ...] | None:
+    """The labels that the judge gives, in the order of `known`, each once; () for none of them.
+
+    None where the last line has not the form, names a label that is not known, or is contradicted by another such line.
+    """
+    stripped = reply.rstrip(_INVISIBLE)
+    found = _labels(stripped[stripped.rfind("\n") + 1 :], known, word)
+    if found is None:
+        return None
+    for match in _anywhere(word).finditer(stripped):
+        if _labels(match.group(), known, word) != found:
+            return None
+    return found
+
+
+@cache
+def _anywhere(word: str) -> re.Pattern[str]:
+    return re.compile(rf"^[ \t*_#`]{{0,8}}{word}[ \t*_`]{{0,4}}[:：][^\n]{{0,200}}", re.IGNORECASE | re.MULTILINE)
+
+
+def _labels(line: str, known: Collection[str], word: str) -> tuple[str, ...] | None:
+    if len(line) > _LONGEST_LINE:
+        return None
+    said = " ".join(_LABEL_WRAPPING.sub("", plain(line)).split()).replace(" :", ":")
+    head, colon, rest = said.partition(":")
+    if not colon or head.upper() != word:
+        return None
+    names = _BETWEEN.split(rest.strip().removesuffix(".").upper())
+    if names == ["NONE"]:
+        return ()
+    upper = {name.upper(): name for name in known}
+    if not all(name in upper for name in names):
+        return None
+    return tuple(name for name in known if name.upper() in names)

@@ -20,9 +20,9 @@ from viva.scorers.phrase import read_phrase
 from viva.scorers.reading import Reading
 from viva.scorers.reading.parsers import read_formula, read_number
 from viva.scorers.selection import read_selection
-from viva.scorers.squad import exact_match
 from viva.scorers.term import same_term
 from viva.scorers.truth import read_truth
+from viva.scorers.wordoverlap import exact_match
 from viva.shipped import shipped_table
 from viva.types import CUT_OFF, Language, StopReason
 
@@ -77,7 +77,6 @@ def reading_of(row: Row) -> Reading:
             return read_choice(
                 row.reply,
                 letters=letters,
-                language=row.language,
                 options=options,
                 exemplars=row.exemplars,
                 ended=ended,

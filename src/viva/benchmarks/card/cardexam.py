@@ -17,7 +17,6 @@ from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import spread
 from viva.prompting import Templates, fill, gap_between
-from viva.scorers.drop import drop_scores
 from viva.scorers.fold import after_thinking
 from viva.scorers.grading import ended, grade_choices, grade_reading, grade_term, no_reply, outcome_of
 from viva.scorers.mathanswer import same_answer
@@ -25,8 +24,8 @@ from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.parsers import read_formula, read_number, read_term
-from viva.scorers.squad import exact_match, token_f1
 from viva.scorers.truth import read_truth
+from viva.scorers.wordoverlap import drop_scores, exact_match, token_f1
 from viva.types import (
     NOTHING,
     UNREADABLE,

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from viva.prompting import Templates, clip, fence, fill, read_templates
-from viva.scorers.labels import read_labels
+from viva.scorers.verdict import read_labels
 from viva.types import Generate, Message, Question, Response, Sampling, Score
 
 HERE = Path(__file__).parent

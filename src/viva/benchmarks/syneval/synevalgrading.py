@@ -14,7 +14,7 @@ from viva.benchmarks.syneval.setfiles import LETTERS
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import ended, grade_reading
 from viva.scorers.phrase import read_phrase
-from viva.scorers.phrasemarks import clean
+from viva.scorers.phrasemask import clean
 from viva.scorers.spans import SpanScore, score_span
 from viva.scorers.truth import read_truth
 from viva.types import Response, Score

@@ -6,24 +6,19 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from viva.scorers.fold import after_thinking, is_blank
+from viva.scorers.fold import after_thinking, is_blank, plain
 from viva.scorers.lexicon import phrases, unaccented
 from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, Reading
-from viva.scorers.refusal import refusal
 
 _TEMPLATE = re.compile(r"(?:\s{0,4}(?:\[/INST\]|<s>|<\|(?!im_end|end|eo)[a-z_]{1,30}\|>)){1,4}")
 """What a chat template leaves in front of a reply."""
-_LOOP = re.compile(
-    r"\s{0,8}(?:([^\W\d_]{2,10})(?:[\s,.]{1,3}\1){2,2000}|([^\W\d_])(?:[\s,.]{1,3}\2){3,2000})[\s.]{0,3}\w{0,9}[\s.]{0,8}\Z"
-)
-"""One word over and over: a model that does not stop."""
 
 
-def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops: bool = True) -> Reading:
+def read_visible(reply: str, read_part: Callable[[int, int], Reading]) -> Reading:
     """Read what follows the thinking, up to a made-up next question; tell empty and refused from unparsed.
 
     `read_part` reads `reply[start:end]`. A part that says nothing either way (no rule) is read on past its end: the
-    reply may only have restated the question. With `loops` a word said over and over is read once.
+    reply may only have restated the question.
     """
     if is_blank(reply):
         return Reading(EMPTY, None, "nothing visible")
@@ -32,28 +27,15 @@ def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops:
         return Reading(UNPARSED, None, "unfinished thinking")
     if start and is_blank(reply[start:]):
         return Reading(EMPTY, None, "nothing visible after thinking")
-    reading = _first_part(reply, start, read_part, loops=loops)
-    if reading.committed or reading.rule:
-        return reading
-    if span := refusal(reply, start):
-        return Reading(REFUSED, span, "refusal")
-    return Reading(UNPARSED, None, "no commitment")
-
-
-def _first_part(reply: str, start: int, read_part: Callable[[int, int], Reading], *, loops: bool) -> Reading:
-    """The first part that says something, without the template in front; a word repeated is read once."""
     if template := _TEMPLATE.match(reply, start):
         start = template.end()
-    if loops and (loop := _LOOP.match(reply, start)):
-        reading = read_part(*loop.span(1 if loop[1] else 2))
-        if reading.committed:
-            return reading
-    reading = Reading(UNPARSED)
     for end in boundaries(reply, start):
         reading = read_part(start, end)
         if reading.committed or reading.rule:
-            break
-    return reading
+            return reading
+    if span := refusal(reply, start):
+        return Reading(REFUSED, span, "refusal")
+    return Reading(UNPARSED, None, "no commitment")
 
 
 _MOST = 4
@@ -97,3 +79,30 @@ def found_retraction(text: str, start: int) -> bool:
     if not any(cue in rest for cue in _cues()):
         return False
     return _retractions().search(unaccented(rest)) is not None
+
+
+WINDOW = 800
+"""Characters from the beginning that are searched."""
+
+
+_CUE = re.compile(
+    r"\bi[ ']|as an? (?:ai|lang|art|large)|(?:cannot|can't|unable to|not able to) |[无不拒没]|nicht|keine"
+    r"|als (?:ki|sprach|kunst)|ich |je |suis pas|en tant qu|impossible"
+)
+"""What every refusal has one of; most replies have none, and that is quickly seen."""
+
+
+@cache
+def _refusals() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{entry})" for entry in phrases("refusal")), re.IGNORECASE)
+
+
+def refusal(reply: str, start: int = 0) -> tuple[int, int] | None:
+    """Where the reply declines, or None."""
+    text = plain(reply[start : start + WINDOW])
+    flat = unaccented(text)
+    text = flat if len(flat) == len(text) else text
+    if not _CUE.search(text.lower()):
+        return None
+    match = _refusals().search(text)
+    return (start + match.start(), start + match.end()) if match else None

@@ -19,8 +19,7 @@ from typing import Final, TypeVar
 from msgspec import Struct
 
 from viva.scorers.fold import fold, plain
-from viva.scorers.reading.segments import found_retraction
-from viva.scorers.refusal import refusal
+from viva.scorers.reading.segments import found_retraction, refusal
 from viva.shipped import shipped_table
 
 T = TypeVar("T")
@@ -34,8 +33,8 @@ _MOST: Final = 40
 """Cues that are looked at, from the end."""
 
 
-_END = r"(?:(?<=[\u0e00-\uffff])|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
-"""Behind a word."""
+_END = r"(?:(?-i:(?<=[\u0e00-\uffff]))|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
+"""Behind a word; without case, since the signs of kelvin and ångström are k and å there."""
 
 
 class Strength(IntEnum):
@@ -237,8 +236,6 @@ def _closing(text: str, start: int) -> int:
     depth = 1
     for at in range(start, min(len(text), start + 2_000)):
         depth += (text[at] == "{") - (text[at] == "}")
-        if text[at - 1] == "\\" and text[at] in "{}":
-            depth -= (text[at] == "{") - (text[at] == "}")
         if depth == 0:
             return at
     return -1
@@ -414,7 +411,7 @@ def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule:
     begin = gap.end() if gap else at
     stop = _STOP.search(shown, begin)
     end = stop.start() if stop and stop.start() > begin else len(shown)
-    if stop and stop.group().startswith("?") and stop.start() > begin:
+    if shown[end : end + 1] == "?":
         return
     if _words()["denied"].match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
         yield Slot("", (base + begin, base + end), Strength.CONCLUDED, "denied")
@@ -424,9 +421,9 @@ def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule:
     judging = _words()["empty"].fullmatch(shown, begin, end) is not None
     if dressed := _DRESSED.search(text, base + max(0, begin - 40), base + begin):
         begin = max(dressed.start() - base, 0)
-    if reason := _REASON.search(shown, begin, end):
-        end = reason.start() if reason.start() > begin else end
     begin += len(text[base + begin : base + end]) - len(text[base + begin : base + end].lstrip())
+    if reason := _REASON.search(shown, begin + 1, end):
+        end = reason.start()
     if copula := _words()["copula"].search(shown, begin, end):
         end = copula.start()
     said = text[base + begin : base + end]

@@ -1,22 +1,49 @@
-"""Exact match and F1 as DROP defines them.
+"""Exact match and F1 of an answer's words, as SQuAD and DROP define them.
 
-Dua et al., "DROP: A Reading Comprehension Benchmark Requiring Discrete Reasoning Over Paragraphs", NAACL 2019, section
-5: case, articles and punctuation do not count, numbers count by value; the spans of an answer are matched one to one,
-each F1 over sets of tokens, and 0 where the gold span has a number that the other lacks; the best of the accepted
-answers counts.
+SQuAD (Rajpurkar et al., EMNLP 2016, section 6.1): case, punctuation (ASCII), articles and repeated blanks do not count;
+F1 is over the tokens as bags; the best of the accepted answers counts.
+
+DROP (Dua et al., NAACL 2019, section 5): case, articles and punctuation do not count, numbers count by value; the spans
+of an answer are matched one to one, each F1 over sets of tokens, and 0 where the gold span has a number that the other
+lacks; the best of the accepted answers counts.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 
 _ARTICLES = frozenset({"a", "an", "the"})
-_PUNCTUATION = str.maketrans("", "", string.punctuation + "“”‘’")
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_QUOTES = str.maketrans("", "", "“”‘’")
 _MOST_ALIGNED = 6
 """Spans that are matched in every way; of more, the best pairs first."""
+
+
+def normal_form(text: str) -> str:
+    """A text in lower case, without punctuation and articles, blanks single."""
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(said: str, accepted: Sequence[str]) -> float:
+    """1.0 where the normalised text is that of an accepted answer, else 0.0."""
+    form = normal_form(said)
+    return float(any(form == normal_form(one) for one in accepted))
+
+
+def token_f1(said: str, accepted: Sequence[str]) -> float:
+    """The best F1 over the accepted answers; 1.0 where both are empty."""
+    return max((_f1(normal_form(said).split(), normal_form(one).split()) for one in accepted), default=0.0)
+
+
+def _f1(said: Iterable[str], wanted: Iterable[str]) -> float:
+    mine, theirs = Counter(said), Counter(wanted)
+    words = (mine + theirs).total()
+    return 2 * (mine & theirs).total() / words if words else 1.0
 
 
 def drop_scores(said: str, accepted: Sequence[str]) -> tuple[float, float]:
@@ -35,7 +62,7 @@ def _tokens(text: str) -> list[str]:
     found = []
     for token in re.split(r"[ \-\t\n]+", text.lower()):
         number = _number(token)
-        word = number if number is not None else token.translate(_PUNCTUATION)
+        word = number if number is not None else token.translate(_PUNCTUATION).translate(_QUOTES)
         if word and word not in _ARTICLES:
             found.append(word)
     return found
@@ -46,18 +73,14 @@ def _number(token: str) -> str | None:
     return str(float(bare)) if re.fullmatch(r"[+-]?\d{1,30}(?:\.\d{1,30})?", bare) else None
 
 
-def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
-    mine, theirs = set(said), set(gold)
-    numbers = {word for word in theirs if _number(word) is not None}
-    if numbers and not numbers & mine:
-        return 0.0
-    common = len(mine & theirs)
-    return 2 * common / (len(mine) + len(theirs)) if mine or theirs else 1.0
+def _span_f1(said: Sequence[str], gold: Sequence[str]) -> float:
+    numbers = {word for word in gold if _number(word) is not None}
+    return 0.0 if numbers and numbers.isdisjoint(said) else _f1(set(said), set(gold))
 
 
 def _aligned(said: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> float:
     """The mean F1 of the best one-to-one matching; what has no partner counts 0."""
-    table = [[_f1(mine, theirs) for theirs in gold] for mine in said]
+    table = [[_span_f1(mine, theirs) for theirs in gold] for mine in said]
     size = max(len(said), len(gold))
     if size <= _MOST_ALIGNED:
         padded = [row + [0.0] * (size - len(gold)) for row in table] + [[0.0] * size] * (size - len(said))
