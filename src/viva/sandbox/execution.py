@@ -19,7 +19,7 @@ from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import Group, group_for
 from viva.sandbox.drivers import DRIVERS
 from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
-from viva.sandbox.languagetables import Answering, Language, canonical, harness_file, limits, package_folder
+from viva.sandbox.languagetables import Language, canonical, harness_file, limits, package_folder
 from viva.sandbox.launch import (
     COMPILE_FAILED,
     FORBIDDEN,
@@ -31,6 +31,7 @@ from viva.sandbox.launch import (
     Started,
     abandon,
     attend,
+    in_memory,
     limited,
     resource_limits,
     script,
@@ -79,39 +80,21 @@ class Plan:
         words = dict.fromkeys(re.findall(r"\w+", request.test))
         self.words["{words}"] = " ".join(words)
         self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
-        program, test = _encoded(request.program), _encoded(request.test)
-        self.sources: dict[str, bytes] = {}
-        self.harness = row.harness
-        self.conversation: Conversation | CallConversation
         self.separate = None
         if row.separate and self.proved and request.test.strip() and not request.calls:
             self.separate = None if shared_reason(canonical(request.language), request.test) else row.separate
-        if request.calls:
-            self.sources = self._answering_sources()
-            self.harness = self.answering.harness
-        elif not self.proved:
-            self.sources[row.file] = program + b"\n" + test
-        elif row.joined:
-            self.sources[row.file] = self._joined(request.program, request.test)
-        elif not row.compile_proved:
-            self.sources[row.file] = program + b"\n"
-        if self.proved and not request.calls:
-            for name, source in row.sources.items():
-                own = test if name.endswith("_test.h") else program
-                self.sources[self._filled(name)] = (
-                    self._filled(harness_file(source)).encode() if source else own + b"\n"
-                )
-            if row.imported:
-                self.sources[f"{self.entry}_names.go"] = _encoded(_imports(row.imported, request.test))
-        if request.calls:
-            self.conversation = CallConversation(request.calls, words=self.answering.words)
-        else:
-            alone = self.separate is not None and not self.separate.decides
-            sent = (b"" if alone else program, test) if not row.compile_proved else (b"", b"")
-            self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
-        self.archives = prepared(row.prepared).archives if row.prepared else {}
-        preparation = self.answering.prepared if request.calls else row.prepared
-        self.prepared = prepared(preparation).files(self.entry) if preparation and self.proved else {}
+        answering = row.answering if request.calls else None
+        self.way = answering or (row.shared if self.proved else row.published)
+        self.sources = {name: _encoded(text) + b"\n" for name, text in self._texts().items()}
+        alone = self.way.compile or (self.separate and not self.separate.decides)
+        sent = "" if alone else request.program, "" if self.way.compile else request.test
+        self.conversation = (
+            CallConversation(request.calls, words=self.way.words)
+            if request.calls
+            else Conversation(proved=self.proved, program=_encoded(sent[0]), test=_encoded(sent[1]))
+        )
+        self.archives = prepared(row.shared.prepared).archives if row.shared.prepared else {}
+        self.prepared = prepared(self.way.prepared).files(self.entry) if self.way.prepared else {}
         common = limits()
         self.bounds = Bounds(
             own=request.seconds,
@@ -128,35 +111,40 @@ class Plan:
     @property
     def isolation(self) -> Isolation:
         """Whether what decides the verdict is in another process than the program."""
-        if self.request.calls or (self.separate and not getattr(self.conversation, "asked", False)):
+        if self.request.calls or (self.separate and not self.conversation.asked):
             return "separate"
         return "shared" if self.proved else ""
 
-    @property
-    def answering(self) -> Answering:
-        """How a program of this language is asked for calls."""
-        assert self.row.answering is not None, self.row.title
-        return self.row.answering
+    def _texts(self) -> dict[str, str]:
+        """The program, with its test where they are one file, what lies next to it, and what its calls need."""
+        request, row = self.request, self.row
+        program, texts = request.program, {}
+        if request.calls:
+            program = texts[row.file] = self._renamed(program)
+        elif not self.proved:
+            texts[row.file] = f"{program}\n{request.test}"
+        elif row.separator:
+            texts[row.file] = self._joined(program, request.test)
+        elif not self.way.compile:
+            texts[row.file] = program
+        for name, source in self.way.sources.items():
+            own = request.test if name.endswith("_test.h") else program
+            texts[self._filled(name)] = self._filled(harness_file(source)) if source else own
+        if row.imported and not request.calls and self.proved:
+            texts[f"{self.entry}_names.go"] = _imports(row.imported, request.test)
+        driver = DRIVERS.get(canonical(request.language))
+        if driver is not None and request.calls:
+            texts |= driver(program, request.calls, self.entry)
+        return texts
 
-    def _answering_sources(self) -> dict[str, bytes]:
-        """The program as it is, what stands beside it for every program, and what is written for these calls."""
-        program = self._renamed(self.request.program)
-        texts = {self.row.file: program}
-        for name, source in self.answering.sources.items():
-            texts[self._filled(name)] = self._filled(harness_file(source)) if source else program
-        driver = DRIVERS.get(canonical(self.request.language))
-        if driver is not None:
-            texts |= driver(program, self.request.calls, self.entry)
-        return {name: _encoded(text) + b"\n" for name, text in texts.items()}
-
-    def _joined(self, program: str, test: str) -> bytes:
+    def _joined(self, program: str, test: str) -> str:
         """Program and test as one file, with nothing between them that an open comment or text could swallow the test
         by."""
         if not self.row.renamed or not re.search(self.row.renamed, test):
             program = self._renamed(program)
         else:
             test = self._renamed(test)
-        return _encoded(f"{program}\n{self.row.separator}\n{test}\n")
+        return f"{program}\n{self.row.separator}\n{test}"
 
     def _renamed(self, text: str) -> str:
         """A text whose entry point has the name that the harness calls."""
@@ -168,30 +156,18 @@ class Plan:
         return text
 
     def _commands(self) -> str:
-        row = self.row
-        proved = self.proved
-        if self.request.calls:
-            answering = self.answering
-            return script(
-                [self._filled(word) for word in answering.compile],
-                [self._filled(word) for word in answering.run],
-                proved=True,
-                remove=sorted(self.sources) if answering.remove else [],
-                check=self._filled(answering.check),
-            )
-        compiling = row.compile_proved if proved else row.compile
-        running = (row.run_proved or row.run) if proved else row.run
+        way = self.way
         return script(
-            [self._filled(word) for word in compiling],
-            [self._filled(word) for word in running],
-            proved=proved,
-            remove=self._removed() if proved and row.compile_proved else [],
-            check=self._filled(row.check) if proved else "",
+            [self._filled(word) for word in way.compile],
+            [self._filled(word) for word in way.run],
+            proved=self.proved,
+            remove=self._removed() if way is self.row.shared and way.compile else [],
+            check=self._filled(way.check),
         )
 
     def _removed(self) -> list[str]:
         """The files beside the program that are gone before it starts."""
-        needed = self.row.prepared is not None and self.row.prepared.kept
+        needed = self.way.prepared is not None and self.way.prepared.kept
         return [name for name in (*self.sources, *(() if needed else self.prepared)) if self.entry in name]
 
     def _environment(self) -> dict[str, str]:
@@ -228,7 +204,7 @@ class Plan:
         separate = self.separate
         if separate is None:
             mode = "calls" if self.request.calls else self.request.proof
-            return start(_Process(mode, self._commands(), self.sources, self.harness))
+            return start(_Process(mode, self._commands(), self.sources, self.way.harness))
         started: list[Started] = []
         descriptors = [high for one in (*os.pipe(), *os.pipe()) for high in [_moved_up(one)]]
         reading, answering, asked, asking = descriptors
@@ -264,13 +240,8 @@ class Plan:
         opened: list[int] = []
 
         def passed(content: bytes) -> str:
-            descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
-            opened.append(descriptor)
-            view = memoryview(content)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            return str(descriptor)
+            opened.append(in_memory(content))
+            return str(opened[-1])
 
         try:
             command = [*drop_privileges(slot), *namespaces(), *reporting(INFO), *walls(disk=common.disk)]

@@ -22,7 +22,6 @@ from functools import partial
 
 import msgspec
 
-from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import Group, Usage
 from viva.sandbox.proof import RUNNING, Conversation
 from viva.sandbox.watch import Clock, footprint, inodes, tree
@@ -291,7 +290,7 @@ def attend(
     started: Started,
     *,
     bounds: Bounds,
-    conversation: Conversation | CallConversation,
+    conversation: Conversation,
     stop: int,
     group: Group | None = None,
 ) -> Ending:
@@ -318,6 +317,16 @@ def attend(
         seconds=time.monotonic() - watching.begun,
         cpu=cpu,
     )
+
+
+def in_memory(content: bytes) -> int:
+    """A descriptor of a file in memory with this content, which is read from its start."""
+    descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def kill(started: Started) -> None:
@@ -348,7 +357,7 @@ class _Watching:
         self,
         started: Started,
         bounds: Bounds,
-        conversation: Conversation | CallConversation,
+        conversation: Conversation,
         stop: int,
         group: Group | None,
     ) -> None:

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, slot_uid, walls
-from viva.sandbox.launch import Started, reap_first_inside
+from viva.sandbox.launch import Started, in_memory, reap_first_inside
 
 _READY_SECONDS = 60.0
 _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
@@ -48,11 +48,8 @@ class Zygote:
         try:
             command = [*drop_privileges(slot), *namespaces(nested=True), *reporting(str(tell)), *walls(disk=1), *shown]
             for name, content in files.items():
-                descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
-                opened.append(descriptor)
-                os.write(descriptor, content)
-                os.lseek(descriptor, 0, os.SEEK_SET)
-                command += ["--file", str(descriptor), f"/viva/{name}"]
+                opened.append(in_memory(content))
+                command += ["--file", str(opened[-1]), f"/viva/{name}"]
             for name, value in {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/box", **environment}.items():
                 command += ["--setenv", name, value]
             command += [*closing("/box"), interpreter, "-B", "/viva/zygote.py", json.dumps(configuration)]
@@ -98,11 +95,7 @@ class Zygote:
             answers, answering = os.pipe2(os.O_CLOEXEC)
             theirs += [into, printing, answering]
             ours += [source, output, answers]
-            for _, content in files:
-                descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
-                theirs.append(descriptor)
-                os.write(descriptor, content)
-                os.lseek(descriptor, 0, os.SEEK_SET)
+            theirs += [in_memory(content) for _, content in files]
             if self.uid is not None:
                 for descriptor in ours:
                     os.fchown(descriptor, self.uid, self.uid)

@@ -42,6 +42,7 @@ OPAQUE = (
     types.ModuleType,
 )
 """Things of the test's that lead to all others: they can be called, and that is all."""
+NAMES, RUNNING = ("__name__", "__doc__", "__qualname__"), ("__next__", "__iter__", "__call__", "__repr__", "__str__")
 
 
 def _special(target, name, given, named):
@@ -312,27 +313,17 @@ class Tester(Link):
             self.fail(error)
 
     def may(self, kind, target, name):
-        """Whether the program may do this to a thing of the test's: to call what it was given, and to read and change
-        attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or by
-        the methods of a class it would make things on this side that compare as it likes."""
-        special = kind != "special" or name in crossing.SPECIALS or name in crossing.ALWAYS
-        if id(target) not in self.coder.numbers or not special:
-            allowed = False
-        elif isinstance(target, OPAQUE) or (
-            callable(target) and not isinstance(target, type) and not crossing.own(type(target))
-        ):
-            allowed = kind in ("call", "next") or name in ("__next__", "__iter__", "__call__", "__repr__", "__str__")
-            if kind == "get":
-                allowed = name in ("__name__", "__doc__", "__qualname__")
-        elif isinstance(target, type):
-            allowed = kind in ("call", "get") and not name.startswith("_")
-        elif kind in ("get", "set", "del"):
-            allowed = not name.startswith("_") and not hasattr(target, "assertEqual")
-            if kind != "get":
-                allowed = allowed and crossing.own(type(target))
+        """Whether the program may do this to a thing of the test's: to call and go through what it was given, and to
+        read attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or
+        by the methods of a class it would make things on this side that compare as it likes."""
+        running = isinstance(target, OPAQUE) or (callable(target) and not isinstance(target, type))
+        if kind == "get":
+            allowed = name in NAMES if running else name[:1] != "_" and not hasattr(target, "assertEqual")
+        elif kind == "special":
+            allowed = name in RUNNING if running else name in crossing.SPECIALS and not isinstance(target, type)
         else:
-            allowed = True
-        if not allowed:
+            allowed = kind in ("call", "next")
+        if not allowed or id(target) not in self.coder.numbers:
             raise AttributeError(f"{name or kind} is the test's")
 
     def raised(self, error):
