@@ -142,7 +142,7 @@ def _kind(name, specials):
 def own(kind):
     """Whether a class is the program's or the test's, neither the language's nor a library's."""
     return (
-        kind.__module__ in ("main", "builtins")
+        kind.__module__ in ("main", "__main__", "builtins")
         and getattr(builtins, kind.__name__, None) is not kind
         and bool(kind.__flags__ & 512)
     )
@@ -309,7 +309,8 @@ class Coder:
         owner = getattr(value, "__objclass__", None)
         module = getattr(owner, "__module__", None) or getattr(value, "__module__", None)
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-        if isinstance(module, str) and isinstance(name, str) and resolved(module, name) is value:
+        named = isinstance(module, str) and isinstance(name, str) and module != "__main__"
+        if named and resolved(module, name) is value:
             return [module, name]
         return None
 

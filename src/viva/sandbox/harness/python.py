@@ -129,6 +129,25 @@ def as_published(path="main.py", leave=os._exit):
     leave(0)
 
 
+def count_runners():
+    """Have unittest's runners raise an AssertionError where a test fails, and leave it to the test to end."""
+    import unittest
+
+    running, runners = unittest.TextTestRunner.run, unittest.TestProgram.runTests
+
+    def run(self, test):
+        result = running(self, test)
+        if not result.wasSuccessful():
+            raise AssertionError("a test of the test's own runner failed")
+        return result
+
+    def run_all(self):
+        self.exit = False
+        runners(self)
+
+    unittest.TextTestRunner.run, unittest.TestProgram.runTests = run, run_all
+
+
 def _hook(allowed, ident=_thread.get_ident, denied=DENIED, error=RuntimeError):
     def hook(event, arguments):
         if event in denied and ident() != allowed:
@@ -159,14 +178,18 @@ def examine(source, answers):
     supervisor = _thread.start_new_thread(_supervise, (source, answers, sources, received, finished))
     received.acquire()
     space, step = module(), functools.partial
+    named = step(space.__setitem__, "__name__", "__main__")
+    becoming = step(sys.modules.__setitem__, "__main__", sys.modules["main"])
     failing, flushing, leave, pause = fail, flush, os._exit, _sleep
     try:
         program = compile(sources[0], "main.py", "exec")
         test = compile(sources[1], "test.py", "exec")
-        steps = (step(exec, program, space), step(exec, test, space), step(flush))
+        steps = (step(exec, program, space), named, becoming, step(exec, test, space), step(flush))
         running = [map(step.__call__, (*steps, step(finished.release)))]
+        if b"unittest" in sources[1]:
+            count_runners()
         sys.addaudithook(_hook(supervisor))
-        del source, answers, sources, received, finished, program, test, steps, space
+        del source, answers, sources, received, finished, program, test, steps, space, named, becoming
         list(running.pop())
     except BaseException as error:
         flushing()

@@ -368,9 +368,16 @@ def examine(source, answers, incoming, outgoing):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             code = compile(tree, "test.py", "exec")
-        space = {"__builtins__": names}
+        space = vars(sys.modules["__main__"])
+        space["__builtins__"] = names
         side.settings = dict.fromkeys(_settings(tree), crossing.MISSING), space
-        exec(code, space)
+        if b"unittest" in test:
+            python.count_runners()
+        try:
+            exec(code, space)
+        except SystemExit as ended:
+            if ended.code not in (None, 0) or hasattr(ended, "_viva_error"):
+                raise
         python.flush()
     except BaseException as error:
         _fail(error)
