@@ -9,6 +9,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
 
@@ -26,7 +27,6 @@ from viva.sandbox.launch import (
     INFO,
     Bounds,
     Ending,
-    Pair,
     Spawned,
     Started,
     abandon,
@@ -181,12 +181,12 @@ class Plan:
         capacity = 3 * limits().disk * _MB
         return group_for(memory=self.bounds.memory + capacity, tasks=4 * self.row.processes + 16)
 
-    def _attended(self, begin: Callable[[_Process, Group | None], Started], bounds: Bounds, stop: int) -> Ending:
+    def _attended(self, begin: Callable[[_Process], Started], bounds: Bounds, stop: int) -> Ending:
         """Start by `begin`, in a group where there can be one, and stay to the end."""
         group = self._group()
 
         def start(process: _Process) -> Started:
-            started = begin(process, group)
+            started = begin(process)
             if group:
                 group.adopt(started.pid)
             return started
@@ -199,12 +199,12 @@ class Plan:
             raise
         return attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
 
-    def _started(self, start: Callable[[_Process], Started]) -> Started:
-        """The program, or the program and its test, with pipes between them."""
+    def _started(self, start: Callable[[_Process], Started]) -> list[Started]:
+        """The program, or its test and the program, with pipes between them."""
         separate = self.separate
         if separate is None:
             mode = "calls" if self.request.calls else self.request.proof
-            return start(_Process(mode, self._commands(), self.sources, self.way.harness))
+            return [start(_Process(mode, self._commands(), self.sources, self.way.harness))]
         started: list[Started] = []
         descriptors = [high for one in (*os.pipe(), *os.pipe()) for high in [_moved_up(one)]]
         reading, answering, asked, asking = descriptors
@@ -225,17 +225,20 @@ class Plan:
             for descriptor in descriptors:
                 os.close(descriptor)
         program, test = started
-        return Pair(test, program)
+        with suppress(OSError):  # it may have ended already, which the test's conversation tells
+            os.write(program.source, b"go\n")
+        program.close_source()
+        return [test, program]
 
     def isolated(self, slot: int, stop: int) -> Execution:
         """Run behind walls."""
-        ending = self._attended(lambda process, group: self._behind_walls(process, slot, group), self.bounds, stop)
+        ending = self._attended(lambda process: self._behind_walls(process, slot), self.bounds, stop)
         if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
             said = ending.said.decode(errors="replace").strip()
             raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
         return self.verdict(ending)
 
-    def _behind_walls(self, process: _Process, slot: int, group: Group | None) -> Started:
+    def _behind_walls(self, process: _Process, slot: int) -> Started:
         common = limits()
         opened: list[int] = []
 
@@ -258,7 +261,6 @@ class Plan:
             if rules := syscall_filter(canonical(self.request.language)):
                 command += ["--seccomp", passed(rules)]
             command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", process.commands]
-            command = group.joining(command) if group else command
             if (uid := slot_uid(slot)) is not None:
                 for descriptor in process.link:
                     os.fchown(descriptor, uid, uid)  # as launch.Spawned does with its own
@@ -284,7 +286,7 @@ class Plan:
             "limits": resource_limits(bounds),
         }
         ending = self._attended(
-            lambda process, _: zygote.start(request | {"mode": process.mode}, self._files(process), process.link),
+            lambda process: zygote.start(request | {"mode": process.mode}, self._files(process), process.link),
             bounds,
             stop,
         )
@@ -304,7 +306,7 @@ class Plan:
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
             environment = {name: _moved(value, harness) for name, value in environment.items()}
 
-            def start(process: _Process, group: Group | None) -> Started:
+            def start(process: _Process) -> Started:
                 inside = folder / process.mode
                 inside.mkdir()
                 for name, content in self._files(process):
@@ -314,7 +316,6 @@ class Plan:
                 for name in process.harness:
                     (harness / name).write_text(harness_file(name), encoding="utf-8")
                 command = [*limited(bounds), "/bin/sh", "-c", _moved(process.commands, harness)]
-                command = group.joining(command) if group else command
                 return Spawned(command, keep_open=process.link, environment=environment, folder=str(inside))
 
             ending = self._attended(start, bounds, stop)

@@ -13,9 +13,7 @@ the test's own things the program's process may call, read and change only what 
 """
 
 import asyncio
-import collections
 import copy
-import itertools
 import json
 import os
 import sys
@@ -27,8 +25,6 @@ from crossing import Remote
 
 MOST = 1 << 26
 """Bytes of a message."""
-BATCH = 512
-"""So many items of an iterator cross at once, after it was asked for 64 one by one."""
 OPAQUE = (
     types.FunctionType,
     types.BuiltinFunctionType,
@@ -57,7 +53,6 @@ OPERATIONS = {
     "get": getattr,
     "set": setattr,
     "del": delattr,
-    "next": lambda target, most: list(itertools.islice(target, most)),
     "await": None,
 }
 """What may be asked of a thing by its number."""
@@ -74,7 +69,6 @@ class Link:
         self.names = {}
         self.coder = crossing.Coder(self)
         self.encode, self.decode = self.coder.encode, self.coder.decode
-        self.ahead = {}
         self.body = None
         self.waiting = b""
         self.turn = threading.RLock()
@@ -123,7 +117,7 @@ class Link:
         """A request, and its reply: a value, or an exception that is raised. Requests that come first are answered."""
         with self.turn:
             request = self.encode(body)
-            iterating = kind == "next" or (kind == "special" and body[1] == "__next__")
+            iterating = kind == "special" and body[1] == "__next__"
             try:
                 self.send(kind, request)
                 kind = self.receive()
@@ -322,7 +316,7 @@ class Tester(Link):
         elif kind == "special":
             allowed = name in RUNNING if running else name in crossing.SPECIALS and not isinstance(target, type)
         else:
-            allowed = kind in ("call", "next")
+            allowed = kind == "call"
         if not allowed or id(target) not in self.coder.numbers:
             raise AttributeError(f"{name or kind} is the test's")
 
@@ -367,8 +361,6 @@ class Tester(Link):
     def special(self, name, handle, given, named):
         """The program's answer, of its own things alone. Of a value of the test's only an object is told that the test
         made by its class: what a function returned could be all that it is compared with."""
-        if name == "__next__":
-            return self._next(handle)
         if name in ("__exit__", "__aexit__"):
             self.told(next(iter(given[1:]), None))
         operating = name in crossing.COMPARISONS or name in crossing.ARITHMETIC
@@ -384,18 +376,3 @@ class Tester(Link):
         deciding = name == "__eq__" or (name.endswith("check__") and not crossing.theirs(given[0]))
         self.asked = self.asked or (deciding and found is True)
         return found
-
-    def _next(self, iterator):
-        """The next item of one of the program's iterators; of a long one, many are asked for at once."""
-        number = iterator._viva[1]
-        taken, waiting = self.ahead.setdefault(number, [0, collections.deque()])
-        if waiting:
-            return waiting.popleft()
-        if taken < 64:
-            self.ahead[number][0] += 1
-            return super().special("__next__", iterator, (), {})
-        found = self.ask("next", iterator, BATCH)
-        if not found:
-            raise StopIteration
-        waiting.extend(found)
-        return waiting.popleft()
