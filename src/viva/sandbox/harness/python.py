@@ -2,7 +2,7 @@
 # ruff: noqa: S102, S110, SIM105, PTH123
 """Viva's harness inside a Python process: runs program and test, and proves that the test ran to its end.
 
-Started as `python.py exit` (as published: exec in an empty namespace, no exception) or `python.py completion`; the warm
+Started as `python.py MODE`, of MODES (`exit`: as published, exec in an empty namespace, no exception); the warm
 interpreter (zygote.py) calls the same functions. Our own code, for any Python from 3.9 on, standard library only.
 
 For proof, the test is compiled before the program starts, and C code then goes through the steps (program, test), the
@@ -41,6 +41,14 @@ DENIED = frozenset(
         "cpython.PyInterpreterState_New",
     )
 )
+MODES = {
+    "exit": ("python", "as_published"),
+    "completion": ("python", "examine"),
+    "calls": ("answer", "serve"),
+    "test": ("tester", "examine"),
+    "program": ("program", "serve"),
+}
+"""What a process is for: a module and a function, which never returns."""
 PR_SET_DUMPABLE = 4
 PIECES = 8
 """The key is kept as this many numbers: it never lies in memory as the text that Viva sent."""
@@ -199,16 +207,18 @@ def examine(source, answers):
         pause(60)
 
 
+def serving(mode):
+    """What serves a mode, and whether it is given the two pipes to Viva."""
+    module, name = MODES[mode]
+    return getattr(__import__(module), name), mode not in ("exit", "program")
+
+
 def main():
     """Cold start: one program in a process of its own."""
-    mode, names = sys.argv[1], sys.argv[2:]
-    sys.argv = ["main.py"]
-    if mode == "exit":
-        sys.path[0] = ""
-        stand_in(names)
-        as_published()
-    start(names)
-    examine(3, 4)
+    mode, names, *link = sys.argv[1:]
+    serve, told = serving(mode)
+    start([names], dumpable=mode in ("exit", "calls"))
+    serve(*((3, 4) if told else ()), *map(int, link))
 
 
 if __name__ == "__main__":

@@ -384,14 +384,3 @@ def examine(source, answers, incoming, outgoing):
     os.write(answers, key + (b" asked\n" if side.asked else b"\n"))
     os.write(answers, python.read_line(source))
     os._exit(0)
-
-
-def main():
-    """Cold start."""
-    incoming, outgoing, *names = sys.argv[1:]
-    python.start(names)
-    examine(3, 4, int(incoming), int(outgoing))
-
-
-if __name__ == "__main__":
-    main()
