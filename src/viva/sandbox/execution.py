@@ -19,7 +19,7 @@ from viva.errors import VivaError
 from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import Group, group_for
 from viva.sandbox.drivers import DRIVERS
-from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
+from viva.sandbox.isolation import slot_uid, walled
 from viva.sandbox.languagetables import Language, canonical, harness_file, limits, package_folder
 from viva.sandbox.launch import (
     COMPILE_FAILED,
@@ -239,7 +239,6 @@ class Plan:
         return self.verdict(ending)
 
     def _behind_walls(self, process: _Process, slot: int) -> Started:
-        common = limits()
         opened: list[int] = []
 
         def passed(content: bytes) -> str:
@@ -247,20 +246,20 @@ class Plan:
             return str(opened[-1])
 
         try:
-            command = [*drop_privileges(slot), *namespaces(), *reporting(INFO), *walls(disk=common.disk)]
-            command += shown()
+            inside = shown()
             for name, content in self._files(process):
-                command += ["--file", passed(content), f"/box/{name}"]
+                inside += ["--file", passed(content), f"/box/{name}"]
             for name, archive in self.archives.items():
                 opened.append(os.open(f"/proc/self/fd/{archive}", os.O_RDONLY | os.O_CLOEXEC))
-                command += ["--file", str(opened[-1]), f"/viva/{name}"]
+                inside += ["--file", str(opened[-1]), f"/viva/{name}"]
             for name in process.harness:
-                command += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
+                inside += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
             for name, value in self._environment().items():
-                command += ["--setenv", name, value]
+                inside += ["--setenv", name, value]
             if rules := syscall_filter(canonical(self.request.language)):
-                command += ["--seccomp", passed(rules)]
-            command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", process.commands]
+                inside += ["--seccomp", passed(rules)]
+            command = walled(slot, disk=limits().disk, told=INFO, inside=inside)
+            command += [*limited(self.bounds), "/bin/sh", "-c", process.commands]
             if (uid := slot_uid(slot)) is not None:
                 for descriptor in process.link:
                     os.fchown(descriptor, uid, uid)  # as launch.Spawned does with its own
@@ -394,4 +393,4 @@ def _encoded(text: str) -> bytes:
 def shown() -> list[str]:
     """Words that show the packages which Debian has none of."""
     folder = package_folder()
-    return shown_folders([(folder, PACKAGES_INSIDE)] if folder else [])
+    return ["--ro-bind", str(folder), PACKAGES_INSIDE] if folder else []

@@ -165,6 +165,18 @@ class Started:
             os.close(descriptor)
 
 
+def pipes(owner: int | None) -> tuple[list[int], list[int]]:
+    """Viva's ends of a program's three pipes, and its own; they belong to this uid, or it could not open them by name,
+    as /dev/stdout is."""
+    into, source = os.pipe2(os.O_CLOEXEC)
+    output, printing = os.pipe2(os.O_CLOEXEC)
+    answers, answering = os.pipe2(os.O_CLOEXEC)
+    if owner is not None:
+        for descriptor in (source, output, answers):
+            os.fchown(descriptor, owner, owner)
+    return [source, output, answers], [into, printing, answering]
+
+
 class Spawned(Started):
     """A program started as a child process, behind bubblewrap or, unsafely, without."""
 
@@ -180,33 +192,27 @@ class Spawned(Started):
         """`keep_open` are descriptors that the command inherits, `owner` the uid that the pipes shall belong to."""
         self._told, tell = os.pipe()
         self._group = folder is not None
+        ours, theirs = pipes(owner)
         try:
             self._process = subprocess.Popen(  # noqa: S603
                 [word.replace(INFO, str(tell)) for word in command],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stdin=theirs[0],
+                stdout=theirs[1],
+                stderr=theirs[2],
                 pass_fds=keep_open if self._group else (*keep_open, tell),
                 env=dict(environment or {}),
                 cwd=folder,
-                bufsize=0,
                 start_new_session=folder is not None,
             )
         except BaseException:
-            os.close(self._told)
+            for descriptor in (self._told, *ours):
+                os.close(descriptor)
             raise
         finally:
-            os.close(tell)
-        streams = self._process.stdin, self._process.stdout, self._process.stderr
-        source, output, answers = (os.dup(stream.fileno()) for stream in streams if stream)
-        for stream in streams:
-            if stream:
-                stream.close()
-        super().__init__(self._process.pid, source, output, answers)
+            for descriptor in (tell, *theirs):
+                os.close(descriptor)
+        super().__init__(self._process.pid, *ours)
         self.ending = os.pidfd_open(self.pid)
-        if owner is not None:
-            for descriptor in (source, output, answers):
-                os.fchown(descriptor, owner, owner)  # or it could not be opened by name, as /dev/stdout is
 
     def finished(self) -> bool:
         """Whether it ended."""
