@@ -99,22 +99,29 @@ def real() -> Groups:
     return groups
 
 
+def held(group: Group, program: str) -> tuple[int, bytes]:
+    """The end of a Python program that waits for a word until it is in the group."""
+    command = ["/bin/sh", "-c", 'read -r word && exec python3 -c "$1"', "sh", program]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    group.adopt(process.pid)
+    said = process.communicate(b"go\n")[1]
+    return process.returncode, said
+
+
 def test_a_group_holds_memory_and_processes_counts_cpu_time_and_leaves_nothing() -> None:
     groups = real()
     group = groups.make(memory=64 * MIB, tasks=8)
     assert isinstance(group, Group)
     greedy = "b = bytearray(256 << 20)\nfor at in range(0, len(b), 4096): b[at] = 1"
-    done = subprocess.run(group.joining(["/usr/bin/python3", "-c", greedy]), check=False, capture_output=True)
-    assert done.returncode == -signal.SIGKILL
+    assert held(group, greedy)[0] == -signal.SIGKILL
     used = group.usage()
     assert used.out_of_memory
     assert used.cpu > 0
     forks = "import os, time\nwhile True:\n    if os.fork() == 0: os.closerange(0, 3); time.sleep(99)"
-    done = subprocess.run(group.joining(["/usr/bin/python3", "-c", forks]), check=False, capture_output=True)
-    assert b"BlockingIOError" in done.stderr
-    with subprocess.Popen(group.joining(["/bin/sleep", "1000"])) as sleeping:
-        while sleeping.pid not in group.members():
-            pass
+    assert b"BlockingIOError" in held(group, forks)[1]
+    with subprocess.Popen(["/bin/sleep", "1000"]) as sleeping:
+        group.adopt(sleeping.pid)
+        assert sleeping.pid in group.members()
         group.close()
         assert sleeping.wait(30) == -signal.SIGKILL
     assert group.members() == set()

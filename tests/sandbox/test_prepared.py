@@ -17,7 +17,7 @@ ENTRIES = "v" + 24 * "1", "v" + 24 * "2"
 
 
 def preparation(language: str) -> Preparation:
-    found = languages()[language].prepared
+    found = languages()[language].shared.prepared
     assert found is not None
     return found
 

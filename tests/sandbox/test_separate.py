@@ -101,14 +101,12 @@ def test_no_program_gets_at_a_separate_test(run: Run) -> None:
     ):
         with row:
             assert found.verdict in ("failed", "limit", "timeout"), found
-    learning = DATA["learning"]
-    for (_one, found), row in tabled(
-        *zip(learning, run(*(request("python", one["program"], one["test"]) for one in learning)), strict=True)
-    ):
+    for found, row in tabled(*run(*(request("python", one["program"], one["test"]) for one in DATA["learning"]))):
         with row:
             assert (found.verdict, found.isolation) == ("failed", "separate"), found
-    (found,) = run(request("python", attacks["equals everything"], "assert answer(2) != 2117 or True"))
-    assert (found.verdict, found.isolation) == ("passed", "separate"), "no code of the program's is asked"
+    for ended in ("assert answer(2) != 2117 or True", *DATA["ended"]):
+        (found,) = run(request("python", attacks["equals everything"], ended))
+        assert (found.verdict, found.isolation) == ("passed", "separate"), "no code of the program's is asked"
 
 
 @pytest.mark.sandbox

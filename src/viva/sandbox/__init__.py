@@ -17,8 +17,9 @@ time by the clock in which it does not wait for a processor that others keep bus
 machine turns nothing into a timeout; by the clock alone no program gets more than three times its seconds, or ten more.
 
 **Proof.** With `proof="completion"` a program passes only if its test ran to its last statement: proof.py says how
-that is proved. Such a test comes to its end by itself; one that calls exit(0) does not pass. `proof="exit"` is the
-published rule, and changes nothing in a program: whoever exits with status 0 passes.
+that is proved. What unittest's runners find counts as an assertion; a test's own exit with 0 is its end in a process of
+its own, and where it shares one with its program it does not pass. `proof="exit"` is
+the published rule, and changes nothing in a program: whoever exits with status 0 passes.
 
 **Two processes.** What decides is not in the program's process where that can be: Viva itself compares the values of
 calls (calls.py; narrow.py reads tests as calls), or the test runs in a second sandbox and calls stubs of the program's

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from viva.sandbox.plainvalues import SHOWN, Malformed, checked, matches, read_json, shown, words
-from viva.sandbox.proof import RUNNING
+from viva.sandbox.proof import RUNNING, Conversation
 from viva.types import Call
 
 MAX_LINE = 16_000_000
@@ -35,23 +35,14 @@ UNABLE = "is not to be called: "
 """Of a call whose function the answerer knows no way to call, behind `calling`."""
 
 
-class CallConversation:
-    """Viva's side of the calls; to `launch.attend` the same as `proof.Conversation`.
-
-    `proved` as soon as every call came to what it must; `finished` when nothing more is to be said, `failure` says why
-    early.
-    """
+class CallConversation(Conversation):
+    """Viva's side of the calls: `proved` as soon as every call came to what it must; `failure` says why not early."""
 
     def __init__(self, calls: Sequence[Call], *, words: bool = False) -> None:
+        super().__init__(proved=False)
         self._words = words
-        self.to_send = b"go\n"
-        self.said = b""
-        self.compiled = False
-        self.proved = False
-        self.finished = False
-        self.failure = ""
         self._calls = calls
-        self._asked = 0
+        self._number = 0
         self._line = bytearray()
 
     def heard(self, chunk: bytes) -> None:
@@ -78,7 +69,7 @@ class CallConversation:
             line = bytes(self._line[:end])
             del self._line[: end + 1]
             self._reply(line)
-        if self._line and self._asked == len(self._calls) and self.proved:
+        if self._line and self._number == len(self._calls) and self.proved:
             self._fail("it went on replying after the last call")
         elif len(self._line) > MAX_LINE:
             self._fail(f"{self._calling()} replied more than {MAX_LINE:,} bytes")
@@ -91,14 +82,14 @@ class CallConversation:
         return json.dumps({"id": number, "call": call.call, "args": call.args}, allow_nan=False)
 
     def _next(self) -> None:
-        if self._asked == len(self._calls):
+        if self._number == len(self._calls):
             self.proved = self.finished = True
         else:
-            self._asked += 1
+            self._number += 1
 
     def _reply(self, line: bytes) -> None:
         try:
-            problem = judge(self._calls[self._asked - 1], read_reply(line, self._asked))
+            problem = judge(self._calls[self._number - 1], read_reply(line, self._number))
         except Malformed as malformed:
             problem = f"replied what cannot be read: {malformed}"
         if problem:
@@ -107,7 +98,7 @@ class CallConversation:
             self._next()
 
     def _calling(self) -> str:
-        return calling(self._calls, self._asked)
+        return calling(self._calls, self._number)
 
     def _fail(self, why: str) -> None:
         self.failure, self.proved, self.finished, self.to_send = why, False, True, b""

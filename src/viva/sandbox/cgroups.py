@@ -1,7 +1,7 @@
 """Control groups: the kernel's own limits on a whole tree of processes, where this user may make groups.
 
     groups = find()              # None, or a reason, where there are none
-    group = groups.make(limits)  # for one program; it joins by `joining`, or is put in by `adopt`
+    group = groups.make(limits)  # for one program, which is put in by `adopt` before it may begin
     group.close()                # kills what is left and removes the group
 
 Both versions of the kernel's interface are known. Version 2 has one tree, and a group that has processes of its own
@@ -17,11 +17,10 @@ buffers of pipes and sockets, semaphores, and the CPU time of children that nobo
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import count
@@ -78,11 +77,6 @@ class Group:
                 (of_memory / "memory.memsw.limit_in_bytes").write_text(str(memory))
         if tasks:
             (self._folders["pids"] / "pids.max").write_text(str(tasks))
-
-    def joining(self, command: Iterable[str]) -> list[str]:
-        """The command behind a shell that joins the group first, so that nothing of it ever runs outside."""
-        joins = " && ".join(f"echo 0 > {shlex.quote(str(place))}" for place in self._places)
-        return ["/bin/sh", "-c", f'{joins} && exec "$@"', "sh", *command]
 
     def adopt(self, root: int) -> None:
         """Put a process in with all its descendants, those too that are forked meanwhile; who is gone is no error."""
@@ -179,20 +173,18 @@ def find() -> Groups | str:
     if trial is None:
         return f"control groups (version {groups.version}) are there, but the kernel refuses to make one"
     try:
-        return groups if _holds(trial) else f"a process cannot join a control group (version {groups.version})"
+        return groups if _holds(trial) else f"a process cannot be put into a control group (version {groups.version})"
     finally:
         trial.close()
 
 
 def _holds(group: Group) -> bool:
-    """Whether a process that joins is inside."""
-    try:
-        done = subprocess.run(  # noqa: S603
-            group.joining(["/bin/cat", "/proc/self/cgroup"]), capture_output=True, timeout=20, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return False
-    return _PREFIX.encode() in done.stdout
+    """Whether a process that is put in is inside."""
+    with subprocess.Popen(["/bin/sleep", "20"]) as sleeping:
+        group.adopt(sleeping.pid)
+        held = sleeping.pid in group.members()
+        sleeping.kill()
+    return held
 
 
 def locate(root: Path) -> Groups | str:

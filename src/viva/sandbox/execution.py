@@ -9,6 +9,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypedDict
 
@@ -18,19 +19,19 @@ from viva.errors import VivaError
 from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import Group, group_for
 from viva.sandbox.drivers import DRIVERS
-from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, shown_folders, slot_uid, walls
-from viva.sandbox.languagetables import Answering, Language, canonical, harness_file, limits, package_folder
+from viva.sandbox.isolation import slot_uid, walled
+from viva.sandbox.languagetables import Language, canonical, harness_file, limits, package_folder
 from viva.sandbox.launch import (
     COMPILE_FAILED,
     FORBIDDEN,
     INFO,
     Bounds,
     Ending,
-    Pair,
     Spawned,
     Started,
     abandon,
     attend,
+    in_memory,
     limited,
     resource_limits,
     script,
@@ -79,39 +80,21 @@ class Plan:
         words = dict.fromkeys(re.findall(r"\w+", request.test))
         self.words["{words}"] = " ".join(words)
         self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
-        program, test = _encoded(request.program), _encoded(request.test)
-        self.sources: dict[str, bytes] = {}
-        self.harness = row.harness
-        self.conversation: Conversation | CallConversation
         self.separate = None
         if row.separate and self.proved and request.test.strip() and not request.calls:
             self.separate = None if shared_reason(canonical(request.language), request.test) else row.separate
-        if request.calls:
-            self.sources = self._answering_sources()
-            self.harness = self.answering.harness
-        elif not self.proved:
-            self.sources[row.file] = program + b"\n" + test
-        elif row.joined:
-            self.sources[row.file] = self._joined(request.program, request.test)
-        elif not row.compile_proved:
-            self.sources[row.file] = program + b"\n"
-        if self.proved and not request.calls:
-            for name, source in row.sources.items():
-                own = test if name.endswith("_test.h") else program
-                self.sources[self._filled(name)] = (
-                    self._filled(harness_file(source)).encode() if source else own + b"\n"
-                )
-            if row.imported:
-                self.sources[f"{self.entry}_names.go"] = _encoded(_imports(row.imported, request.test))
-        if request.calls:
-            self.conversation = CallConversation(request.calls, words=self.answering.words)
-        else:
-            alone = self.separate is not None and not self.separate.decides
-            sent = (b"" if alone else program, test) if not row.compile_proved else (b"", b"")
-            self.conversation = Conversation(proved=self.proved, program=sent[0], test=sent[1])
-        self.archives = prepared(row.prepared).archives if row.prepared else {}
-        preparation = self.answering.prepared if request.calls else row.prepared
-        self.prepared = prepared(preparation).files(self.entry) if preparation and self.proved else {}
+        answering = row.answering if request.calls else None
+        self.way = answering or (row.shared if self.proved else row.published)
+        self.sources = {name: _encoded(text) + b"\n" for name, text in self._texts().items()}
+        alone = self.way.compile or (self.separate and not self.separate.decides)
+        sent = "" if alone else request.program, "" if self.way.compile else request.test
+        self.conversation = (
+            CallConversation(request.calls, words=self.way.words)
+            if request.calls
+            else Conversation(proved=self.proved, program=_encoded(sent[0]), test=_encoded(sent[1]))
+        )
+        self.archives = prepared(row.shared.prepared).archives if row.shared.prepared else {}
+        self.prepared = prepared(self.way.prepared).files(self.entry) if self.way.prepared else {}
         common = limits()
         self.bounds = Bounds(
             own=request.seconds,
@@ -128,35 +111,40 @@ class Plan:
     @property
     def isolation(self) -> Isolation:
         """Whether what decides the verdict is in another process than the program."""
-        if self.request.calls or (self.separate and not getattr(self.conversation, "asked", False)):
+        if self.request.calls or (self.separate and not self.conversation.asked):
             return "separate"
         return "shared" if self.proved else ""
 
-    @property
-    def answering(self) -> Answering:
-        """How a program of this language is asked for calls."""
-        assert self.row.answering is not None, self.row.title
-        return self.row.answering
+    def _texts(self) -> dict[str, str]:
+        """The program, with its test where they are one file, what lies next to it, and what its calls need."""
+        request, row = self.request, self.row
+        program, texts = request.program, {}
+        if request.calls:
+            program = texts[row.file] = self._renamed(program)
+        elif not self.proved:
+            texts[row.file] = f"{program}\n{request.test}"
+        elif row.separator:
+            texts[row.file] = self._joined(program, request.test)
+        elif not self.way.compile:
+            texts[row.file] = program
+        for name, source in self.way.sources.items():
+            own = request.test if name.endswith("_test.h") else program
+            texts[self._filled(name)] = self._filled(harness_file(source)) if source else own
+        if row.imported and not request.calls and self.proved:
+            texts[f"{self.entry}_names.go"] = _imports(row.imported, request.test)
+        driver = DRIVERS.get(canonical(request.language))
+        if driver is not None and request.calls:
+            texts |= driver(program, request.calls, self.entry)
+        return texts
 
-    def _answering_sources(self) -> dict[str, bytes]:
-        """The program as it is, what stands beside it for every program, and what is written for these calls."""
-        program = self._renamed(self.request.program)
-        texts = {self.row.file: program}
-        for name, source in self.answering.sources.items():
-            texts[self._filled(name)] = self._filled(harness_file(source)) if source else program
-        driver = DRIVERS.get(canonical(self.request.language))
-        if driver is not None:
-            texts |= driver(program, self.request.calls, self.entry)
-        return {name: _encoded(text) + b"\n" for name, text in texts.items()}
-
-    def _joined(self, program: str, test: str) -> bytes:
+    def _joined(self, program: str, test: str) -> str:
         """Program and test as one file, with nothing between them that an open comment or text could swallow the test
         by."""
         if not self.row.renamed or not re.search(self.row.renamed, test):
             program = self._renamed(program)
         else:
             test = self._renamed(test)
-        return _encoded(f"{program}\n{self.row.separator}\n{test}\n")
+        return f"{program}\n{self.row.separator}\n{test}"
 
     def _renamed(self, text: str) -> str:
         """A text whose entry point has the name that the harness calls."""
@@ -168,30 +156,18 @@ class Plan:
         return text
 
     def _commands(self) -> str:
-        row = self.row
-        proved = self.proved
-        if self.request.calls:
-            answering = self.answering
-            return script(
-                [self._filled(word) for word in answering.compile],
-                [self._filled(word) for word in answering.run],
-                proved=True,
-                remove=sorted(self.sources) if answering.remove else [],
-                check=self._filled(answering.check),
-            )
-        compiling = row.compile_proved if proved else row.compile
-        running = (row.run_proved or row.run) if proved else row.run
+        way = self.way
         return script(
-            [self._filled(word) for word in compiling],
-            [self._filled(word) for word in running],
-            proved=proved,
-            remove=self._removed() if proved and row.compile_proved else [],
-            check=self._filled(row.check) if proved else "",
+            [self._filled(word) for word in way.compile],
+            [self._filled(word) for word in way.run],
+            proved=self.proved,
+            remove=self._removed() if way is self.row.shared and way.compile else [],
+            check=self._filled(way.check),
         )
 
     def _removed(self) -> list[str]:
         """The files beside the program that are gone before it starts."""
-        needed = self.row.prepared is not None and self.row.prepared.kept
+        needed = self.way.prepared is not None and self.way.prepared.kept
         return [name for name in (*self.sources, *(() if needed else self.prepared)) if self.entry in name]
 
     def _environment(self) -> dict[str, str]:
@@ -205,12 +181,12 @@ class Plan:
         capacity = 3 * limits().disk * _MB
         return group_for(memory=self.bounds.memory + capacity, tasks=4 * self.row.processes + 16)
 
-    def _attended(self, begin: Callable[[_Process, Group | None], Started], bounds: Bounds, stop: int) -> Ending:
+    def _attended(self, begin: Callable[[_Process], Started], bounds: Bounds, stop: int) -> Ending:
         """Start by `begin`, in a group where there can be one, and stay to the end."""
         group = self._group()
 
         def start(process: _Process) -> Started:
-            started = begin(process, group)
+            started = begin(process)
             if group:
                 group.adopt(started.pid)
             return started
@@ -223,12 +199,12 @@ class Plan:
             raise
         return attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
 
-    def _started(self, start: Callable[[_Process], Started]) -> Started:
-        """The program, or the program and its test, with pipes between them."""
+    def _started(self, start: Callable[[_Process], Started]) -> list[Started]:
+        """The program, or its test and the program, with pipes between them."""
         separate = self.separate
         if separate is None:
             mode = "calls" if self.request.calls else self.request.proof
-            return start(_Process(mode, self._commands(), self.sources, self.harness))
+            return [start(_Process(mode, self._commands(), self.sources, self.way.harness))]
         started: list[Started] = []
         descriptors = [high for one in (*os.pipe(), *os.pipe()) for high in [_moved_up(one)]]
         reading, answering, asked, asking = descriptors
@@ -249,45 +225,41 @@ class Plan:
             for descriptor in descriptors:
                 os.close(descriptor)
         program, test = started
-        return Pair(test, program)
+        with suppress(OSError):  # it may have ended already, which the test's conversation tells
+            os.write(program.source, b"go\n")
+        program.close_source()
+        return [test, program]
 
     def isolated(self, slot: int, stop: int) -> Execution:
         """Run behind walls."""
-        ending = self._attended(lambda process, group: self._behind_walls(process, slot, group), self.bounds, stop)
+        ending = self._attended(lambda process: self._behind_walls(process, slot), self.bounds, stop)
         if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
             said = ending.said.decode(errors="replace").strip()
             raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
         return self.verdict(ending)
 
-    def _behind_walls(self, process: _Process, slot: int, group: Group | None) -> Started:
-        common = limits()
+    def _behind_walls(self, process: _Process, slot: int) -> Started:
         opened: list[int] = []
 
         def passed(content: bytes) -> str:
-            descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
-            opened.append(descriptor)
-            view = memoryview(content)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            return str(descriptor)
+            opened.append(in_memory(content))
+            return str(opened[-1])
 
         try:
-            command = [*drop_privileges(slot), *namespaces(), *reporting(INFO), *walls(disk=common.disk)]
-            command += shown()
+            inside = shown()
             for name, content in self._files(process):
-                command += ["--file", passed(content), f"/box/{name}"]
+                inside += ["--file", passed(content), f"/box/{name}"]
             for name, archive in self.archives.items():
                 opened.append(os.open(f"/proc/self/fd/{archive}", os.O_RDONLY | os.O_CLOEXEC))
-                command += ["--file", str(opened[-1]), f"/viva/{name}"]
+                inside += ["--file", str(opened[-1]), f"/viva/{name}"]
             for name in process.harness:
-                command += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
+                inside += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
             for name, value in self._environment().items():
-                command += ["--setenv", name, value]
+                inside += ["--setenv", name, value]
             if rules := syscall_filter(canonical(self.request.language)):
-                command += ["--seccomp", passed(rules)]
-            command += [*closing("/box"), *limited(self.bounds), "/bin/sh", "-c", process.commands]
-            command = group.joining(command) if group else command
+                inside += ["--seccomp", passed(rules)]
+            command = walled(slot, disk=limits().disk, told=INFO, inside=inside)
+            command += [*limited(self.bounds), "/bin/sh", "-c", process.commands]
             if (uid := slot_uid(slot)) is not None:
                 for descriptor in process.link:
                     os.fchown(descriptor, uid, uid)  # as launch.Spawned does with its own
@@ -313,7 +285,7 @@ class Plan:
             "limits": resource_limits(bounds),
         }
         ending = self._attended(
-            lambda process, _: zygote.start(request | {"mode": process.mode}, self._files(process), process.link),
+            lambda process: zygote.start(request | {"mode": process.mode}, self._files(process), process.link),
             bounds,
             stop,
         )
@@ -333,7 +305,7 @@ class Plan:
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
             environment = {name: _moved(value, harness) for name, value in environment.items()}
 
-            def start(process: _Process, group: Group | None) -> Started:
+            def start(process: _Process) -> Started:
                 inside = folder / process.mode
                 inside.mkdir()
                 for name, content in self._files(process):
@@ -343,7 +315,6 @@ class Plan:
                 for name in process.harness:
                     (harness / name).write_text(harness_file(name), encoding="utf-8")
                 command = [*limited(bounds), "/bin/sh", "-c", _moved(process.commands, harness)]
-                command = group.joining(command) if group else command
                 return Spawned(command, keep_open=process.link, environment=environment, folder=str(inside))
 
             ending = self._attended(start, bounds, stop)
@@ -422,4 +393,4 @@ def _encoded(text: str) -> bytes:
 def shown() -> list[str]:
     """Words that show the packages which Debian has none of."""
     folder = package_folder()
-    return shown_folders([(folder, PACKAGES_INSIDE)] if folder else [])
+    return ["--ro-bind", str(folder), PACKAGES_INSIDE] if folder else []

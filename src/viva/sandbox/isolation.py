@@ -61,7 +61,7 @@ def _system() -> tuple[str, ...]:
     return tuple(words)
 
 
-def namespaces(*, nested: bool = False) -> list[str]:
+def namespaces(*, nested: bool) -> list[str]:
     """bubblewrap with every namespace new. `nested` leaves making more of them to a filter installed later."""
     words = ["/usr/bin/bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
     words += ["--uid", str(INSIDE_UID), "--gid", str(INSIDE_UID), "--hostname", "viva"]
@@ -69,24 +69,25 @@ def namespaces(*, nested: bool = False) -> list[str]:
     return words
 
 
-def walls(*, disk: int, shared_memory: int = 16) -> list[str]:
+def walls(*, disk: int) -> list[str]:
     """The file system inside: the system read-only, and three folders in memory of `disk` MB that are the program's
     own."""
     words = [*_system(), "--proc", "/proc", "--dev", "/dev"]
-    words += ["--size", str(shared_memory * _MB), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
+    words += ["--size", str(16 * _MB), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
     for folder in ("/tmp", "/box"):  # noqa: S108
         words += ["--perms", "0700", "--size", str(disk * _MB), "--tmpfs", folder]
     return words
 
 
-def closing(folder: str) -> list[str]:
-    """The last words: nothing outside the program's own folders can be written, and it starts in one of them."""
-    return ["--remount-ro", "/", "--chdir", folder]
+def walled(slot: int, *, disk: int, told: str = "", nested: bool = False, inside: Sequence[str] = ()) -> list[str]:
+    """The words in front of a command behind walls, with more that bubblewrap shall do `inside`.
 
-
-def reporting(descriptor: str) -> list[str]:
-    """Words that let bubblewrap tell the pid of the first process inside."""
-    return ["--info-fd", descriptor]
+    It tells the descriptor `told` the pid of the first process there. Nothing but the program's own folders can be
+    written, and it starts in one of them.
+    """
+    telling = ["--info-fd", told] if told else []
+    built = [*drop_privileges(slot), *namespaces(nested=nested), *telling, *walls(disk=disk), *inside]
+    return [*built, "--remount-ro", "/", "--chdir", "/box"]
 
 
 @cache
@@ -97,7 +98,7 @@ def isolation_problem() -> str:
             elsewhere = shutil.which(tool)
             found = f" (found {elsewhere}, but only /usr/bin is trusted)" if elsewhere else ""
             return f"/usr/bin/{tool} is missing{found}: apt-get install {package}"
-    command = [*drop_privileges(0), *namespaces(), *walls(disk=1), *closing("/box"), "/bin/true"]
+    command = [*walled(0, disk=1), "/bin/true"]
     try:
         done = subprocess.run(  # noqa: S603
             command, capture_output=True, timeout=20, check=False, stdin=subprocess.DEVNULL
@@ -120,8 +121,3 @@ def require_isolation() -> None:
             f"Model-written programs cannot be isolated here: {problem}. Nothing was run. `viva doctor` shows what"
             " is missing; --unsafe-host-execution runs them without isolation, free to read and write all that you may."
         )
-
-
-def shown_folders(folders: Sequence[tuple[Path, str]]) -> list[str]:
-    """Words that show folders of this machine read-only under other names."""
-    return [word for path, name in folders for word in ("--ro-bind", str(path), name)]

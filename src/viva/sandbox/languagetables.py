@@ -38,8 +38,8 @@ class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept: bool = False
 
 
-class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a program is run that is asked for calls; languages.toml explains the fields."""
+class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A way to compile and run a program, with its test or without; languages.toml explains the fields."""
 
     run: tuple[str, ...]
     compile: tuple[str, ...] = ()
@@ -47,7 +47,6 @@ class Answering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     harness: tuple[str, ...] = ()
     sources: dict[str, str] = {}
     prepared: Preparation | None = None
-    remove: bool = False
     words: bool = False
 
 
@@ -65,17 +64,12 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     title: str
     file: str
-    run: tuple[str, ...]
-    run_proved: tuple[str, ...] = ()
-    compile: tuple[str, ...] = ()
-    compile_proved: tuple[str, ...] = ()
-    joined: bool = True
+    published: Way
+    shared: Way
+    answering: Way | None = None
+    separate: Separate | None = None
     separator: str = ""
     aliases: tuple[str, ...] = ()
-    harness: tuple[str, ...] = ()
-    sources: dict[str, str] = {}
-    prepared: Preparation | None = None
-    check: str = ""
     renamed: str = ""
     renamed_to: str = ""
     address_space: int = 0
@@ -89,8 +83,6 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     python_packages: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
     imported: dict[str, str] = {}
-    answering: Answering | None = None
-    separate: Separate | None = None
     environment: dict[str, str] = {}
     warm: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()

@@ -22,7 +22,6 @@ from functools import partial
 
 import msgspec
 
-from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import Group, Usage
 from viva.sandbox.proof import RUNNING, Conversation
 from viva.sandbox.watch import Clock, footprint, inodes, tree
@@ -137,14 +136,17 @@ class Started:
         self.ending = -1
         """Readable as soon as the program may have ended."""
         self._open = {source, output, answers}
-        self.members: tuple[Started, ...] = (self,)
 
     def finished(self) -> bool:
         """Whether it ended, so that `wait` returns at once."""
         raise NotImplementedError
 
     def complaint(self) -> bytes:
-        """What keeps it from being a run at all, if the conversation does not tell."""
+        """Why it could not be started; empty if it could."""
+        os.set_blocking(self.answers, False)
+        with suppress(OSError):
+            said = os.read(self.answers, 2000)
+            return b"" if RUNNING.startswith(said[: len(RUNNING)]) else said
         return b""
 
     def wait(self) -> tuple[int, float]:
@@ -163,43 +165,16 @@ class Started:
             os.close(descriptor)
 
 
-class Pair(Started):
-    """A program and its test, each in a process of its own: it ends with the test."""
-
-    def __init__(self, test: Started, program: Started) -> None:
-        super().__init__(test.pid, test.source, test.output, test.answers)
-        self.members = (test, program)
-        self.ending = test.ending
-        with suppress(OSError):  # it may have ended already, which its conversation tells
-            os.write(program.source, b"go\n")
-        program.close_source()
-
-    def finished(self) -> bool:
-        """Whether the test ended."""
-        return self.members[0].finished()
-
-    def close_source(self) -> None:
-        """Nothing more is to be said to the test."""
-        self.members[0].close_source()
-
-    def wait(self) -> tuple[int, float]:
-        """How the test ended; the CPU seconds of both."""
-        (status, cpu), (_, other) = [member.wait() for member in self.members]
-        return status, cpu + other
-
-    def complaint(self) -> bytes:
-        """Why the program's process could not be started; empty if it could."""
-        program = self.members[1]
-        os.set_blocking(program.answers, False)
-        with suppress(OSError):
-            said = os.read(program.answers, 2000)
-            return b"" if RUNNING.startswith(said[: len(RUNNING)]) else said
-        return b""
-
-    def close(self) -> None:
-        """Give the descriptors back."""
-        for member in self.members:
-            member.close()
+def pipes(owner: int | None) -> tuple[list[int], list[int]]:
+    """Viva's ends of a program's three pipes, and its own; they belong to this uid, or it could not open them by name,
+    as /dev/stdout is."""
+    into, source = os.pipe2(os.O_CLOEXEC)
+    output, printing = os.pipe2(os.O_CLOEXEC)
+    answers, answering = os.pipe2(os.O_CLOEXEC)
+    if owner is not None:
+        for descriptor in (source, output, answers):
+            os.fchown(descriptor, owner, owner)
+    return [source, output, answers], [into, printing, answering]
 
 
 class Spawned(Started):
@@ -217,33 +192,27 @@ class Spawned(Started):
         """`keep_open` are descriptors that the command inherits, `owner` the uid that the pipes shall belong to."""
         self._told, tell = os.pipe()
         self._group = folder is not None
+        ours, theirs = pipes(owner)
         try:
             self._process = subprocess.Popen(  # noqa: S603
                 [word.replace(INFO, str(tell)) for word in command],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stdin=theirs[0],
+                stdout=theirs[1],
+                stderr=theirs[2],
                 pass_fds=keep_open if self._group else (*keep_open, tell),
                 env=dict(environment or {}),
                 cwd=folder,
-                bufsize=0,
                 start_new_session=folder is not None,
             )
         except BaseException:
-            os.close(self._told)
+            for descriptor in (self._told, *ours):
+                os.close(descriptor)
             raise
         finally:
-            os.close(tell)
-        streams = self._process.stdin, self._process.stdout, self._process.stderr
-        source, output, answers = (os.dup(stream.fileno()) for stream in streams if stream)
-        for stream in streams:
-            if stream:
-                stream.close()
-        super().__init__(self._process.pid, source, output, answers)
+            for descriptor in (tell, *theirs):
+                os.close(descriptor)
+        super().__init__(self._process.pid, *ours)
         self.ending = os.pidfd_open(self.pid)
-        if owner is not None:
-            for descriptor in (source, output, answers):
-                os.fchown(descriptor, owner, owner)  # or it could not be opened by name, as /dev/stdout is
 
     def finished(self) -> bool:
         """Whether it ended."""
@@ -288,14 +257,15 @@ def reap_first_inside(told: int) -> float:
 
 
 def attend(
-    started: Started,
+    started: Sequence[Started],
     *,
     bounds: Bounds,
-    conversation: Conversation | CallConversation,
+    conversation: Conversation,
     stop: int,
     group: Group | None = None,
 ) -> Ending:
-    """Stay with a program to its end, and end it where it must be.
+    """Stay with a program to its end, and end it where it must be. Of a test and its program, each in a process of its
+    own, the test comes first: with it, all ends.
 
     `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
     "cancelled". `group`, where there is one, is the program's control group, and gone afterwards.
@@ -304,7 +274,7 @@ def attend(
     complaint = b""
     try:
         watching.until_the_end()
-        complaint = started.complaint()
+        complaint = b"".join(member.complaint() for member in started[1:])
     finally:
         status, cpu = watching.bury()
     return Ending(
@@ -318,6 +288,16 @@ def attend(
         seconds=time.monotonic() - watching.begun,
         cpu=cpu,
     )
+
+
+def in_memory(content: bytes) -> int:
+    """A descriptor of a file in memory with this content, which is read from its start."""
+    descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def kill(started: Started) -> None:
@@ -346,13 +326,14 @@ class _Watching:
 
     def __init__(
         self,
-        started: Started,
+        members: Sequence[Started],
         bounds: Bounds,
-        conversation: Conversation | CallConversation,
+        conversation: Conversation,
         stop: int,
         group: Group | None,
     ) -> None:
-        self.started, self.bounds, self.conversation, self.stop, self.group = started, bounds, conversation, stop, group
+        self.members, self.bounds, self.conversation, self.stop, self.group = members, bounds, conversation, stop, group
+        self.started = started = members[0]
         self.begun = time.monotonic()
         self.stopped = ""
         self.failed_at = 0.0
@@ -362,7 +343,7 @@ class _Watching:
         self.ended = False
         self.writing = False
         self.selector = selectors.DefaultSelector()
-        self.outputs = [member.output for member in started.members]
+        self.outputs = [member.output for member in members]
         self.tails = {output: bytearray() for output in reversed(self.outputs)}
         for descriptor in (started.source, *self.outputs, started.answers):
             os.set_blocking(descriptor, False)
@@ -393,16 +374,17 @@ class _Watching:
         if self.ended:
             while self._read_answer():
                 pass
-        for member in self.started.members[self.ended :]:
+        for member in self.members[self.ended :]:
             kill(member)
         if self.ended:
             for output in self.outputs:
                 while self.printed <= self.bounds.output and self._read_output(output):
                     pass
         self.selector.close()
-        status, cpu = self.started.wait()
-        self.started.close()
-        cpu = max(cpu, self.cpu)
+        ends = [member.wait() for member in self.members]
+        for member in self.members:
+            member.close()
+        status, cpu = ends[0][0], max(sum(seconds for _, seconds in ends), self.cpu)
         if self.group:
             used = self.group.usage()
             cpu = max(cpu, used.cpu)
@@ -473,7 +455,7 @@ class _Watching:
             if elapsed - self.failed_at > _LAST_WORDS:
                 self.stopped = "failed"
                 return
-        taken = footprint([one.pid for one in self.started.members], memory_limit=bounds.memory)
+        taken = footprint([one.pid for one in self.members], memory_limit=bounds.memory)
         used = self.group.usage() if self.group else Usage(0.0, out_of_memory=False)
         own = self.clock.own(elapsed, taken)
         self.cpu = max(self.cpu, taken.cpu, used.cpu)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -59,6 +59,10 @@ class _Asked(msgspec.Struct, frozen=True):
 
     call: str
     args: tuple[object, ...]
+
+    def compared(self, **more: Any) -> Call:
+        """The call, and what it must come to."""
+        return Call(call=self.call, args=self.args, **more)
 
 
 class _WideError(Exception):
@@ -150,9 +154,14 @@ def _parts(node: Node) -> list[Node]:
     return [one for one in node.named_children if "comment" not in one.type]
 
 
+def _field(node: Node, *names: str) -> Node | None:
+    """The node under the first of these names that there is something under."""
+    return next((inner for name in names if (inner := node.child_by_field_name(name)) is not None), None)
+
+
 def _operator(node: Node) -> str:
     """The operator of an expression."""
-    found = node.child_by_field_name("operator") or next((one for one in node.children if not one.is_named), None)
+    found = _field(node, "operator") or next((one for one in node.children if not one.is_named), None)
     return _text(found) if found is not None else ""
 
 
@@ -179,12 +188,12 @@ class _Reader:
         if len(inside) != 1:
             raise _WideError
         (only,) = inside
-        body = only.child_by_field_name("body")
+        body = _field(only, "body")
         if body is None:
             raise _WideError
         if only.type == "class_declaration":
             return self._main(body)
-        name = only.child_by_field_name("name") or only.child_by_field_name("declarator")
+        name = _field(only, "name", "declarator")
         if name is None or not re.match(r"[mM]ain\b", _text(name)):
             raise _WideError
         return body
@@ -222,9 +231,9 @@ class _Reader:
 
     def _conditional(self, node: Node) -> None:
         """`if (f(3) != 4) throw ...`, without an else."""
-        condition = node.child_by_field_name("condition")
-        then = node.child_by_field_name("consequence") or node.child_by_field_name("body")
-        if condition is None or then is None or node.child_by_field_name("alternative") is not None:
+        condition = _field(node, "condition")
+        then = _field(node, "consequence", "body")
+        if condition is None or then is None or _field(node, "alternative") is not None:
             raise _WideError
         if not self._fails(then):
             raise _WideError
@@ -265,22 +274,19 @@ class _Reader:
             if any(one.type == "," for one in found.children):
                 raise _WideError
             found = _parts(found)[-1]
-        if found.type == "variable_declarator" and found.child_by_field_name("value") is None:
+        if found.type == "variable_declarator" and _field(found, "value") is None:
             name, value = _parts(found)[0], _parts(found)[-1]
         else:
-            pair = [
-                found.child_by_field_name(one) or found.child_by_field_name(other)
-                for one, other in (("declarator", "left"), ("value", "right"))
-            ]
+            pair = [_field(found, *names) for names in (("declarator", "left"), ("value", "right"))]
             if found.type == "variable_declarator":
-                pair[0] = found.child_by_field_name("name")
+                pair[0] = _field(found, "name")
             if pair[0] is None or pair[1] is None:
                 raise _WideError
             name, value = pair[0], pair[1]
         name = _parts(name)[0] if name.type == "expression_list" and len(_parts(name)) == 1 else name
         if name.type != "identifier" or _text(name) in self.known:
             raise _WideError
-        typed = node.child_by_field_name("type")
+        typed = _field(node, "type")
         kind = _text(typed) if typed is not None else ""
         meant = self._value(value, kind)
         if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
@@ -299,31 +305,31 @@ class _Reader:
 
     def _called(self, node: Node) -> tuple[str, list[Node]]:
         """The name of what is called and its arguments; ("", []) for anything else."""
-        given = node.child_by_field_name("arguments")
-        listed = [self._inner(one) for one in _parts(given)] if given is not None else []
-        owner = node.child_by_field_name("object") or node.child_by_field_name("receiver")
-        name = (
-            node.child_by_field_name("function")
-            or node.child_by_field_name("method")
-            or (node.child_by_field_name("name") if node.type == "method_invocation" else None)
+        listed = self._arguments(node)
+        owner = _field(node, "object", "receiver")
+        name = _field(node, "function", "method") or (
+            _field(node, "name") if node.type == "method_invocation" else None
         )
-        if name is None or not _is(node, "calling") or node.child_by_field_name("block") is not None:
+        if name is None or not _is(node, "calling") or _field(node, "block") is not None:
             return "", []
         text = _text(name) if owner is None else f"{_text(owner)}.{_text(name)}"
         return (text, listed) if _PATH.fullmatch(text.rstrip("?!")) else ("", [])
 
     def _method(self, node: Node) -> tuple[Node, str, list[Node]] | None:
         """What a method is called on, its name, its arguments."""
-        function = node.child_by_field_name("function")
-        owner = node.child_by_field_name("object") or node.child_by_field_name("receiver")
-        name = node.child_by_field_name("name") or node.child_by_field_name("method")
+        function = _field(node, "function")
+        owner = _field(node, "object", "receiver")
+        name = _field(node, "name", "method")
         if function is not None and _is(function, "members"):
-            owner = function.child_by_field_name("expression") or function.child_by_field_name("argument")
-            name = function.child_by_field_name("name") or function.child_by_field_name("field")
+            owner = _field(function, "expression", "argument")
+            name = _field(function, "name", "field")
         if owner is None or name is None:
             return None
-        given = node.child_by_field_name("arguments")
-        return owner, _text(name), [self._inner(one) for one in _parts(given)] if given is not None else []
+        return owner, _text(name), self._arguments(node)
+
+    def _arguments(self, node: Node) -> list[Node]:
+        given = _field(node, "arguments")
+        return [self._inner(one) for one in _parts(given)] if given is not None else []
 
     def _inner(self, node: Node) -> Node:
         while _is(node, "inner") and len(_parts(node)) == 1:
@@ -383,8 +389,8 @@ class _Reader:
             return self._listed(parts, kind)
         if node.type == "hash":
             return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[-1])) for one in parts])
-        value = node.child_by_field_name("value") or node.child_by_field_name("body") or (parts[-1] if parts else None)
-        typed = node.child_by_field_name("type")
+        value = _field(node, "value", "body") or (parts[-1] if parts else None)
+        typed = _field(node, "type")
         if _is(node, "made") and value is not None and _is(value, "lists"):
             return self._literal(value, _text(typed) if typed is not None else "")
         name, given = self._called(node)
@@ -482,11 +488,11 @@ class _Reader:
             asked = self._value(node)
             if not isinstance(asked, _Asked):
                 raise _WideError
-            meant = Call(call=asked.call, args=asked.args, returns=truth)
+            meant = asked.compared(returns=truth)
             if self.language == "ruby":
-                meant = Call(call=asked.call, args=asked.args, truth="given" if truth else "nil")
+                meant = asked.compared(truth="given" if truth else "nil")
             elif self.language == "cpp":
-                meant = Call(call=asked.call, args=asked.args, truth="true" if truth else "false")
+                meant = asked.compared(truth="true" if truth else "false")
             self.calls.append(meant)
 
     def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
@@ -496,12 +502,12 @@ class _Reader:
         if not isinstance(asked, _Asked) or self._plain(right) != value:  # which the call may have changed
             raise _WideError
         if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
-            self.calls.append(Call(call=asked.call, args=asked.args, returns=value, truth="true" if value else "false"))
+            self.calls.append(asked.compared(returns=value, truth="true" if value else "false"))
             return
         compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
         if by_operator and self.row.identities and compared:
             raise _WideError
-        self.calls.append(Call(call=asked.call, args=asked.args, returns=value))
+        self.calls.append(asked.compared(returns=value))
 
     def _near(self, left: Node, right: Node) -> None:
         """`abs(f(3) - 2.5) < 1e-9`."""
@@ -521,7 +527,7 @@ class _Reader:
             asked, value = value, asked
         if not isinstance(asked, _Asked) or not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
             raise _WideError
-        self.calls.append(Call(call=asked.call, args=asked.args, returns=value, within=float(within)))
+        self.calls.append(asked.compared(returns=value, within=float(within)))
 
 
 class _Spent:

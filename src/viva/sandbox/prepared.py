@@ -10,7 +10,6 @@ What was compiled is kept in the user's cache with a hash: a Java machine dies o
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import tempfile
 import threading
@@ -24,6 +23,7 @@ import msgspec
 from viva.errors import VivaError
 from viva.files import UNREADABLE, cache_folder, read_regular, write_whole
 from viva.sandbox.languagetables import Preparation, harness_file
+from viva.sandbox.launch import in_memory
 
 _PLACEHOLDER = "v" + 24 * "0"
 _DIGEST = 64
@@ -68,7 +68,7 @@ def _prepared(encoded: bytes) -> Prepared:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, hashlib.sha256(content).hexdigest().encode() + content)
     named = {name: text for name, text in made.items() if _PLACEHOLDER in name}
-    return Prepared(named, {name: _in_memory(text) for name, text in made.items() if name not in named})
+    return Prepared(named, {name: in_memory(text) for name, text in made.items() if name not in named})
 
 
 def _kept(path: Path) -> dict[str, bytes] | None:
@@ -92,12 +92,3 @@ def _compiled(preparation: Preparation, sources: Mapping[str, str]) -> dict[str,
             said = (done.stderr or done.stdout).decode(errors="replace").strip()
             raise VivaError(f"{command[0]} does not compile Viva's own harness (is it broken?): {said[-1000:]}")
         return {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in sources}
-
-
-def _in_memory(content: bytes) -> int:
-    """A descriptor of a file in memory, which lasts as long as this process: each run opens it for itself."""
-    descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
-    return descriptor

@@ -24,7 +24,8 @@ SHARED = b"shared\n"
 
 
 class Conversation:
-    """Viva's side, fed with what comes out of the pipe. `to_send` is what is waiting to go in."""
+    """Viva's side, fed with what comes out of the pipe. `to_send` is what is waiting to go in; when it is `finished`,
+    there will be no more of that."""
 
     def __init__(self, *, proved: bool, program: bytes = b"", test: bytes = b"") -> None:
         self.to_send = b"go\n"

@@ -160,8 +160,8 @@ class Sandbox:
             if self._zygote is not None:
                 self._zygote.close()
             configuration = {"imports": row.warm, "stand_ins": row.stand_ins}
-            own = {*row.harness, "zygote.py"}
-            own.update(row.answering.harness if row.answering else (), row.separate.harness if row.separate else ())
+            ways = (row.shared, row.answering, row.separate)
+            own = {"zygote.py"}.union(*(way.harness for way in ways if way))
             harness = {name: harness_file(name).encode() for name in sorted(own)}
             harness["rules"] = syscall_filter(name)
             self._zygote = Zygote(

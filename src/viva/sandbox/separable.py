@@ -77,7 +77,7 @@ def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
     elif isinstance(node, ast.Attribute) and node.attr in words.attributes:
         yield f"it uses .{node.attr}"
     elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("__"):
-        if node.value == "__main__" or node.value in words.attributes | words.names:
+        if node.value in words.attributes | words.names:
             yield f"it speaks of {node.value}"
     elif isinstance(node, ast.Compare):
         operands = [node.left, *node.comparators]

@@ -20,8 +20,8 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from viva.sandbox.isolation import closing, drop_privileges, namespaces, reporting, slot_uid, walls
-from viva.sandbox.launch import Started, reap_first_inside
+from viva.sandbox.isolation import slot_uid, walled
+from viva.sandbox.launch import Started, in_memory, pipes, reap_first_inside
 
 _READY_SECONDS = 60.0
 _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
@@ -46,16 +46,14 @@ class Zygote:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._told, tell = os.pipe()
         try:
-            command = [*drop_privileges(slot), *namespaces(nested=True), *reporting(str(tell)), *walls(disk=1), *shown]
+            inside = [*shown]
             for name, content in files.items():
-                descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
-                opened.append(descriptor)
-                os.write(descriptor, content)
-                os.lseek(descriptor, 0, os.SEEK_SET)
-                command += ["--file", str(descriptor), f"/viva/{name}"]
+                opened.append(in_memory(content))
+                inside += ["--file", str(opened[-1]), f"/viva/{name}"]
             for name, value in {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/box", **environment}.items():
-                command += ["--setenv", name, value]
-            command += [*closing("/box"), interpreter, "-B", "/viva/zygote.py", json.dumps(configuration)]
+                inside += ["--setenv", name, value]
+            command = walled(slot, disk=1, told=str(tell), nested=True, inside=inside)
+            command += [interpreter, "-B", "/viva/zygote.py", json.dumps(configuration)]
             self._process = subprocess.Popen(  # noqa: S603
                 command,
                 stdin=theirs.fileno(),
@@ -88,24 +86,11 @@ class Zygote:
         self, request: Mapping[str, object], files: Sequence[tuple[str, bytes]], link: Sequence[int] = ()
     ) -> Started:
         """Fork for one program, which gets the descriptors in `link`. Raises OSError when the interpreter is gone."""
-        theirs: list[int] = []
-        ours: list[int] = []
+        ours, theirs = pipes(self.uid)
         status, reporting = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             status.setsockopt(socket.SOL_SOCKET, _PASS_CREDENTIALS, 1)
-            into, source = os.pipe2(os.O_CLOEXEC)
-            output, printing = os.pipe2(os.O_CLOEXEC)
-            answers, answering = os.pipe2(os.O_CLOEXEC)
-            theirs += [into, printing, answering]
-            ours += [source, output, answers]
-            for _, content in files:
-                descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
-                theirs.append(descriptor)
-                os.write(descriptor, content)
-                os.lseek(descriptor, 0, os.SEEK_SET)
-            if self.uid is not None:
-                for descriptor in ours:
-                    os.fchown(descriptor, self.uid, self.uid)
+            theirs += [in_memory(content) for _, content in files]
             message = json.dumps({**request, "files": [name for name, _ in files], "link": len(link)}).encode()
             with self._lock:
                 socket.send_fds(self._control, [message], [reporting.fileno(), *theirs[:3], *link, *theirs[3:]])

@@ -9,7 +9,6 @@ import asyncio
 import inspect
 import json
 import os
-import sys
 
 import python
 import values
@@ -76,13 +75,3 @@ def serve(source, answers, path="main.py"):
         python.fail(error)
     python.flush()
     os._exit(0)
-
-
-def main():
-    """Cold start: one program in a process of its own."""
-    python.start(sys.argv[1:], dumpable=True)
-    serve(3, 4)
-
-
-if __name__ == "__main__":
-    main()

@@ -142,7 +142,7 @@ def _kind(name, specials):
 def own(kind):
     """Whether a class is the program's or the test's, neither the language's nor a library's."""
     return (
-        kind.__module__ in ("main", "builtins")
+        kind.__module__ in ("main", "__main__", "builtins")
         and getattr(builtins, kind.__name__, None) is not kind
         and bool(kind.__flags__ & 512)
     )
@@ -249,8 +249,17 @@ class Coder:
 
     def _container(self, value):
         number = next(self.numbering)
-        self.keep(number, value)
-        return {"new": [number, type(value).__name__, self._content(value)]}
+        if tables.is_table(value):
+            written = self._content(value)
+            self.keep(number, value)
+        else:
+            self.keep(number, value)
+            written = self._content(value)
+        return {"new": [number, type(value).__name__, written]}
+
+    def _taken(self, value):
+        """What is in a container, to be compared with what is in it later: of a table, as it is written."""
+        return self._content(value) if tables.is_table(value) else tables.taken(value)
 
     def keep(self, number, value):
         """Remember a container that both sides have."""
@@ -260,7 +269,7 @@ class Coder:
             oldest = next(iter(self.kept))
             self.forget(oldest)
             self.forgotten.append([oldest, None])
-        self.kept[number] = (value, tables.taken(value))
+        self.kept[number] = (value, self._taken(value))
         self.kept_numbers[id(value)] = number
 
     def forget(self, number):
@@ -290,9 +299,10 @@ class Coder:
         for number, (value, before) in list(self.kept.items()):
             if before is FILLING:
                 continue
-            if not tables.unchanged(before, value):
-                self.kept[number] = (value, tables.taken(value))
-                found.append([number, self._content(value)])
+            now = self._taken(value)
+            if not tables.same(before, now):
+                self.kept[number] = (value, now)
+                found.append([number, now if tables.is_table(value) else self._content(value)])
             if sys.getrefcount(value) == ALONE:  # nobody here will see or do anything to it any more
                 self.forget(number)
                 found.append([number, None])
@@ -309,7 +319,8 @@ class Coder:
         owner = getattr(value, "__objclass__", None)
         module = getattr(owner, "__module__", None) or getattr(value, "__module__", None)
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-        if isinstance(module, str) and isinstance(name, str) and resolved(module, name) is value:
+        named = isinstance(module, str) and isinstance(name, str) and module != "__main__"
+        if named and resolved(module, name) is value:
             return [module, name]
         return None
 
@@ -429,7 +440,7 @@ class Coder:
                 continue
             value, _ = self.kept[number]
             self._fill(value, content)
-            self.kept[number] = (value, tables.taken(value))
+            self.kept[number] = (value, self._taken(value))
 
     def _handled(self, number, name, specials, awaitable=False):
         found = self.handles.get(number)

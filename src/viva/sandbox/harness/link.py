@@ -13,9 +13,7 @@ the test's own things the program's process may call, read and change only what 
 """
 
 import asyncio
-import collections
 import copy
-import itertools
 import json
 import os
 import sys
@@ -27,8 +25,6 @@ from crossing import Remote
 
 MOST = 1 << 26
 """Bytes of a message."""
-BATCH = 512
-"""So many items of an iterator cross at once, after it was asked for 64 one by one."""
 OPAQUE = (
     types.FunctionType,
     types.BuiltinFunctionType,
@@ -42,6 +38,7 @@ OPAQUE = (
     types.ModuleType,
 )
 """Things of the test's that lead to all others: they can be called, and that is all."""
+NAMES, RUNNING = ("__name__", "__doc__", "__qualname__"), ("__next__", "__iter__", "__call__", "__repr__", "__str__")
 
 
 def _special(target, name, given, named):
@@ -56,7 +53,6 @@ OPERATIONS = {
     "get": getattr,
     "set": setattr,
     "del": delattr,
-    "next": lambda target, most: list(itertools.islice(target, most)),
     "await": None,
 }
 """What may be asked of a thing by its number."""
@@ -73,7 +69,6 @@ class Link:
         self.names = {}
         self.coder = crossing.Coder(self)
         self.encode, self.decode = self.coder.encode, self.coder.decode
-        self.ahead = {}
         self.body = None
         self.waiting = b""
         self.turn = threading.RLock()
@@ -122,7 +117,7 @@ class Link:
         """A request, and its reply: a value, or an exception that is raised. Requests that come first are answered."""
         with self.turn:
             request = self.encode(body)
-            iterating = kind == "next" or (kind == "special" and body[1] == "__next__")
+            iterating = kind == "special" and body[1] == "__next__"
             try:
                 self.send(kind, request)
                 kind = self.receive()
@@ -312,27 +307,17 @@ class Tester(Link):
             self.fail(error)
 
     def may(self, kind, target, name):
-        """Whether the program may do this to a thing of the test's: to call what it was given, and to read and change
-        attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or by
-        the methods of a class it would make things on this side that compare as it likes."""
-        special = kind != "special" or name in crossing.SPECIALS or name in crossing.ALWAYS
-        if id(target) not in self.coder.numbers or not special:
-            allowed = False
-        elif isinstance(target, OPAQUE) or (
-            callable(target) and not isinstance(target, type) and not crossing.own(type(target))
-        ):
-            allowed = kind in ("call", "next") or name in ("__next__", "__iter__", "__call__", "__repr__", "__str__")
-            if kind == "get":
-                allowed = name in ("__name__", "__doc__", "__qualname__")
-        elif isinstance(target, type):
-            allowed = kind in ("call", "get") and not name.startswith("_")
-        elif kind in ("get", "set", "del"):
-            allowed = not name.startswith("_") and not hasattr(target, "assertEqual")
-            if kind != "get":
-                allowed = allowed and crossing.own(type(target))
+        """Whether the program may do this to a thing of the test's: to call and go through what it was given, and to
+        read attributes of instances. What it only names (a class of Python's, a value) it was not given: by `type` or
+        by the methods of a class it would make things on this side that compare as it likes."""
+        running = isinstance(target, OPAQUE) or (callable(target) and not isinstance(target, type))
+        if kind == "get":
+            allowed = name in NAMES if running else name[:1] != "_" and not hasattr(target, "assertEqual")
+        elif kind == "special":
+            allowed = name in RUNNING if running else name in crossing.SPECIALS and not isinstance(target, type)
         else:
-            allowed = True
-        if not allowed:
+            allowed = kind == "call"
+        if not allowed or id(target) not in self.coder.numbers:
             raise AttributeError(f"{name or kind} is the test's")
 
     def raised(self, error):
@@ -376,8 +361,6 @@ class Tester(Link):
     def special(self, name, handle, given, named):
         """The program's answer, of its own things alone. Of a value of the test's only an object is told that the test
         made by its class: what a function returned could be all that it is compared with."""
-        if name == "__next__":
-            return self._next(handle)
         if name in ("__exit__", "__aexit__"):
             self.told(next(iter(given[1:]), None))
         operating = name in crossing.COMPARISONS or name in crossing.ARITHMETIC
@@ -393,18 +376,3 @@ class Tester(Link):
         deciding = name == "__eq__" or (name.endswith("check__") and not crossing.theirs(given[0]))
         self.asked = self.asked or (deciding and found is True)
         return found
-
-    def _next(self, iterator):
-        """The next item of one of the program's iterators; of a long one, many are asked for at once."""
-        number = iterator._viva[1]
-        taken, waiting = self.ahead.setdefault(number, [0, collections.deque()])
-        if waiting:
-            return waiting.popleft()
-        if taken < 64:
-            self.ahead[number][0] += 1
-            return super().special("__next__", iterator, (), {})
-        found = self.ask("next", iterator, BATCH)
-        if not found:
-            raise StopIteration
-        waiting.extend(found)
-        return waiting.popleft()

@@ -61,14 +61,3 @@ def serve(incoming, outgoing, path="main.py"):
         sys.stdout, sys.stderr = streams
         python.fail(error)
     os._exit(1)
-
-
-def main():
-    """Cold start: one program in a process of its own."""
-    incoming, outgoing, *names = sys.argv[1:]
-    python.start(names)
-    serve(int(incoming), int(outgoing))
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,7 @@
 # ruff: noqa: S102, S110, SIM105, PTH123
 """Viva's harness inside a Python process: runs program and test, and proves that the test ran to its end.
 
-Started as `python.py exit` (as published: exec in an empty namespace, no exception) or `python.py completion`; the warm
+Started as `python.py MODE`, of MODES (`exit`: as published, exec in an empty namespace, no exception); the warm
 interpreter (zygote.py) calls the same functions. Our own code, for any Python from 3.9 on, standard library only.
 
 For proof, the test is compiled before the program starts, and C code then goes through the steps (program, test), the
@@ -41,6 +41,14 @@ DENIED = frozenset(
         "cpython.PyInterpreterState_New",
     )
 )
+MODES = {
+    "exit": ("python", "as_published"),
+    "completion": ("python", "examine"),
+    "calls": ("answer", "serve"),
+    "test": ("tester", "examine"),
+    "program": ("program", "serve"),
+}
+"""What a process is for: a module and a function, which never returns."""
 PR_SET_DUMPABLE = 4
 PIECES = 8
 """The key is kept as this many numbers: it never lies in memory as the text that Viva sent."""
@@ -129,6 +137,25 @@ def as_published(path="main.py", leave=os._exit):
     leave(0)
 
 
+def count_runners():
+    """Have unittest's runners raise an AssertionError where a test fails, and leave it to the test to end."""
+    import unittest
+
+    running, runners = unittest.TextTestRunner.run, unittest.TestProgram.runTests
+
+    def run(self, test):
+        result = running(self, test)
+        if not result.wasSuccessful():
+            raise AssertionError("a test of the test's own runner failed")
+        return result
+
+    def run_all(self):
+        self.exit = False
+        runners(self)
+
+    unittest.TextTestRunner.run, unittest.TestProgram.runTests = run, run_all
+
+
 def _hook(allowed, ident=_thread.get_ident, denied=DENIED, error=RuntimeError):
     def hook(event, arguments):
         if event in denied and ident() != allowed:
@@ -159,14 +186,18 @@ def examine(source, answers):
     supervisor = _thread.start_new_thread(_supervise, (source, answers, sources, received, finished))
     received.acquire()
     space, step = module(), functools.partial
+    named = step(space.__setitem__, "__name__", "__main__")
+    becoming = step(sys.modules.__setitem__, "__main__", sys.modules["main"])
     failing, flushing, leave, pause = fail, flush, os._exit, _sleep
     try:
         program = compile(sources[0], "main.py", "exec")
         test = compile(sources[1], "test.py", "exec")
-        steps = (step(exec, program, space), step(exec, test, space), step(flush))
+        steps = (step(exec, program, space), named, becoming, step(exec, test, space), step(flush))
         running = [map(step.__call__, (*steps, step(finished.release)))]
+        if b"unittest" in sources[1]:
+            count_runners()
         sys.addaudithook(_hook(supervisor))
-        del source, answers, sources, received, finished, program, test, steps, space
+        del source, answers, sources, received, finished, program, test, steps, space, named, becoming
         list(running.pop())
     except BaseException as error:
         flushing()
@@ -176,16 +207,18 @@ def examine(source, answers):
         pause(60)
 
 
+def serving(mode):
+    """What serves a mode, and whether it is given the two pipes to Viva."""
+    module, name = MODES[mode]
+    return getattr(__import__(module), name), mode not in ("exit", "program")
+
+
 def main():
     """Cold start: one program in a process of its own."""
-    mode, names = sys.argv[1], sys.argv[2:]
-    sys.argv = ["main.py"]
-    if mode == "exit":
-        sys.path[0] = ""
-        stand_in(names)
-        as_published()
-    start(names)
-    examine(3, 4)
+    mode, names, *link = sys.argv[1:]
+    serve, told = serving(mode)
+    start([names], dumpable=mode in ("exit", "calls"))
+    serve(*((3, 4) if told else ()), *map(int, link))
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ import socket
 import struct
 import sys
 
-import answer
-import program
+import answer  # noqa: F401  for python.serving
+import program  # noqa: F401
 import python
-import tester
+import tester  # noqa: F401
 
 NEW_EVERYTHING = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000 | 0x02000000
 """CLONE_NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWCGROUP."""
@@ -122,22 +122,17 @@ def become(request, source, answers, *link):
     if numpy is not None:
         numpy.random.seed()
     sys.argv = ["main.py"]
+    serve, told = python.serving(request["mode"])
     for name in ("zygote", "python", "answer", "program", "tester", "link", "crossing", "tables", "values", "__main__"):
         sys.modules.pop(name, None)
     sys.modules["__main__"] = type(sys)("__main__")
     if request["mode"] in ("completion", "test", "program"):
         LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    if request["mode"] == "completion":
-        python.examine(source, answers)
-    if request["mode"] == "calls":
-        answer.serve(source, answers)
-    if request["mode"] == "test":
-        tester.examine(source, answers, *link)
+    if told:
+        serve(source, answers, *link)
     os.close(source)
     os.close(answers)
-    if request["mode"] == "program":
-        program.serve(*link)
-    python.as_published()
+    serve(*link)
 
 
 def first_process(request, descriptors, rules):
