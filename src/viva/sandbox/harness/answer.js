@@ -192,7 +192,7 @@
     function link() {
         const end = (error) => apply(exit, process, [error ? 1 : 0]);
         const serving = {
-            names: (_, __, candidates) => [candidates.filter(declared), added()],
+            names: (_, candidates) => [candidates.filter(declared), added()],
             name: (name) => inside(name),
         };
         const [reading, writing] = process.argv.slice(-2).map(Number);
