@@ -152,10 +152,9 @@
     let asked = false;
     const { connect, named } = require('./peer.js');
     // A method that the program gave to all lists, texts and the like, and that the test uses by this name.
-    const LENT = new Set(['Array', 'String', 'Number', 'Boolean', 'Date', 'Map', 'Set'].flatMap((name) => [name, `${name}.prototype`]));
-    for (const name of ['Math', 'Function.prototype', 'Promise', 'Promise.prototype']) LENT.add(name);
+    const LENT = /^((Array|String|Number|Boolean|Date|Map|Set|Promise)(\.prototype)?|Math|Function\.prototype)$/;
     function lend(owner, key, kind, given, members) {
-        const place = LENT.has(owner) ? named.get(owner) : undefined;
+        const place = LENT.test(owner) ? named.get(owner) : undefined;
         if (place === undefined || !members.has(key) || key === 'then' || key in place || typeof given !== 'function') return;
         asked ||= /equal|compare|same|match|includes|^is|^has/i.test(key);
         defineProperty(place, key, { [kind === 'get' ? 'get' : 'value']: given, configurable: true });

@@ -45,8 +45,6 @@ for (const name of [...Object.getOwnPropertyNames(globalThis), 'Buffer']) {
         }
     }
 }
-const MAP = (value) => apply(Map.prototype.entries, value, []);
-const SET = (value) => apply(Set.prototype.values, value, []);
 const symbols = new Map(Object.getOwnPropertyNames(Symbol).map((name) => [Symbol[name], name]));
 
 class Broken extends Error {}
@@ -66,8 +64,6 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     let count = 0;
 
     // ---- writing
-    const flagsOf = (value) =>
-        Object.isFrozen(value) ? 2 : Object.isSealed(value) ? 1 : Object.isExtensible(value) ? 0 : 3;
     const plain = (value) =>
         ownKeys(value).every((key) => {
             const { enumerable, get, set } = getOwnPropertyDescriptor(value, key);
@@ -75,6 +71,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         });
     const entries = (value, node, skip = () => false) =>
         ownKeys(value).filter((key) => !skip(key)).map((key) => [node(key), node(value[key])]);
+    const crosses = (key) => !symbols.has(key) || ASKED.has(key);  // others would have the program asked by the language itself
     const shows = (key, value) =>
         typeof key === 'string' ? !HIDDEN[side].test(key) && !HIDDEN[typeof value]?.test(key) : ASKED.has(key);
 
@@ -106,20 +103,19 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             const items = [];
             for (let at = 0; at < value.length; at++) items.push(at in value ? node(value[at]) : { e: 1 });
             const more = entries(value, node, (key) => key === 'length' || /^\d+$/.test(String(key)));
-            return ['a', items, more, flagsOf(value)];
+            return ['a', items, more, Object.isFrozen(value)];
         }
         if ((prototype === Object.prototype || prototype === null) && !types.isArgumentsObject(value)) {
             if (value === globalThis || !(known || plain(value))) return stub('i');
-            return ['o', entries(value, node), flagsOf(value), prototype ? 0 : 1];
+            return ['o', entries(value, node), Object.isFrozen(value), prototype ? 0 : 1];
         }
         if (types.isNativeError(value)) return stub('e');
         if (ownKeys(value).length && !types.isTypedArray(value) && !types.isRegExp(value) && !types.isBoxedPrimitive(value)) {
             return stub('i');
         }
-        if (types.isMap(value) && !making) return ['m', [...MAP(value)].map(([key, each]) => [node(key), node(each)])];
-        if (types.isSet(value) && !making) return ['s', [...SET(value)].map(node)];
-        if (prototype === Map.prototype) return ['m', [...value].map(([key, each]) => [node(key), node(each)])];
-        if (prototype === Set.prototype) return ['s', [...value].map(node)];
+        const own = !making || names.has(prototype);
+        if (types.isMap(value) && own) return ['m', Array.from(apply(Map.prototype.entries, value, []), (pair) => pair.map(node))];
+        if (types.isSet(value) && own) return ['s', Array.from(apply(Set.prototype.values, value, []), node)];
         if (prototype === Date.prototype) return ['d', Number.isNaN(+value) ? null : +value];
         if (prototype === RegExp.prototype) return ['x', value.source, value.flags, value.lastIndex];
         if (types.isArrayBuffer(value)) return ['y', 'ArrayBuffer', from(value).toString('base64')];
@@ -231,14 +227,6 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     }
 
     // ---- reading
-    const stubs = {
-        f: (id) => function (...given) {
-            if (new.target) return request('construct', { h: objects.get(id) }, given);
-            return request('call', { h: objects.get(id), v: this === hooks.scope ? undefined : this }, given);
-        },
-        e: () => construct(Error, []),
-        i: () => ({}),
-    };
     function shell(id, content) {
         const [kind, one, , three] = content;
         switch (kind) {
@@ -257,23 +245,23 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
                 break;
             }
             case 'b': return Object(value(one));
-            case 'p': return new Promise((resolve, reject) => settlers.set(id, { resolve, reject }));
-            case 'f': case 'e': case 'i': return stubs[kind](id);
+            case 'p': return new Promise((v, x) => settlers.set(id, { v, x }));
+            case 'e': return new Error();
+            case 'i': return {};
+            case 'f': return function called(...given) {
+                const h = objects.get(id);
+                return new.target ? request('construct', { h }, given) : request('call', { h, v: this === hooks.scope ? undefined : this }, given);
+            };
             case 'S': return Symbol(one ?? undefined);
         }
         throw new Broken(`no value is of the kind ${kind}`);
     }
     const put = (object, key, each) =>
         defineProperty(object, key, { value: each, writable: true, enumerable: true, configurable: true });
-    function seal(object, flags) {
-        if (flags === 2) Object.freeze(object);
-        if (flags === 1) Object.seal(object);
-        if (flags === 3) Object.preventExtensions(object);
-    }
     function only(object, pairs, skip) {
         const wanted = new Set(pairs.map(([key]) => key));
         for (const key of ownKeys(object)) if (!wanted.has(key) && !skip(key)) Reflect.deleteProperty(object, key);
-        for (const [key, each] of pairs) put(object, key, each);
+        for (const [key, each] of pairs) if (crosses(key)) put(object, key, each);
     }
     const pairsOf = (list) => list.map(([key, each]) => [value(key), value(each)]);
     // A stub as the other side describes it. Of a proxy of the program's the names are asked for that the test reads by.
@@ -281,7 +269,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         const above = kin && (/^\w+\.prototype$/.test(kin.i) ? named.get(kin.i) : value(kin));
         if (object !== above) Reflect.setPrototypeOf(object, above ?? null);
         const wanted = new Map(proxy ? members.map((each) => [each, false]) : []);
-        for (const [key, listed] of keys) wanted.set(value(key), listed);
+        for (const [key, listed] of keys) if (crosses(value(key))) wanted.set(value(key), listed);
         for (const key of ownKeys(object)) if (!wanted.has(key) && getOwnPropertyDescriptor(object, key).get) Reflect.deleteProperty(object, key);
         for (const [key, enumerable] of wanted) {
             const asked = (self) => (theirs(ids.get(self)) ? self : object);
@@ -307,10 +295,10 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             one.forEach((each, at) => (each && each.e ? (object.length = at + 1) : put(object, at, value(each))));
             const own = ([key]) => side === 'p' || !(key in Array.prototype);  // what a list is asked is the language's
             only(object, pairsOf(two).filter(own), (key) => key === 'length' || /^\d+$/.test(String(key)));
-            seal(object, three);
+            if (three) Object.freeze(object);
         } else if (kind === 'o') {
             only(object, pairsOf(one), () => false);
-            seal(object, two);
+            if (two) Object.freeze(object);
         } else if (kind === 'm' || kind === 's') {
             object.clear();
             for (const each of one) kind === 'm' ? object.set(value(each[0]), value(each[1])) : object.add(value(each));
@@ -404,26 +392,18 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     function dispatch(message) {
         if (message === null) return ended();
         try {
-            if (message.idle || message.drained) take(message.heap ?? {});
-            else understand(message);
+            take(message.heap ?? {});
+            if ('q' in message) answer(message);
+            if ('a' in message) replies.set(message.a, 'x' in message ? { x: value(message.x) } : { v: value(message.v) });
+            if ('s' in message) {
+                const way = 'x' in message ? 'x' : 'v';
+                settlers.get(message.s)?.[way](value(message[way]));
+                settlers.delete(message.s);
+            }
         } catch (error) {
             broken(error);
         }
-        if (message.idle) hooks.idle(message.idle);
-        if (message.drained) hooks.drained(message.drained);
-    }
-    function understand(message) {
-        take(message.heap ?? {});
-        if ('a' in message) {
-            replies.set(message.a, 'x' in message ? { x: value(message.x) } : { v: value(message.v) });
-        } else if ('s' in message) {
-            const { resolve, reject } = settlers.get(message.s) ?? {};
-            settlers.delete(message.s);
-            if ('x' in message) reject?.(value(message.x));
-            else resolve?.(value(message.v));
-        } else {
-            answer(message);
-        }
+        for (const word of ['idle', 'drained']) if (message[word]) hooks[word](message[word]);
     }
     function answer({ q: number, op, h, k, v, l = [] }) {
         let found;
@@ -448,26 +428,20 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         scanned = end < 0 ? buffered.length : end;
         return end >= 0;
     }
-    function buffer() {
-        if (!waiting()) return undefined;
-        const end = scanned;
-        const text = buffered.toString('utf8', 0, end);
-        buffered = buffered.subarray(end + 1);
+    const chunk = alloc(65536);
+    function receive() {
+        while (!waiting()) {
+            const got = readSync(reading, chunk, 0, chunk.length, null);
+            if (got <= 0) return null;
+            buffered = concat([buffered, chunk.subarray(0, got)]);
+        }
+        const text = buffered.toString('utf8', 0, scanned);
+        buffered = buffered.subarray(scanned + 1);
         scanned = 0;
         try {
             return parse(text);
         } catch (error) {
-            broken(error);
-        }
-    }
-    const chunk = alloc(65536);
-    function receive() {
-        for (;;) {
-            const message = buffer();
-            if (message !== undefined) return message;
-            const got = readSync(reading, chunk, 0, chunk.length, null);
-            if (got <= 0) return null;
-            buffered = concat([buffered, chunk.subarray(0, got)]);
+            return broken(error);
         }
     }
     let socket = null;
