@@ -45,11 +45,11 @@ final class {entry} {
 
     private static java.lang.String answer(java.lang.String name, java.util.List<?> given) {
         try {
-            Call call = find(name, given);
-            call.method.setAccessible(true);
+            java.util.Map.Entry<java.lang.reflect.Method, java.lang.Object[]> call = find(name, given);
+            call.getKey().setAccessible(true);
             java.lang.Object result;
             try {
-                result = call.method.invoke(null, call.arguments);
+                result = call.getKey().invoke(null, call.getValue());
             } catch (java.lang.reflect.InvocationTargetException error) {
                 return raised(error.getCause());
             }
@@ -78,21 +78,11 @@ final class {entry} {
         return quoted(name.substring(java.lang.Math.max(name.lastIndexOf('.'), name.lastIndexOf('$')) + 1));
     }
 
-    /** A method, and the arguments as its parameters want them. */
-    private static final class Call {
-        final java.lang.reflect.Method method;
-        final java.lang.Object[] arguments;
-
-        Call(java.lang.reflect.Method method, java.lang.Object[] arguments) {
-            this.method = method;
-            this.arguments = arguments;
-        }
-    }
-
-    private static Call find(java.lang.String name, java.util.List<?> given) throws java.lang.Exception {
+    /** The method that is meant, and the arguments as its parameters want them. */
+    private static java.util.Map.Entry<java.lang.reflect.Method, java.lang.Object[]> find(java.lang.String name, java.util.List<?> given) throws java.lang.Exception {
         java.lang.String owner = name.contains(".") ? name.substring(0, name.lastIndexOf('.')) : "";
         java.lang.String bare = name.substring(name.lastIndexOf('.') + 1);
-        Call best = null;
+        java.util.Map.Entry<java.lang.reflect.Method, java.lang.Object[]> best = null;
         int cost = java.lang.Integer.MAX_VALUE;
         java.lang.String others = "";
         for (java.lang.Class<?> one : classes()) {
@@ -111,7 +101,7 @@ final class {entry} {
                         int found = spread ? 1000 : 0;
                         for (int at = 0; at < types.length && at < given.size(); at++) found += cost(given.get(at), types[at]);
                         if (found < cost) {
-                            best = new Call(method, arguments);
+                            best = java.util.Map.entry(method, arguments);
                             cost = found;
                         }
                     } catch (Unfit unfit) {

@@ -133,7 +133,7 @@ internal static class {entry} {
 
     private static void Bind(global::System.Type type, object value, Dictionary<global::System.Type, global::System.Type> known) {
         if (type.IsGenericParameter) {
-            if (!known.ContainsKey(type) && value != null) known[type] = Natural(value).GetType();
+            if (!known.ContainsKey(type) && value != null) known[type] = Decoded(value, typeof(object)).GetType();
             return;
         }
         var inner = type.IsArray ? new[] { type.GetElementType() } : type.GetGenericArguments();
@@ -170,11 +170,6 @@ internal static class {entry} {
     private static int Cost(object value, global::System.Type type) {
         if (value is decimal) return global::System.Array.IndexOf(Integers, type) & 127;
         return type == typeof(object) ? 100 : 0;
-    }
-
-    // A value as the type that it has where nothing says another.
-    private static object Natural(object value) {
-        return Decoded(value, typeof(object));
     }
 
     // A value of a request as a parameter's type wants it.
@@ -337,7 +332,13 @@ internal static class {entry} {
             Encode(new[] { Property(value, "Key"), Property(value, "Value") }, to, depth + 1);
             to.Append('}');
         } else if (value is global::System.Array && ((global::System.Array)value).Rank == 2) {
-            EncodeGrid((global::System.Array)value, to, depth);
+            var grid = (global::System.Array)value;
+            var rows = new object[grid.GetLength(0)][];
+            for (int at = 0; at < rows.Length; at++) {
+                rows[at] = new object[grid.GetLength(1)];
+                for (int column = 0; column < rows[at].Length; column++) rows[at][column] = grid.GetValue(at, column);
+            }
+            Encode(rows, to, depth);
         } else if (value is global::System.Collections.IEnumerable && !(value is global::System.Array && ((global::System.Array)value).Rank > 2)) {
             bool set = global::System.Array.Exists(value.GetType().GetInterfaces(), one => Bare(one) == "ISet");
             to.Append(set ? "{\"$set\": [" : "[");
@@ -356,15 +357,6 @@ internal static class {entry} {
 
     private static object Property(object value, string name) {
         return value.GetType().GetProperty(name).GetValue(value, null);
-    }
-
-    private static void EncodeGrid(global::System.Array grid, global::System.Text.StringBuilder to, int depth) {
-        var rows = new object[grid.GetLength(0)][];
-        for (int at = 0; at < rows.Length; at++) {
-            rows[at] = new object[grid.GetLength(1)];
-            for (int column = 0; column < rows[at].Length; column++) rows[at][column] = grid.GetValue(at, column);
-        }
-        Encode(rows, to, depth);
     }
 
     private static void EncodeMap(global::System.Collections.IDictionary map, global::System.Text.StringBuilder to, int depth) {
