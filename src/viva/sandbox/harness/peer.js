@@ -26,11 +26,9 @@ const ASKED = new Set([Symbol.iterator, Symbol.asyncIterator, Symbol.toPrimitive
 const named = new Map();
 const names = new Map();
 const know = (name, value) => {
-    const kind = typeof value;
-    if (((kind === 'object' && value !== null) || kind === 'function') && !names.has(value)) {
-        names.set(value, name);
-        named.set(name, value);
-    }
+    if (Object(value) !== value || names.has(value)) return;
+    names.set(value, name);
+    named.set(name, value);
 };
 for (const name of [...Object.getOwnPropertyNames(globalThis), 'Buffer']) {
     const value = getOwnPropertyDescriptor(globalThis, name)?.value ?? (name === 'Buffer' ? Buffer : null);
