@@ -43,7 +43,7 @@ for (const name of [...Object.getOwnPropertyNames(globalThis), 'Buffer']) {
         }
     }
 }
-const symbols = new Map(Object.getOwnPropertyNames(Symbol).map((name) => [Symbol[name], name]));
+const symbols = new Map(Object.getOwnPropertyNames(Symbol).filter((name) => typeof Symbol[name] === 'symbol').map((name) => [Symbol[name], name]));
 
 class Broken extends Error {}
 
@@ -69,7 +69,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         });
     const entries = (value, node, skip = () => false) =>
         ownKeys(value).filter((key) => !skip(key)).map((key) => [node(key), node(value[key])]);
-    const crosses = (key) => !symbols.has(key) || ASKED.has(key);  // others would have the program asked by the language itself
+    // By other symbols the language itself would ask the program.
+    const crosses = (key) => typeof key === 'string' || ASKED.has(key) || (typeof key === 'symbol' && !symbols.has(key));
     const shows = (key, value) =>
         typeof key === 'string' ? !HIDDEN[side].test(key) && !HIDDEN[typeof value]?.test(key) : ASKED.has(key);
 
@@ -338,7 +339,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             case 'u': return undefined;
             case 'n': return Number(one);
             case 'b': return BigInt(one);
-            case 'y': return Symbol[one];
+            case 'y': if (symbols.has(Symbol[one])) return Symbol[one]; break;
             case 'Y': return Symbol.for(one);
             case 'i': {
                 const found = named.get(one);
