@@ -1,4 +1,4 @@
-"""Tests in JavaScript and TypeScript in a process of their own: proxies for what the program defines, or none."""
+"""Tests in JavaScript and TypeScript in a process of their own: stubs for what the program defines, or none."""
 
 from __future__ import annotations
 

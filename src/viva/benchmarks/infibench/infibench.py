@@ -138,7 +138,7 @@ class InfiBench:
         languages=("en",),
         formats=("keywords", "blank filling", "unit test", "similarity"),
         size="234 questions (suite v2.1), 135 of them in the development generation",
-        version="10",
+        version="11",
         source="https://infi-coder.github.io/infibench",
         shots=0,
         supports=("base", "as-published"),

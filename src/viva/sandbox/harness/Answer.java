@@ -17,17 +17,6 @@ final class {entry} {
         }
     }
 
-    /** A JSON value with a tag: a tuple, a set, a map of pairs, bytes. */
-    private static final class Tagged {
-        final java.lang.String tag;
-        final java.lang.Object value;
-
-        Tagged(java.lang.String tag, java.lang.Object value) {
-            this.tag = tag;
-            this.value = value;
-        }
-    }
-
     public static void main(java.lang.String[] words) throws java.lang.Throwable {
         try (java.io.BufferedReader from = new java.io.BufferedReader(
                  new java.io.InputStreamReader(new java.io.FileInputStream("/proc/self/fd/3"), UTF8));
@@ -45,11 +34,11 @@ final class {entry} {
 
     private static java.lang.String answer(java.lang.String name, java.util.List<?> given) {
         try {
-            Call call = find(name, given);
-            call.method.setAccessible(true);
+            java.util.Map.Entry<java.lang.reflect.Method, java.lang.Object[]> call = find(name, given);
+            call.getKey().setAccessible(true);
             java.lang.Object result;
             try {
-                result = call.method.invoke(null, call.arguments);
+                result = call.getKey().invoke(null, call.getValue());
             } catch (java.lang.reflect.InvocationTargetException error) {
                 return raised(error.getCause());
             }
@@ -78,21 +67,11 @@ final class {entry} {
         return quoted(name.substring(java.lang.Math.max(name.lastIndexOf('.'), name.lastIndexOf('$')) + 1));
     }
 
-    /** A method, and the arguments as its parameters want them. */
-    private static final class Call {
-        final java.lang.reflect.Method method;
-        final java.lang.Object[] arguments;
-
-        Call(java.lang.reflect.Method method, java.lang.Object[] arguments) {
-            this.method = method;
-            this.arguments = arguments;
-        }
-    }
-
-    private static Call find(java.lang.String name, java.util.List<?> given) throws java.lang.Exception {
+    /** The method that is meant, and the arguments as its parameters want them. */
+    private static java.util.Map.Entry<java.lang.reflect.Method, java.lang.Object[]> find(java.lang.String name, java.util.List<?> given) throws java.lang.Exception {
         java.lang.String owner = name.contains(".") ? name.substring(0, name.lastIndexOf('.')) : "";
         java.lang.String bare = name.substring(name.lastIndexOf('.') + 1);
-        Call best = null;
+        java.util.Map.Entry<java.lang.reflect.Method, java.lang.Object[]> best = null;
         int cost = java.lang.Integer.MAX_VALUE;
         java.lang.String others = "";
         for (java.lang.Class<?> one : classes()) {
@@ -111,7 +90,7 @@ final class {entry} {
                         int found = spread ? 1000 : 0;
                         for (int at = 0; at < types.length && at < given.size(); at++) found += cost(given.get(at), types[at]);
                         if (found < cost) {
-                            best = new Call(method, arguments);
+                            best = java.util.Map.entry(method, arguments);
                             cost = found;
                         }
                     } catch (Unfit unfit) {
@@ -195,21 +174,19 @@ final class {entry} {
             boolean one = text.length() == 1 && (wanted == char.class || wanted == java.lang.Character.class);
             if (one) found = text.charAt(0);
             else if (wanted.isInstance(value)) found = value;
-        } else if (value instanceof Tagged && ((Tagged) value).tag.equals("$bytes")) {
-            if (wanted.isAssignableFrom(byte[].class)) found = ((Tagged) value).value;
-        } else if (value instanceof java.util.Map || ((value instanceof Tagged) && ((Tagged) value).tag.equals("$map"))) {
-            found = map(value, type, wanted);
+        } else if (value instanceof byte[]) {
+            if (wanted.isAssignableFrom(byte[].class)) found = value;
+        } else if (value instanceof java.util.Map) {
+            found = map((java.util.Map<?, ?>) value, type, wanted);
         } else {
-            boolean set = value instanceof Tagged && ((Tagged) value).tag.equals("$set");
-            found = collection((java.util.List<?>) (value instanceof Tagged ? ((Tagged) value).value : value), set, type, wanted);
+            found = collection((java.util.Collection<?>) value, type, wanted);
         }
         if (found == null) throw new Unfit(shown(value) + " as " + type.getTypeName());
         return found;
     }
 
     private static java.lang.String shown(java.lang.Object value) {
-        java.lang.Object bare = value instanceof Tagged ? ((Tagged) value).value : value;
-        java.lang.String text = bare instanceof java.lang.String ? quoted((java.lang.String) bare) : java.lang.String.valueOf(bare);
+        java.lang.String text = value instanceof java.lang.String ? quoted((java.lang.String) value) : java.lang.String.valueOf(value);
         return text.length() > 60 ? text.substring(0, 60) + "…" : text;
     }
 
@@ -227,23 +204,17 @@ final class {entry} {
         return wanted.isInstance(value) ? value : null;
     }
 
-    private static java.lang.Object map(java.lang.Object value, java.lang.reflect.Type type, java.lang.Class<?> wanted) {
+    private static java.lang.Object map(java.util.Map<?, ?> value, java.lang.reflect.Type type, java.lang.Class<?> wanted) {
         java.lang.Class<?> made = wanted.isAssignableFrom(java.util.LinkedHashMap.class) ? java.util.LinkedHashMap.class
             : wanted.isAssignableFrom(java.util.TreeMap.class) ? java.util.TreeMap.class : wanted;
         if (!java.util.Map.class.isAssignableFrom(made)) return null;
         java.util.Map<java.lang.Object, java.lang.Object> found = made(made);
-        if (value instanceof java.util.Map) {
-            ((java.util.Map<?, ?>) value).forEach((key, item) -> found.put(decoded(key, parameter(type, 0)), decoded(item, parameter(type, 1))));
-        } else {
-            for (java.lang.Object pair : (java.util.List<?>) ((Tagged) value).value) {
-                java.util.List<?> both = (java.util.List<?>) pair;
-                found.put(decoded(both.get(0), parameter(type, 0)), decoded(both.get(1), parameter(type, 1)));
-            }
-        }
+        value.forEach((key, item) -> found.put(decoded(key, parameter(type, 0)), decoded(item, parameter(type, 1))));
         return found;
     }
 
-    private static java.lang.Object collection(java.util.List<?> items, boolean set, java.lang.reflect.Type type, java.lang.Class<?> wanted) {
+    private static java.lang.Object collection(java.util.Collection<?> all, java.lang.reflect.Type type, java.lang.Class<?> wanted) {
+        java.util.List<?> items = new java.util.ArrayList<>(all);
         if (wanted.isArray()) {
             java.lang.reflect.Type of = type instanceof java.lang.reflect.GenericArrayType
                 ? ((java.lang.reflect.GenericArrayType) type).getGenericComponentType() : wanted.getComponentType();
@@ -255,7 +226,7 @@ final class {entry} {
             return new java.util.AbstractMap.SimpleEntry<>(decoded(items.get(0), parameter(type, 0)), decoded(items.get(1), parameter(type, 1)));
         }
         java.lang.Class<?> made = wanted;
-        for (java.lang.Class<?> one : new java.lang.Class<?>[] {set ? java.util.LinkedHashSet.class : java.util.ArrayList.class,
+        for (java.lang.Class<?> one : new java.lang.Class<?>[] {all instanceof java.util.Set ? java.util.LinkedHashSet.class : java.util.ArrayList.class,
                 java.util.ArrayList.class, java.util.LinkedHashSet.class, java.util.TreeSet.class, java.util.LinkedList.class}) {
             if (wanted.isAssignableFrom(one)) {
                 made = one;
@@ -376,18 +347,13 @@ final class {entry} {
         if (letter == 'i') return new java.math.BigInteger(rest);
         if (letter == 'r') return rest.endsWith("inf") ? (rest.equals("inf") ? 1 : -1) / 0.0 : rest.equals("nan") ? java.lang.Double.NaN : java.lang.Double.valueOf(rest);
         if (letter == 's') return new java.lang.String(java.util.Base64.getDecoder().decode(rest), UTF8);
-        if (letter == 'b') return new Tagged("$bytes", java.util.Base64.getDecoder().decode(rest));
+        if (letter == 'b') return java.util.Base64.getDecoder().decode(rest);
         java.util.List<java.lang.Object> items = new java.util.ArrayList<>();
         for (int left = java.lang.Integer.parseInt(rest); left > 0; left--) items.add(next(words));
-        if (letter == 'p') return new Tagged("$tuple", items);
-        if (letter == 'u') return new Tagged("$set", items);
+        if (letter == 'u') return new java.util.LinkedHashSet<>(items);
         if (letter != 'o' && letter != 'm') return items;
         java.util.Map<java.lang.Object, java.lang.Object> map = new java.util.LinkedHashMap<>();
-        java.util.List<java.lang.Object> pairs = new java.util.ArrayList<>();
-        for (int at = 0; at < items.size(); at += 2) {
-            map.put(items.get(at), items.get(at + 1));
-            pairs.add(items.subList(at, at + 2));
-        }
-        return letter == 'o' ? map : new Tagged("$map", pairs);
+        for (int at = 0; at < items.size(); at += 2) map.put(items.get(at), items.get(at + 1));
+        return map;
     }
 }

@@ -44,8 +44,9 @@ Node *node(Kind kind, const char *text, unsigned long size) {
     return new (room(sizeof(Node))) Node{kind, text, size, nullptr};
 }
 
+const char *const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 Node *unpacked(Kind kind, const char *text) {
-    const char *digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char *found = (char *)room(strlen(text) + 1), *to = found;
     unsigned long bits = 0, count = 0;
     for (; *text && *text != '='; text++) {
@@ -189,27 +190,19 @@ const Node *item(const Node *node, unsigned long at) { return node->items[at]; }
 const char *text(const Node *node) { return node->text; }
 double real(const Node *node) { return strtod(node->text, nullptr); }
 
-bool whole(const Node *node, long long &to) {
+template <class T> static bool whole(const Node *node, T &to, T (*parse)(const char *, char **, int)) {
     char *end = nullptr;
     errno = 0;
-    if (node->kind != INTEGER) return false;
-    to = strtoll(node->text, &end, 10);
-    return !errno && !*end;
+    to = parse(node->text, &end, 10);
+    return node->kind == INTEGER && !errno && !*end;
 }
-
-bool whole(const Node *node, unsigned long long &to) {
-    char *end = nullptr;
-    errno = 0;
-    if (node->kind != INTEGER || node->text[0] == '-') return false;
-    to = strtoull(node->text, &end, 10);
-    return !errno && !*end;
-}
+bool whole(const Node *node, long long &to) { return whole(node, to, strtoll); }
+bool whole(const Node *node, unsigned long long &to) { return node->text[0] != '-' && whole(node, to, strtoull); }
 
 void put(const char *text) { put_bytes(text, strlen(text)); }
 
 void put_text(const char *text, unsigned long size) {
     if (is_utf8((const unsigned char *)text, size)) return put_quoted(text, size);
-    const char *digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     put("{\"$bytes\": \"");
     for (unsigned long at = 0; at < size; at += 3) {
         unsigned long three = 0;

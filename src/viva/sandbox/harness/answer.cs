@@ -1,6 +1,7 @@
 // Calls static methods of the program by name and replies with what they return (see calls.py). It knows no expected value.
 using global::System.Collections.Generic;
 using Number = global::System.IFormattable;
+using Pairs = global::System.Collections.Generic.List<global::System.Collections.Generic.KeyValuePair<object, object>>;
 
 internal static class {entry} {
     private const int Depth = 64, Length = 16000000, Message = 1000;
@@ -17,12 +18,6 @@ internal static class {entry} {
 
     private sealed class Missing : global::System.Exception {
         internal Missing(string what) : base(what) { }
-    }
-
-    // A JSON value with a tag: a tuple, a set, a map of pairs, bytes.
-    private sealed class Tagged {
-        internal string Tag;
-        internal object Value;
     }
 
     public static int Main(string[] words) {
@@ -133,12 +128,12 @@ internal static class {entry} {
 
     private static void Bind(global::System.Type type, object value, Dictionary<global::System.Type, global::System.Type> known) {
         if (type.IsGenericParameter) {
-            if (!known.ContainsKey(type) && value != null) known[type] = Natural(value).GetType();
+            if (!known.ContainsKey(type) && value != null) known[type] = Decoded(value, typeof(object)).GetType();
             return;
         }
         var inner = type.IsArray ? new[] { type.GetElementType() } : type.GetGenericArguments();
-        var map = value as Dictionary<string, object>;
-        var list = (value is Tagged ? ((Tagged)value).Value : value) as List<object>;
+        var map = value as Pairs;
+        var list = value as IEnumerable<object>;
         if (map != null && inner.Length == 2) {
             foreach (var pair in map) {
                 Bind(inner[0], pair.Key, known);
@@ -172,11 +167,6 @@ internal static class {entry} {
         return type == typeof(object) ? 100 : 0;
     }
 
-    // A value as the type that it has where nothing says another.
-    private static object Natural(object value) {
-        return Decoded(value, typeof(object));
-    }
-
     // A value of a request as a parameter's type wants it.
     private static object Decoded(object value, global::System.Type type) {
         var inner = global::System.Nullable.GetUnderlyingType(type);
@@ -196,13 +186,12 @@ internal static class {entry} {
         } else if (value is string) {
             if (type == typeof(char) && ((string)value).Length == 1) found = ((string)value)[0];
             else if (type.IsInstanceOfType(value)) found = value;
-        } else if (value is Tagged && ((Tagged)value).Value is byte[]) {
-            if (type.IsAssignableFrom(typeof(byte[]))) found = ((Tagged)value).Value;
-        } else if (value is Dictionary<string, object> || value is Tagged && ((Tagged)value).Tag == "$map") {
-            found = Map(value, type);
+        } else if (value is byte[]) {
+            if (type.IsAssignableFrom(typeof(byte[]))) found = value;
+        } else if (value is Pairs) {
+            found = Map((Pairs)value, type);
         } else {
-            bool set = value is Tagged && ((Tagged)value).Tag == "$set";
-            found = Collection((List<object>)(value is Tagged ? ((Tagged)value).Value : value), set, type);
+            found = Collection(new List<object>((IEnumerable<object>)value), value is HashSet<object>, type);
         }
         if (found == null) throw new Unfit(Shown(value) + " as " + type);
         return found;
@@ -232,20 +221,13 @@ internal static class {entry} {
         return at < inner.Length ? inner[at] : typeof(object);
     }
 
-    private static object Map(object value, global::System.Type type) {
+    private static object Map(Pairs value, global::System.Type type) {
         var plain = typeof(Dictionary<,>).MakeGenericType(type.GetGenericArguments().Length == 2
             ? type.GetGenericArguments() : new[] { typeof(object), typeof(object) });
         var made = type.IsAssignableFrom(plain) ? plain : type;
         if (!typeof(global::System.Collections.IDictionary).IsAssignableFrom(made)) return null;
         var found = (global::System.Collections.IDictionary)global::System.Activator.CreateInstance(made);
-        var map = value as Dictionary<string, object>;
-        if (map != null) {
-            foreach (var pair in map) found.Add(Decoded(pair.Key, Parameter(made, 0)), Decoded(pair.Value, Parameter(made, 1)));
-        } else {
-            foreach (List<object> pair in (List<object>)((Tagged)value).Value) {
-                found.Add(Decoded(pair[0], Parameter(made, 0)), Decoded(pair[1], Parameter(made, 1)));
-            }
-        }
+        foreach (var pair in value) found.Add(Decoded(pair.Key, Parameter(made, 0)), Decoded(pair.Value, Parameter(made, 1)));
         return found;
     }
 
@@ -337,7 +319,13 @@ internal static class {entry} {
             Encode(new[] { Property(value, "Key"), Property(value, "Value") }, to, depth + 1);
             to.Append('}');
         } else if (value is global::System.Array && ((global::System.Array)value).Rank == 2) {
-            EncodeGrid((global::System.Array)value, to, depth);
+            var grid = (global::System.Array)value;
+            var rows = new object[grid.GetLength(0)][];
+            for (int at = 0; at < rows.Length; at++) {
+                rows[at] = new object[grid.GetLength(1)];
+                for (int column = 0; column < rows[at].Length; column++) rows[at][column] = grid.GetValue(at, column);
+            }
+            Encode(rows, to, depth);
         } else if (value is global::System.Collections.IEnumerable && !(value is global::System.Array && ((global::System.Array)value).Rank > 2)) {
             bool set = global::System.Array.Exists(value.GetType().GetInterfaces(), one => Bare(one) == "ISet");
             to.Append(set ? "{\"$set\": [" : "[");
@@ -356,15 +344,6 @@ internal static class {entry} {
 
     private static object Property(object value, string name) {
         return value.GetType().GetProperty(name).GetValue(value, null);
-    }
-
-    private static void EncodeGrid(global::System.Array grid, global::System.Text.StringBuilder to, int depth) {
-        var rows = new object[grid.GetLength(0)][];
-        for (int at = 0; at < rows.Length; at++) {
-            rows[at] = new object[grid.GetLength(1)];
-            for (int column = 0; column < rows[at].Length; column++) rows[at][column] = grid.GetValue(at, column);
-        }
-        Encode(rows, to, depth);
     }
 
     private static void EncodeMap(global::System.Collections.IDictionary map, global::System.Text.StringBuilder to, int depth) {
@@ -411,18 +390,14 @@ internal static class {entry} {
             case 'r': return rest == "nan" ? double.NaN : rest == "inf" ? double.PositiveInfinity : rest == "-inf" ? double.NegativeInfinity
                 : double.Parse(rest, Plain);
             case 's': return new global::System.Text.UTF8Encoding(false).GetString(global::System.Convert.FromBase64String(rest));
-            case 'b': return new Tagged { Tag = "$bytes", Value = global::System.Convert.FromBase64String(rest) };
+            case 'b': return global::System.Convert.FromBase64String(rest);
         }
         var items = new List<object>();
         for (int left = int.Parse(rest, Plain); left > 0; left--) items.Add(Next(words));
-        if (letter == 'p' || letter == 'u') return new Tagged { Tag = letter == 'p' ? "$tuple" : "$set", Value = items };
+        if (letter == 'u') return new HashSet<object>(items);
         if (letter != 'o' && letter != 'm') return items;
-        var map = new Dictionary<string, object>();
-        var pairs = new List<object>();
-        for (int at = 0; at < items.Count; at += 2) {
-            if (letter == 'o') map[(string)items[at]] = items[at + 1];
-            pairs.Add(items.GetRange(at, 2));
-        }
-        return letter == 'o' ? (object)map : new Tagged { Tag = "$map", Value = pairs };
+        var map = new Pairs();
+        for (int at = 0; at < items.Count; at += 2) map.Add(new KeyValuePair<object, object>(items[at], items[at + 1]));
+        return map;
     }
 }

@@ -275,12 +275,10 @@ func {entry}List(tag string, items []interface{}, to {entry}reflect.Value) bool 
 			}
 			to.SetMapIndex({entry}Decoded(item, kind.Key()), member)
 		}
-	case kind.Kind() == {entry}reflect.Slice:
-		to.Set({entry}reflect.MakeSlice(kind, len(items), len(items)))
-		for at, item := range items {
-			to.Index(at).Set({entry}Decoded(item, kind.Elem()))
+	case kind.Kind() == {entry}reflect.Slice || kind.Kind() == {entry}reflect.Array && kind.Len() == len(items):
+		if kind.Kind() == {entry}reflect.Slice {
+			to.Set({entry}reflect.MakeSlice(kind, len(items), len(items)))
 		}
-	case kind.Kind() == {entry}reflect.Array && kind.Len() == len(items):
 		for at, item := range items {
 			to.Index(at).Set({entry}Decoded(item, kind.Elem()))
 		}

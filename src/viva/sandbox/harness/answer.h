@@ -112,24 +112,19 @@ template <class T, class K = typename T::key_type, class V = typename T::mapped_
 inline void need_items(const Node *node, const char *name) {
     if (kind(node) != LIST && kind(node) != SET && kind(node) != TUPLE) unfit(node, name);
 }
-template <class T, class K = typename T::key_type> T read_as(const Node *node, Rank<8>) {
-    need_items(node, name_of<T>());
-    T found;
-    for (unsigned long at = 0; at < size(node); at++) found.emplace(read<K>(item(node, at)));
-    return found;
+template <class T, class K = typename T::key_type> void add(T &to, const Node *node, Rank<2>) {
+    to.emplace(read<K>(node));
 }
-template <class T, class V = typename T::value_type, class = decltype(made<T>().push_back(made<V>()))>
-T read_as(const Node *node, Rank<7>) {
-    need_items(node, name_of<T>());
-    T found;
-    for (unsigned long at = 0; at < size(node); at++) found.push_back(read<V>(item(node, at)));
-    return found;
+template <class T, class V = typename T::value_type> auto add(T &to, const Node *node, Rank<1>) -> decltype(to.push_back(made<V>())) {
+    to.push_back(read<V>(node));
 }
-template <class T, class V = typename T::value_type, class = decltype(made<T>().push(made<V>()))>
-T read_as(const Node *node, Rank<6>) {
+template <class T, class V = typename T::value_type> auto add(T &to, const Node *node, Rank<0>) -> decltype(to.push(made<V>())) {
+    to.push(read<V>(node));
+}
+template <class T, class = decltype(add(made<T>(), (const Node *)0, Rank<2>()))> T read_as(const Node *node, Rank<8>) {
     need_items(node, name_of<T>());
     T found;
-    for (unsigned long at = 0; at < size(node); at++) found.push(read<V>(item(node, at)));
+    for (unsigned long at = 0; at < size(node); at++) add(found, item(node, at), Rank<2>());
     return found;
 }
 template <class T, class V = typename T::value_type, class = decltype(made<T>().fill(made<V>()))>
@@ -191,53 +186,39 @@ template <class T, class = decltype(made<const T>().substr(0, 0)), class = declt
 void write_as(const T &value, Rank<11>) {
     put_text(value.data(), value.size());
 }
-inline const char *comma(bool &first) {
-    const char *found = first ? "" : ", ";
-    first = false;
-    return found;
+template <class T, class Each> void write_all(const char *opening, const T &value, const char *closing, Each write_each) {
+    const char *between = opening;
+    for (const auto &each : value) {
+        put(between);
+        write_each(each);
+        between = ", ";
+    }
+    put(between == opening ? opening : "");
+    put(closing);
 }
 template <class T, class K = typename T::key_type, class = decltype(made<const K>().substr(0, 0)), class = typename T::mapped_type>
 void write_as(const T &value, Rank<10>) {
-    bool first = true;
-    put("{");
-    for (const auto &pair : value) {
-        put(comma(first));
+    write_all("{", value, "}", [](const auto &pair) {
         put_key(pair.first.data(), pair.first.size());
         write(pair.second);
-    }
-    put("}");
+    });
+}
+template <class A, class B> void write_both(const char *opening, const A &one, const B &other, const char *closing) {
+    put(opening);
+    write(one);
+    put(", ");
+    write(other);
+    put(closing);
 }
 template <class T, class = typename T::key_type, class = typename T::mapped_type> void write_as(const T &value, Rank<9>) {
-    bool first = true;
-    put("{\"$map\": [");
-    for (const auto &pair : value) {
-        put(comma(first));
-        put("[");
-        write(pair.first);
-        put(", ");
-        write(pair.second);
-        put("]");
-    }
-    put("]}");
+    write_all("{\"$map\": [", value, "]}", [](const auto &pair) { write_both("[", pair.first, pair.second, "]"); });
 }
 template <class T, class = typename T::key_type> void write_as(const T &value, Rank<8>) {
-    bool first = true;
-    put("{\"$set\": [");
-    for (const auto &each : value) {
-        put(comma(first));
-        write(each);
-    }
-    put("]}");
+    write_all("{\"$set\": [", value, "]}", [](const auto &each) { write(each); });
 }
 template <class T, class V = bare<typename T::value_type>, class = decltype(made<const T>().begin() != made<const T>().end())>
 void write_as(const T &value, Rank<7>) {
-    bool first = true;
-    put("[");
-    for (const auto &each : value) {
-        put(comma(first));
-        write<V>(each); /* bits of a vector<bool> are bools */
-    }
-    put("]");
+    write_all("[", value, "]", [](const auto &each) { write<V>(each); }); /* bits of a vector<bool> are bools */
 }
 template <class T, class = decltype(made<const T>().has_value()), class = typename T::value_type>
 void write_as(const T &value, Rank<6>) {
@@ -245,11 +226,7 @@ void write_as(const T &value, Rank<6>) {
     else put("null");
 }
 template <class T, class = typename T::first_type, class = typename T::second_type> void write_as(const T &value, Rank<5>) {
-    put("{\"$tuple\": [");
-    write(value.first);
-    put(", ");
-    write(value.second);
-    put("]}");
+    write_both("{\"$tuple\": [", value.first, value.second, "]}");
 }
 /* a future is waited for */
 template <class T, class V = decltype(made<T>().get()), class = decltype(made<T>().wait())> void write_as(const T &value, Rank<4>) {

@@ -21,29 +21,18 @@
     const own = (name) => getOwnPropertyDescriptor(globalThis, name);
     const builtin = new Map(Object.getOwnPropertyNames(globalThis).map((name) => [name, own(name)]));
     const linked = process.argv.includes('linked');
-    const library = linked ? described() : null;
-    const connect = linked ? require('./peer.js').connect : null;
-    function described() {
-        const kept = [];
-        for (const [name, { value }] of builtin) {
-            const known = (typeof value === 'function' || (typeof value === 'object' && value !== null)) && value !== globalThis;
-            for (const [where, owner] of known ? [[name, value], [`${name}.prototype`, value.prototype]] : []) {
-                if (owner) kept.push([where, owner, Object.getOwnPropertyDescriptors(owner)]);
-            }
-        }
-        return kept;
-    }
+    const { connect, named } = linked ? require('./peer.js') : {};
+    const library = [...(named ?? [])].filter(([where]) => !/\.(?!prototype$)/.test(where));
+    const known = new Map(library.map(([where, owner]) => [where, new Set(Reflect.ownKeys(owner))]));
     // What the program added to the language's own objects.
     function added() {
-        const found = [];
-        for (const [where, owner, before] of library) {
-            for (const name of Reflect.ownKeys(owner)) {
-                if (before[name] || typeof name !== 'string') continue;
+        return library.flatMap(([where, owner]) => {
+            const names = Reflect.ownKeys(owner).filter((name) => typeof name === 'string' && !known.get(where).has(name));
+            return names.map((name) => {
                 const { get, value } = getOwnPropertyDescriptor(owner, name);
-                found.push([where, name, get ? 'get' : 'value', get ?? value]);
-            }
-        }
-        return found;
+                return [where, name, get ? 'get' : 'value', get ?? value];
+            });
+        });
     }
 
     class Unknown {
@@ -192,7 +181,7 @@
     function link() {
         const end = (error) => apply(exit, process, [error ? 1 : 0]);
         const serving = {
-            names: (_, __, candidates) => [candidates.filter(declared), added()],
+            names: (_, candidates) => [candidates.filter(declared), added()],
             name: (name) => inside(name),
         };
         const [reading, writing] = process.argv.slice(-2).map(Number);

@@ -28,7 +28,7 @@ long call(long number, long a, long b, long c) {
 #endif
 
 const int FROM = 3, TO = 4, LENGTH = 64;
-const char MASK = (char)0xA5; /* the key is kept as it never came, so that nobody finds its text in memory */
+const char MASK = (char)0xA5; /* the key is kept under it, so that nobody finds its text in memory */
 char key[LENGTH + 1];
 
 bool receive(char *into) {
@@ -46,15 +46,8 @@ bool receive(char *into) {
 }
 
 void take_key(int, char **, char **) {
-    char one = 0;
-    for (int at = 0; at < LENGTH; at++) {
-        if (call(READ, FROM, (long)&one, 1) != 1) call(EXIT_GROUP, 1, 0, 0);
-        key[at] = (char)(one ^ MASK ^ at);
-    }
-    while (one != '\n') {
-        if (call(READ, FROM, (long)&one, 1) != 1) call(EXIT_GROUP, 1, 0, 0);
-    }
-    key[LENGTH] = (char)('\n' ^ MASK ^ LENGTH);
+    if (!receive(key)) call(EXIT_GROUP, 1, 0, 0);
+    for (int at = 0; at <= LENGTH; at++) key[at] = (char)(key[at] ^ MASK ^ at);
 }
 __attribute__((section(".preinit_array"), used)) void (*const first)(int, char **, char **) = take_key;
 

@@ -42,24 +42,16 @@ func {entry}Receive(text []byte) bool {
 }
 
 func main() {
-	// The key is kept as it never came: under a mask, so that nobody finds its text in memory.
+	// The key is kept under a mask, so that nobody finds its text in memory.
 	var mask, key, secret [65]byte
+	if !{entry}Receive(key[:]) {
+		vivaSyscall.Exit(1)
+	}
 	for at := range mask {
 		mask[at] = byte(at*37 + 129)
+		key[at] ^= mask[at]
 	}
 	one := []byte{0}
-	for at := 0; at < 64; at++ {
-		if got, _ := vivaSyscall.Read(3, one); got != 1 {
-			vivaSyscall.Exit(1)
-		}
-		key[at] = one[0] ^ mask[at]
-	}
-	for one[0] != '\n' {
-		if got, _ := vivaSyscall.Read(3, one); got != 1 {
-			vivaSyscall.Exit(1)
-		}
-	}
-	key[64] = '\n' ^ mask[64]
 	{entry}()
 	for at := range key {
 		one[0] = key[at] ^ mask[at]

@@ -173,7 +173,6 @@ exports.Shared = Shared;
 const COMPARING = new Set([...ITERATING, 'includes', 'indexOf', 'lastIndexOf', 'startsWith', 'endsWith', 'has', 'equals', 'isEqual',
     'test', 'match', 'localeCompare', 'equal', 'eq', 'compare', 'compareTo', 'search', 'contains', 'count', 'index', 'matches',
     'equalTo', 'equal_to', 'is_equal'].filter((name) => name !== 'catch'));
-const MATCHING = new Set(['match', 'matchAll', 'replace', 'replaceAll', 'search', 'split']);  // ask what they are given
 const CHECKING = /assert|check|equal|expect|match|same|should|test|verify/i;
 const CALLS = new Set(['CallExpression', 'NewExpression', 'TaggedTemplateExpression']);
 exports.judged = (text, free, word, copying, lent) => {
@@ -228,17 +227,15 @@ exports.judged = (text, free, word, copying, lent) => {
     walk(tree, (node) => {
         if (node.type === 'ExpressionStatement') condition(node.expression, false);
         if (['IfStatement', 'ConditionalExpression'].includes(node.type)) condition(node.test, true);
-        if (node.type === 'BinaryExpression' && node.operator === 'in') receivers.add(node.right);
         if (node.type !== 'CallExpression') return;
         const { callee, arguments: [first, second] } = node;
         const holding = !callee.property || callee.property.name === 'ok' || typeof second?.value === 'boolean';
         if (asserting.has(root(callee)) && holding) condition(first, true);
         const method = first && (callee.property?.name ?? callee.property?.value);
         if (COMPARING.has(method)) receivers.add(callee.object);
-        if (MATCHING.has(method)) receivers.add(first);
     });
     const places = [...receivers].filter(({ type }) => type !== 'Super');
-    const marks = [[word, places], [copying, copies(tree, values, (node) => calls(node), asks, asserting)]];
+    const marks = [[word, places], [copying, copies(tree, values, names, asks, asserting)]];
     const around = marks.flatMap(([by, nodes]) => nodes.flatMap(({ start, end }) => [[start, `${by}(`], [end, ')']]));
     return { text: inserted(text, around), decides };
 };
@@ -246,7 +243,7 @@ const PLAIN = new Set(['length', 'size', 'reduce', 'join', 'toString', 'indexOf'
 // The names in what the program is given that mean values which stay the test's: the program gets copies. What is expected of
 // a call may be computed from what it was given, as in `assert.equal(total(prices), sum(prices))`. A test that looks at `prices`
 // apart from what the program returns, or makes a call only for what it does to them, is about what becomes of them.
-function copies(tree, values, calls, asks, asserting) {
+function copies(tree, values, names, asks, asserting) {
     const [program, given, expected, looked] = [new Set(), [], new Set(), new Set()];
     walk(tree, ({ type, left, right, operator, callee, arguments: args }) => {
         const name = type === 'ForOfStatement' ? left.declarations?.[0].id.name : operator === '=' ? left.name : undefined;
@@ -258,12 +255,13 @@ function copies(tree, values, calls, asks, asserting) {
         if (each.type === 'Identifier' && isReference(each, parent) && !parent?.shorthand) enter(each);
     });
     walk(tree, (node) => {
-        if (!CALLS.has(node.type) || !(calls(node) || asks({ type: 'Identifier', name: root(node.callee ?? node.tag) }))) return;
+        const name = CALLS.has(node.type) && root(node.callee ?? node.tag);
+        if (!names.has(name) && !(name && asks({ type: 'Identifier', name }))) return;
         program.add(node);
         for (const each of node.arguments ?? []) {
             let called = false;
             walk(each, ({ type }) => (called ||= FUNCTIONS.has(type)));
-            if (!called) reading(each, (one) => !asks(one) && given.push(one));
+            if (!called) reading(each, (one) => names.has(one.name) || asks(one) || given.push(one));
         }
     });
     function sources(node, into, above = []) {

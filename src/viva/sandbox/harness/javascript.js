@@ -152,10 +152,9 @@
     let asked = false;
     const { connect, named } = require('./peer.js');
     // A method that the program gave to all lists, texts and the like, and that the test uses by this name.
-    const LENT = new Set(['Array', 'String', 'Number', 'Boolean', 'Date', 'Map', 'Set'].flatMap((name) => [name, `${name}.prototype`]));
-    for (const name of ['Math', 'Function.prototype', 'Promise', 'Promise.prototype']) LENT.add(name);
+    const LENT = /^((Array|String|Number|Boolean|Date|Map|Set|Promise)(\.prototype)?|Math|Function\.prototype)$/;
     function lend(owner, key, kind, given, members) {
-        const place = LENT.has(owner) ? named.get(owner) : undefined;
+        const place = LENT.test(owner) ? named.get(owner) : undefined;
         if (place === undefined || !members.has(key) || key === 'then' || key in place || typeof given !== 'function') return;
         asked ||= /equal|compare|same|match|includes|^is|^has/i.test(key);
         defineProperty(place, key, { [kind === 'get' ? 'get' : 'value']: given, configurable: true });
@@ -179,7 +178,7 @@
         // An assertion that fails where the program could see it would tell it what is right.
         const fatal = (error) => (error instanceof AssertionError || (form.throws && !peer.sent(error))) && complain(error);
         const withheld = (value) => value === globalThis || value === process || value === scope.require || value instanceof Module;
-        const peer = connect({ side: 't', reading, writing, ended, fatal, withheld, broken: complain });
+        const peer = connect({ side: 't', reading, writing, ended, fatal, withheld, members: [...form.members], broken: complain });
         let socket = null;
         let due = false;
         let idle = 0;
@@ -199,7 +198,7 @@
             });
         };
         peer.hooks.drained = (number) => number === idle && !due && socket?.unref();
-        const [known, added] = peer.request('names', '', {}, { l: form.free });
+        const [known, added] = peer.request('names', {}, form.free);
         for (const [owner, key, kind, given] of added) lend(owner, key, kind, given, form.members);
         const names = { __proto__: null };
         for (const name of form.free.filter((each) => known.includes(each))) {
@@ -208,14 +207,13 @@
                 if (kept) return kept;
                 if (name === 'assert') return require('assert');  // whoever imported it
                 if (Object.hasOwn(require('assert'), name)) return require('assert')[name];
-                const value = peer.request('name', '', { k: name });
+                const value = peer.request('name', { k: name });
                 if (typeof value === 'function') kept = value;
                 return value;
             };
             defineProperty(names, name, { get, enumerable: true });
         }
         peer.hooks.scope = names;
-        peer.hooks.decided = () => (asked = true);
         const lent = new Set(added.map(([, key]) => key));
         const found = judged(test, [...form.free].filter((each) => known.includes(each)), '$asked', '$copied', lent);
         asked ||= found.decides;

@@ -1,8 +1,9 @@
 'use strict';
 // Values, calls and promises between two processes, each of which is the other's peer: the test's (side "t") and the
 // program's (side "p"). What is made of lists, maps, dates and the like crosses by value, and keeps who it is: what comes
-// back is the same object, with what was changed in it. Functions, instances of classes, generators cross by handle: a
-// proxy that asks for everything. The test's side believes nothing of what it is sent but values.
+// back is the same object, with what was changed in it. For functions, errors and instances of classes there are stubs: they
+// have the names that the other side says, ask for what is read by one of these, and send what is called. A name that is
+// not among them is never sent. The test's side believes nothing of what it is sent but values.
 const fs = require('fs');
 const net = require('net');
 const { types } = require('util');
@@ -15,20 +16,19 @@ const { from, alloc, concat } = Buffer;
 const ERRORS = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError'];
 const RECENT = 30;
 const SMALL = 20_000;
-const SLOTTED = /^(Map|Set|Weak\w+|Date|RegExp|Promise|Number|String|Boolean|BigInt|Symbol|ArrayBuffer|DataView|Buffer|\w+\dArray)\.prototype\./;
-// What calls and changes whatever it is given. The program has its own; sent to the test's side it would work there.
-const ABLE = /^(Reflect|Object|Proxy|Promise|Array|JSON|Atomics|WebAssembly)\.(?!prototype\b)|^Function\.prototype\.|^Object\.prototype\.__/;
-const HIDDEN = new Set(['caller', 'arguments', 'prototype', 'constructor']);
+// What stubs inherit from as it is; of all other prototypes the program's own are asked.
+const BASES = new Set(['Object', 'Function', ...ERRORS].map((name) => `${name}.prototype`));
+const CLASS = /^(?!Function$|Proxy$)[A-Z]\w*$/;
+const HIDDEN = { t: /^(constructor|stack|__proto__)$/, p: /^__proto__$/, function: /^(caller|arguments|prototype|length|name)$/ };
+const ASKED = new Set([Symbol.iterator, Symbol.asyncIterator, Symbol.toPrimitive]);
 
 // What both sides have of their own, by the same name.
 const named = new Map();
 const names = new Map();
 const know = (name, value) => {
-    const kind = typeof value;
-    if (((kind === 'object' && value !== null) || kind === 'function') && !names.has(value)) {
-        names.set(value, name);
-        named.set(name, value);
-    }
+    if (Object(value) !== value || names.has(value)) return;
+    names.set(value, name);
+    named.set(name, value);
 };
 for (const name of [...Object.getOwnPropertyNames(globalThis), 'Buffer']) {
     const value = getOwnPropertyDescriptor(globalThis, name)?.value ?? (name === 'Buffer' ? Buffer : null);
@@ -43,42 +43,25 @@ for (const name of [...Object.getOwnPropertyNames(globalThis), 'Buffer']) {
         }
     }
 }
-const SAMPLES = { generator: function* () {}, later: async () => {}, both: async function* () {} };
-know('eval', eval);
-for (const [name, sample] of Object.entries(SAMPLES)) {
-    know(`${name} maker`, sample.constructor);
-    for (let at = getPrototypeOf(sample), depth = 0; at; at = getPrototypeOf(at), depth++) {
-        know(`${name} ${depth}`, at);
-        for (let inner = at.prototype, deep = 0; inner; inner = getPrototypeOf(inner), deep++) {
-            know(`${name} ${depth} ${deep}`, inner);
-        }
-    }
-}
-// What makes code of texts. Each side may name it; the test's side never takes it from the program's.
-const makers = new Set(['Function', 'eval', ...Object.keys(SAMPLES).map((name) => `${name} maker`)]);
-const withholds = (name) => makers.has(name) || ABLE.test(name) || name === 'Function.prototype';
-const MAP = (value) => apply(Map.prototype.entries, value, []);
-const SET = (value) => apply(Set.prototype.values, value, []);
-const symbols = new Map(Object.getOwnPropertyNames(Symbol).map((name) => [Symbol[name], name]));
+const symbols = new Map(Object.getOwnPropertyNames(Symbol).filter((name) => typeof Symbol[name] === 'symbol').map((name) => [Symbol[name], name]));
 
 class Broken extends Error {}
 
 exports.named = named;
-exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, withheld = () => false, broken, ended }) => {
+exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, withheld = () => false, members = [], broken, ended }) => {
     const ids = new Map();
     const objects = new Map();
     const contents = new Map();
     const kinds = new Map();
-    const told = new Set();
-    const theirs = new Set();
+    const told = new Set();  // what is described once: promises, symbols, prototypes
+    const lent = new Set();  // names of the language's functions that the test gave
     const settlers = new Map();
     const recent = new Set();
     const made = new Set();  // what the test made by a class of the program's, and what came of that
+    const theirs = (id) => id !== undefined && id[0] !== side && 'fieSp'.includes(kinds.get(id));
     let count = 0;
 
     // ---- writing
-    const flagsOf = (value) =>
-        Object.isFrozen(value) ? 2 : Object.isSealed(value) ? 1 : Object.isExtensible(value) ? 0 : 3;
     const plain = (value) =>
         ownKeys(value).every((key) => {
             const { enumerable, get, set } = getOwnPropertyDescriptor(value, key);
@@ -86,34 +69,52 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         });
     const entries = (value, node, skip = () => false) =>
         ownKeys(value).filter((key) => !skip(key)).map((key) => [node(key), node(value[key])]);
+    // By other symbols the language itself would ask the program.
+    const crosses = (key) => typeof key === 'string' || ASKED.has(key) || (typeof key === 'symbol' && !symbols.has(key));
+    const shows = (key, value) =>
+        typeof key === 'string' ? !HIDDEN[side].test(key) && !HIDDEN[typeof value]?.test(key) : ASKED.has(key);
 
-    function describe(value, node, known) {
+    // Of a stub: what it inherits from, and its names with whether they are listed.
+    function outline(value, node, once) {
+        try {
+            const isFunction = typeof value === 'function';
+            const above = getPrototypeOf(value);
+            const language = /prototype$/.test(names.get(value)) ? value : isFunction && typeof above !== 'function' ? Function.prototype : above;
+            const byName = language === null || BASES.has(names.get(language)) || language === value || (side === 't' && names.has(language));
+            const keys = isFunction && side === 't' ? [] : ownKeys(value).filter((key) => shows(key, value));
+            return [
+                byName ? language && { i: names.get(language) } : once(above),
+                keys.map((key) => [node(key), getOwnPropertyDescriptor(value, key).enumerable]),
+                ...(isFunction ? [String(value.name), Number(value.length), Object(value.prototype) === value.prototype ? once(value.prototype) : null] : []),
+            ];
+        } catch {
+            return [{ i: 'Object.prototype' }, []];
+        }
+    }
+    function describe(value, node, known, once) {
         if (typeof value === 'symbol') return ['S', value.description ?? null];
-        if (typeof value === 'function') return ['f'];
-        if (types.isProxy(value)) return ['i'];
+        const stub = (kind) => [kind, types.isProxy(value), ...outline(value, node, once)];
+        if (typeof value === 'function') return stub('f');
+        if (types.isProxy(value)) return stub('i');
         const prototype = getPrototypeOf(value);
         if (types.isPromise(value)) return ['p'];
         if (Array.isArray(value) && (prototype === Array.prototype || !making) && (known || plain(value))) {
             const items = [];
             for (let at = 0; at < value.length; at++) items.push(at in value ? node(value[at]) : { e: 1 });
             const more = entries(value, node, (key) => key === 'length' || /^\d+$/.test(String(key)));
-            return ['a', items, more, flagsOf(value)];
+            return ['a', items, more, Object.isFrozen(value)];
         }
         if ((prototype === Object.prototype || prototype === null) && !types.isArgumentsObject(value)) {
-            if (value === globalThis || !(known || plain(value))) return ['i'];
-            return ['o', entries(value, node), flagsOf(value), prototype ? 0 : 1];
+            if (value === globalThis || !(known || plain(value))) return stub('i');
+            return ['o', entries(value, node), Object.isFrozen(value), prototype ? 0 : 1];
         }
-        if (types.isNativeError(value) && ERRORS.includes(names.get(prototype)?.split('.')[0])) {
-            const own = entries(value, node, (key) => key === 'stack');
-            return ['e', names.get(prototype).split('.')[0], own, side === 'p' ? String(value.stack) : ''];
-        }
+        if (types.isNativeError(value)) return stub('e');
         if (ownKeys(value).length && !types.isTypedArray(value) && !types.isRegExp(value) && !types.isBoxedPrimitive(value)) {
-            return ['i'];
+            return stub('i');
         }
-        if (types.isMap(value) && !making) return ['m', [...MAP(value)].map(([key, each]) => [node(key), node(each)])];
-        if (types.isSet(value) && !making) return ['s', [...SET(value)].map(node)];
-        if (prototype === Map.prototype) return ['m', [...value].map(([key, each]) => [node(key), node(each)])];
-        if (prototype === Set.prototype) return ['s', [...value].map(node)];
+        const own = !making || names.has(prototype);
+        if (types.isMap(value) && own) return ['m', Array.from(apply(Map.prototype.entries, value, []), (pair) => pair.map(node))];
+        if (types.isSet(value) && own) return ['s', Array.from(apply(Set.prototype.values, value, []), node)];
         if (prototype === Date.prototype) return ['d', Number.isNaN(+value) ? null : +value];
         if (prototype === RegExp.prototype) return ['x', value.source, value.flags, value.lastIndex];
         if (types.isArrayBuffer(value)) return ['y', 'ArrayBuffer', from(value).toString('base64')];
@@ -122,7 +123,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             return ['y', names.get(prototype).split('.')[0], bytes.toString('base64')];
         }
         if (types.isBoxedPrimitive(value)) return ['b', node(value.valueOf())];
-        return ['i'];
+        return stub('i');
     }
 
     function writer() {
@@ -130,25 +131,45 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         const seen = new Set();
         const queue = [];
         const visit = (value, id) => {
-            if (seen.has(id) || theirs.has(id) || told.has(id)) return;
+            if (seen.has(id) || told.has(id)) return;
             seen.add(id);
             queue.push([value, id]);
         };
+        const once = (value) => {
+            const found = refer(value);
+            told.add(found?.r);
+            return found;
+        };
         const write = (value, id) => {
+            const own = !theirs(id);
             const known = contents.has(id);
-            const content = describe(value, node, known);
-            if (known && content[0] !== kinds.get(id)) return;
-            kinds.set(id, content[0]);
+            const content = own ? describe(value, node, known, once) : ['+', given(value)];
+            if (own ? known && content[0] !== kinds.get(id) : !content[1].length) return;
+            if (own) kinds.set(id, content[0]);
+            if ('pS'.includes(content[0])) told.add(id);
+            if (content[0] === 'p') follow(value, id);
             const text = stringify(content);
-            if ('fipS'.includes(content[0])) {
-                told.add(id);
-                if (content[0] === 'p') follow(value, id);
-            } else {
-                remember(id, text);
-                if (contents.get(id) === text) return;
-                contents.set(id, text);
-            }
+            if (!told.has(id)) remember(id, text);
+            if (contents.get(id) === text) return;
+            contents.set(id, text);
             heap.push(`"${id}":${text}`);
+        };
+        // What this side gave to a stub, which has only questions of its own.
+        const given = (value) => {
+            const own = Object.entries(Object.getOwnPropertyDescriptors(value));
+            return own.filter(([, each]) => each.enumerable && !each.get).map(([key, each]) => [key, node(each.value)]);
+        };
+        const refer = (value) => {
+            let id = ids.get(value);
+            if (id === undefined) {
+                if (withheld(value)) return null;
+                id = side + ++count;
+                ids.set(value, id);
+                objects.set(id, value);
+            }
+            if (theirs(id) && types.isPromise(value)) Promise.prototype.then.call(value, undefined, () => {});
+            visit(value, id);
+            return { r: id };
         };
         const node = (value) => {
             switch (typeof value) {
@@ -161,17 +182,12 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
                     if (Symbol.keyFor(value) !== undefined) return { Y: Symbol.keyFor(value) };
             }
             if (value === null) return null;
-            if (names.has(value) && (side === 't' || !ABLE.test(names.get(value)))) return { i: names.get(value) };
-            let id = ids.get(value);
-            if (id === undefined) {
-                if (withheld(value)) return null;
-                id = side + ++count;
-                ids.set(value, id);
-                objects.set(id, value);
+            const name = names.get(value);
+            if (name !== undefined && (side === 't' || lent.has(name) || (CLASS.test(name) && typeof value === 'function'))) {
+                lent.add(name);
+                return { i: name };
             }
-            if (theirs.has(id) && types.isPromise(value)) Promise.prototype.then.call(value, undefined, () => {});
-            visit(value, id);
-            return { r: id };
+            return refer(value);
         };
         const written = () => {
             for (let next = queue.pop(); next; next = queue.pop()) write(...next);
@@ -210,41 +226,6 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     }
 
     // ---- reading
-    // A method of the language's that looks into what it is called on, which for a handle is on the other side.
-    const method = (found, key) =>
-        new Proxy(found, {
-            apply: (_, self, given) =>
-                theirs.has(ids.get(self)) ? request('invoke', ids.get(self), { k: key }, { l: given }) : apply(found, self, given),
-        });
-    const proxyOf = (id, callable) => {
-        const target = callable ? function () {}.bind() : {};
-        const ask = (op, values, lists) => request(op, id, values, lists);
-        const keys = () => new Map(ask('keys', {}));
-        return new Proxy(target, {
-            get: (_, key) => {
-                if (callable && key === Symbol.hasInstance) {
-                    return (value) => ask('isa', { v: value }) && (ids.get(value)?.startsWith(side) === false || hooks.decided(), true);
-                }
-                const found = ask('get', { k: key });
-                return SLOTTED.test(names.get(found) ?? '') ? method(found, key) : found;
-            },
-            set: (_, key, value) => (ask('set', { k: key, v: value }), true),
-            // Which keys somebody looks for tells what is expected: all are asked for.
-            has: (it, key) => keys().has(key) || Reflect.has(ask('prototype', {}) ?? it, key),
-            deleteProperty: (_, key) => ask('delete', { k: key }) === true,
-            ownKeys: () => [...keys().keys()],
-            getOwnPropertyDescriptor: (_, key) => {
-                const enumerable = keys().get(key);
-                return enumerable === undefined ? enumerable : { value: ask('get', { k: key }), writable: true, enumerable, configurable: true };
-            },
-            defineProperty: (_, key, { value }) => ask('set', { k: key, v: value }) === true,
-            getPrototypeOf: () => ask('prototype', {}),
-            setPrototypeOf: () => false,
-            preventExtensions: () => false,
-            apply: (_, self, given) => ask('apply', { v: self === hooks.scope ? undefined : self }, { l: given }),
-            construct: (_, given) => ask('construct', {}, { l: given }),
-        });
-    };
     function shell(id, content) {
         const [kind, one, , three] = content;
         switch (kind) {
@@ -263,41 +244,60 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
                 break;
             }
             case 'b': return Object(value(one));
-            case 'e': if (ERRORS.includes(one)) return construct(named.get(one), one === 'AggregateError' ? [[]] : []); break;
-            case 'p': {
-                const promise = new Promise((resolve, reject) => settlers.set(id, { resolve, reject }));
-                theirs.add(id);
-                return promise;
-            }
-            case 'f': case 'i': theirs.add(id); return proxyOf(id, kind === 'f');
-            case 'S': theirs.add(id); return Symbol(one ?? undefined);
+            case 'p': return new Promise((v, x) => settlers.set(id, { v, x }));
+            case 'e': return new Error();
+            case 'i': return {};
+            case 'f': return function called(...given) {
+                const h = objects.get(id);
+                return new.target ? request('construct', { h }, given) : request('call', { h, v: this === hooks.scope ? undefined : this }, given);
+            };
+            case 'S': return Symbol(one ?? undefined);
         }
         throw new Broken(`no value is of the kind ${kind}`);
     }
     const put = (object, key, each) =>
         defineProperty(object, key, { value: each, writable: true, enumerable: true, configurable: true });
-    function seal(object, flags) {
-        if (flags === 2) Object.freeze(object);
-        if (flags === 1) Object.seal(object);
-        if (flags === 3) Object.preventExtensions(object);
-    }
     function only(object, pairs, skip) {
         const wanted = new Set(pairs.map(([key]) => key));
         for (const key of ownKeys(object)) if (!wanted.has(key) && !skip(key)) Reflect.deleteProperty(object, key);
-        for (const [key, each] of pairs) put(object, key, each);
+        for (const [key, each] of pairs) if (crosses(key)) put(object, key, each);
     }
     const pairsOf = (list) => list.map(([key, each]) => [value(key), value(each)]);
+    // A stub as the other side describes it. Of a proxy of the program's the names are asked for that the test reads by.
+    function draw(object, [kind, proxy, kin, keys, name, length, prototype]) {
+        const above = kin && (/^\w+\.prototype$/.test(kin.i) ? named.get(kin.i) : value(kin));
+        if (object !== above) Reflect.setPrototypeOf(object, above ?? null);
+        const wanted = new Map(proxy ? members.map((each) => [each, false]) : []);
+        for (const [key, listed] of keys) if (crosses(value(key))) wanted.set(value(key), listed);
+        for (const key of ownKeys(object)) if (!wanted.has(key) && getOwnPropertyDescriptor(object, key).get) Reflect.deleteProperty(object, key);
+        for (const [key, enumerable] of wanted) {
+            const asked = (self) => (theirs(ids.get(self)) ? self : object);
+            defineProperty(object, key, {
+                get() { return request('get', { h: asked(this), k: key }); },
+                set(each) { request('set', { h: asked(this), k: key, v: each }); },
+                enumerable, configurable: true,
+            });
+        }
+        if (kind !== 'f') return;
+        defineProperty(object, 'name', { value: String(name), configurable: true });
+        defineProperty(object, 'length', { value: Number(length), configurable: true });
+        if (prototype) object.prototype = value(prototype);
+    }
     function fill(object, content) {
         const [kind, one, two, three] = content;
-        if (kind === 'a') {
+        if (kind === '+') {
+            for (const [key, each] of one) if (answers(object, key)) Reflect.set(object, key, value(each));
+        } else if ('fei'.includes(kind)) {
+            draw(object, content);
+        } else if (kind === 'a') {
             if (!Object.isFrozen(object)) object.length = 0;
             one.forEach((each, at) => (each && each.e ? (object.length = at + 1) : put(object, at, value(each))));
             const own = ([key]) => side === 'p' || !(key in Array.prototype);  // what a list is asked is the language's
             only(object, pairsOf(two).filter(own), (key) => key === 'length' || /^\d+$/.test(String(key)));
-            seal(object, three);
+            if (three) Object.freeze(object);
         } else if (kind === 'o') {
             only(object, pairsOf(one), () => false);
-            seal(object, two);
+            if (two) Object.freeze(object);
         } else if (kind === 'm' || kind === 's') {
             object.clear();
             for (const each of one) kind === 'm' ? object.set(value(each[0]), value(each[1])) : object.add(value(each));
@@ -309,29 +309,27 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             const bytes = ArrayBuffer.isView(object)
                 ? from(object.buffer, object.byteOffset, object.byteLength) : from(object);
             from(two, 'base64').copy(bytes);
-        } else if (kind === 'e') {
-            for (const [key, each] of pairsOf(two)) defineProperty(object, key, { value: each, writable: true, configurable: true, enumerable: !['message', 'cause', 'errors'].includes(key) });
-            if (three) defineProperty(object, 'stack', { value: String(three), writable: true, configurable: true });
         }
     }
     function take(heap) {
         const news = Object.entries(heap);
         for (const [id, content] of news) {
+            const [kind] = content;
+            const mine = id[0] === side;
             if (!objects.has(id)) {
-                if (id[0] === side || !/^[tp]\d+$/.test(id)) throw new Broken(`${id} was never sent`);
+                if (mine || !/^[tp]\d+$/.test(id)) throw new Broken(`${id} was never sent`);
                 const made = shell(id, content);
                 objects.set(id, made);
                 ids.set(made, id);
-            } else if (!contents.has(id) || kinds.get(id) !== content[0]) {
+                kinds.set(id, kind);
+            } else if (kind === '+' ? !mine : kinds.get(id) !== kind || (mine && 'fieSp'.includes(kind))) {
                 throw new Broken(`${id} is no value`);
             }
-            kinds.set(id, content[0]);
-            if (!theirs.has(id)) contents.set(id, stringify(content));
+            if (kind !== '+') contents.set(id, stringify(content));
         }
         for (const [id, content] of news) {
-            if (theirs.has(id)) continue;
             fill(objects.get(id), content);
-            remember(id, contents.get(id));
+            if (!'Sp'.includes(content[0])) remember(id, contents.get(id));
         }
     }
     function value(node) {
@@ -341,11 +339,14 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             case 'u': return undefined;
             case 'n': return Number(one);
             case 'b': return BigInt(one);
-            case 'y': return Symbol[one];
+            case 'y': if (symbols.has(Symbol[one])) return Symbol[one]; break;
             case 'Y': return Symbol.for(one);
             case 'i': {
                 const found = named.get(one);
-                if (found && (side === 'p' || lineage || (typeof found === 'function' && !withholds(one)))) return found;
+                if (found && (side === 'p' || (typeof found === 'function' && (lent.has(one) || CLASS.test(one))))) {
+                    lent.add(one);
+                    return found;
+                }
                 break;
             }
             case 'r': if (objects.has(one)) return objects.get(one); break;
@@ -356,42 +357,33 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     // ---- talking
     const replies = new Map();
     let serial = 0;
-    let inherits = 0;
     let making = false;  // the test makes an object: it stays one, whatever it is over
-    let lineage = false;  // prototypes of the test's own side are no values, only what values inherit from
-    const hooks = { idle: () => {}, drained: () => {}, decided: () => {}, left: () => {} };
-    function request(op, handle, values, lists) {
+    const hooks = { idle: () => {}, drained: () => {}, left: () => {} };
+    function request(op, values, given) {
         const number = ++serial;
-        if (op === 'prototype') inherits = number;
-        post({ q: number, op, h: handle }, values, lists);
+        post({ q: number, op }, values, given ? { l: given } : {});
         while (!replies.has(number)) dispatch(receive());
         const reply = replies.get(number);
         replies.delete(number);
         if (waiting()) hooks.left();
         if ('x' in reply) throw reply.x;
-        if (op === 'construct' || made.has(handle)) made.add(ids.get(reply.v));
+        const by = [values.h, values.v].some((each) => made.has(ids.get(each)));
+        if (op === 'construct' || (by && typeof reply.v !== 'function')) made.add(ids.get(reply.v));
         return reply.v;
     }
-    // What the other side may ask of an object that was sent by handle. Of the test's functions it learns nothing but what
-    // calling them tells.
+    // Of the test's objects the program reads and sets what they were described with; its functions are only called.
+    const answers = (target, key) => {
+        if (side === 'p') return true;
+        if (typeof target === 'function' || told.has(ids.get(target)) || !shows(key)) return false;
+        for (let at = target; at && !names.has(at); at = getPrototypeOf(at)) if (Object.hasOwn(at, key)) return true;
+        return false;
+    };
     function operate(op, target, key, given, list) {
-        if (side === 't' && typeof target === 'function' && op !== 'apply' && op !== 'construct') {
-            if (op === 'prototype') return Function.prototype;
-            const from = Object.hasOwn(target, key) && !HIDDEN.has(key) ? target : Function.prototype;
-            if (op === 'get') return HIDDEN.has(key) ? undefined : from[key];
-            return op === 'keys' ? [] : undefined;
-        }
+        if (ids.get(target)?.[0] !== side) throw new Broken('nothing of this side is asked for');
         switch (op) {
-            case 'get': return target[key];
-            case 'invoke':
-                if (side === 't' && !SLOTTED.test(names.get(target[key]) ?? '')) break;
-                return target[key](...list);
-            case 'set': return Reflect.set(target, key, given);
-            case 'delete': return Reflect.deleteProperty(target, key);
-            case 'keys': return ownKeys(target).map((each) => [each, getOwnPropertyDescriptor(target, each).enumerable]);
-            case 'prototype': return getPrototypeOf(target);
-            case 'isa': return given instanceof target;
-            case 'apply': return apply(target, given, list);
+            case 'get': return answers(target, key) ? target[key] : undefined;
+            case 'set': return answers(target, key) && Reflect.set(target, key, given);
+            case 'call': return apply(target, given, list);
             case 'construct': making = true; return construct(target, list);
         }
         throw new Broken(`nothing is called ${op}`);
@@ -399,41 +391,26 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     function dispatch(message) {
         if (message === null) return ended();
         try {
-            if (message.idle || message.drained) take(message.heap ?? {});
-            else understand(message);
+            take(message.heap ?? {});
+            if ('q' in message) answer(message);
+            if ('a' in message) replies.set(message.a, 'x' in message ? { x: value(message.x) } : { v: value(message.v) });
+            if ('s' in message) {
+                const way = 'x' in message ? 'x' : 'v';
+                settlers.get(message.s)?.[way](value(message[way]));
+                settlers.delete(message.s);
+            }
         } catch (error) {
             broken(error);
         }
-        if (message.idle) hooks.idle(message.idle);
-        if (message.drained) hooks.drained(message.drained);
+        for (const word of ['idle', 'drained']) if (message[word]) hooks[word](message[word]);
     }
-    function understand(message) {
-        take(message.heap ?? {});
-        if ('a' in message) {
-            lineage = message.a === inherits;
-            replies.set(message.a, 'x' in message ? { x: value(message.x) } : { v: value(message.v) });
-            lineage = false;
-        } else if ('s' in message) {
-            const { resolve, reject } = settlers.get(message.s) ?? {};
-            settlers.delete(message.s);
-            if ('x' in message) reject?.(value(message.x));
-            else resolve?.(value(message.v));
-        } else {
-            answer(message);
-        }
-    }
-    function answer({ q: number, op, h: id, k, v, l = [] }) {
+    function answer({ q: number, op, h, k, v, l = [] }) {
         let found;
         let error = null;
-        const [key, given, list] = [k, v, null].map((each) => (each === undefined ? undefined : value(each)));
-        const those = l.map(value);
+        const [target, key, given] = [h, k, v].map((each) => (each === undefined ? undefined : value(each)));
+        const list = l.map(value);
         try {
-            if (Object.hasOwn(serving, op)) {
-                found = serving[op](key, given, those);
-            } else {
-                if (!told.has(id)) throw new Broken(`${id} was never sent by handle`);
-                found = operate(op, objects.get(id), key, given, those);
-            }
+            found = Object.hasOwn(serving, op) ? serving[op](key, list) : operate(op, target, key, given, list);
         } catch (thrown) {
             if (thrown instanceof Broken || fatal(thrown)) throw thrown;
             error = { x: thrown };
@@ -450,26 +427,20 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         scanned = end < 0 ? buffered.length : end;
         return end >= 0;
     }
-    function buffer() {
-        if (!waiting()) return undefined;
-        const end = scanned;
-        const text = buffered.toString('utf8', 0, end);
-        buffered = buffered.subarray(end + 1);
+    const chunk = alloc(65536);
+    function receive() {
+        while (!waiting()) {
+            const got = readSync(reading, chunk, 0, chunk.length, null);
+            if (got <= 0) return null;
+            buffered = concat([buffered, chunk.subarray(0, got)]);
+        }
+        const text = buffered.toString('utf8', 0, scanned);
+        buffered = buffered.subarray(scanned + 1);
         scanned = 0;
         try {
             return parse(text);
         } catch (error) {
-            broken(error);
-        }
-    }
-    const chunk = alloc(65536);
-    function receive() {
-        for (;;) {
-            const message = buffer();
-            if (message !== undefined) return message;
-            const got = readSync(reading, chunk, 0, chunk.length, null);
-            if (got <= 0) return null;
-            buffered = concat([buffered, chunk.subarray(0, got)]);
+            return broken(error);
         }
     }
     let socket = null;
@@ -490,7 +461,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         decides: (value) => {
             const id = ids.get(value);
             return id !== undefined && id[0] !== side && !made.has(id)
-                && (theirs.has(id) || (kinds.get(id) === 'o' && ownKeys(value).some((key) => typeof value[key] === 'function')));
+                && (theirs(id) || (kinds.get(id) === 'o' && ownKeys(value).some((key) => typeof value[key] === 'function')));
         },
         announce: (word, number) => post({ [word]: number }, {}), sent: (value) => ids.has(value) && ids.get(value)[0] !== side,
     };
