@@ -32,7 +32,7 @@ from simulated import HELD_BACK, SERVERS
 from virtual import ask
 
 from viva.engine.adaptive import Adaptive
-from viva.engine.ceilings import Fixed
+from viva.engine.sendingslots import Fixed
 
 FIXED = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
 

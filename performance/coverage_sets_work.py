@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from viva.analysis.attempts import graded_as
-from viva.analysis.breakdown import Breakdown
+from viva.analysis.breakdown import Breakdown, graded_as
 from viva.analysis.columns import Columns, Text
 from viva.analysis.comparing import Difference
 from viva.analysis.estimate import Estimate

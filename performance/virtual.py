@@ -13,10 +13,9 @@ from typing import Any, TypeVar, cast
 
 from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Budget
-from viva.engine.ceilings import Ceiling, Policy
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Entry, Journal
-from viva.engine.sendingslots import Pace
+from viva.engine.sendingslots import Ceiling, Pace, Policy
 from viva.errors import ModelError
 from viva.types import Choose, Generate, Message, Quota, Request, Response, Sampling, Usage
 

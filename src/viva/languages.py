@@ -5,36 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
-
-
-class LanguageInfo(Struct, frozen=True):
-    """What Viva has of a language: its name, and whether the word lists of the scorers know it."""
-
-    name: str
-    words: bool = True
-    """Words for an answer, a refusal, a truth value (scorers/*.toml)."""
-
-
-LANGUAGES: Final[Mapping[str, LanguageInfo]] = {
-    "en": LanguageInfo("English"),
-    "zh": LanguageInfo("Chinese"),
-    "de": LanguageInfo("German"),
-    "fr": LanguageInfo("French"),
-}
-"""By ISO 639 code."""
+LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French"}
+"""By ISO 639 code, those that the word lists of the scorers know: words for an answer, a refusal, a truth value."""
 
 
 def language_name(code: str) -> str:
-    """The English name of a language; its code where Viva has none."""
-    return LANGUAGES[code].name if code in LANGUAGES else code
+    """Return the English name of a language; its code where Viva has none."""
+    return LANGUAGES.get(code, code)
 
 
 def without_words(code: str) -> str:
-    """What to say of grading in a language without word lists; empty where there are some."""
-    if code in LANGUAGES and LANGUAGES[code].words:
+    """Return what to say of grading in a language without word lists; empty where there are some."""
+    if code in LANGUAGES:
         return ""
-    known = ", ".join(each for each, language in LANGUAGES.items() if language.words)
+    known = ", ".join(LANGUAGES)
     return f"no word list for {code!r}, only for {known}: replies are read by letters, layout and the words of those"
 
 

@@ -149,7 +149,7 @@ class Generate(Struct, frozen=True, kw_only=True):
     dropped: int = 0
     """Exemplars that were left out, since they did not fit the context."""
     drawn: int | None = None
-    """The seed that was drawn for this request (`engine.keys.with_seed`)."""
+    """The seed that was drawn for this request (`engine.journal.with_seed`)."""
 
     @property
     def seed(self) -> int | None:

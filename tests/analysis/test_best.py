@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
-from viva.analysis.attempts import all_at, best_at, maximum_weights, pass_at
-from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.breakdown import Breakdown, all_at, best_at, frame, maximum_weights, pass_at
 from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import share_interval
 from viva.errors import DataError

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from viva.analysis.quantiles import gamma_quantile, t_quantile
+from viva.analysis.uncertainty import gamma_quantile, t_quantile
 
 LEVELS = st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999, 0.99999])
 

@@ -12,7 +12,7 @@ from rows import each_row
 from viva.benchmarks import open_exam
 from viva.benchmarks.sharding import MOST, Shard, read_shard, unsharded
 from viva.contracts import Exam
-from viva.engine.keys import Keys
+from viva.engine.journal import Keys
 from viva.errors import VivaError
 from viva.types import ExamSpec, Sampling
 

@@ -10,7 +10,7 @@ import pytest
 
 from rows import tabled
 from servers.fixtures import QUIET, SAMPLE, LocalServer, Viva, wait_until
-from viva.engine.sendingslots import ASKED, LimitRequest
+from viva.runs.ask import ASKED, LimitRequest
 
 Serve = Callable[..., LocalServer]
 

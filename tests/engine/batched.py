@@ -17,9 +17,8 @@ from viva.engine.asking import Run, Tally, Task
 from viva.engine.batching import BatchJob, Patience, carry_out_batches
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Budget, Price
-from viva.engine.ceilings import Policy
-from viva.engine.journal import Journal
-from viva.engine.keys import Keys
+from viva.engine.journal import Journal, Keys
+from viva.engine.sendingslots import Policy
 from viva.models import Endpoint, connect
 from viva.types import Generate, Message, Sampling
 

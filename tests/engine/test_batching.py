@@ -11,7 +11,7 @@ import pytest
 from engine.batched import LIMIT, RequestScheduler, batches, words
 from servers.fixtures import LocalServer
 from viva.engine.budget import Budget, Price
-from viva.engine.ceilings import Policy
+from viva.engine.sendingslots import Policy
 
 Serve = Callable[..., LocalServer]
 KEY = "sk-of-the-tests"

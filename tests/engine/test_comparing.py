@@ -20,7 +20,6 @@ from rows import each_row
 from viva.contracts import Encoder
 from viva.engine.asking import Run, Tally
 from viva.engine.budget import Budget
-from viva.engine.ceilings import Policy
 from viva.engine.evidence import (
     BATCH_CHARACTERS,
     HOPELESS,
@@ -30,6 +29,7 @@ from viva.engine.evidence import (
     run_comparisons,
 )
 from viva.engine.journal import Entry, Journal
+from viva.engine.sendingslots import Policy
 from viva.errors import VivaError
 from viva.types import Compare, Failure
 

@@ -10,9 +10,9 @@ from typing import cast
 
 from viva.engine.asking import FIRST, MOST, Feed, Onward, Run, Tally, upcoming
 from viva.engine.budget import Budget
-from viva.engine.ceilings import Policy
 from viva.engine.evidence import Comparison, run_comparisons
 from viva.engine.journal import Journal
+from viva.engine.sendingslots import Policy
 from viva.engine.stages import Answered, ComparisonQueue, Evaluation, Ready
 from viva.types import Compare, Question, Response
 

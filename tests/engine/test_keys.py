@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
-from viva.engine.keys import Keys, with_seed
+from viva.engine.journal import Keys, with_seed
 from viva.models import Endpoint, connect
 from viva.types import Choose, Generate, Message, Prompt, Sampling
 

@@ -15,7 +15,7 @@ import pytest
 
 from engine.sample import prompts
 from servers.fixtures import SAMPLE, Going, LocalServer, Viva, wait_until
-from viva.engine.keys import with_seed
+from viva.engine.journal import with_seed
 from viva.types import Generate, Sampling
 
 Serve = Callable[..., LocalServer]

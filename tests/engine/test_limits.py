@@ -16,9 +16,8 @@ from rows import tabled
 from viva.engine.adaptive import AUTO_MOST, AUTO_START, Adaptive
 from viva.engine.asking import Run
 from viva.engine.budget import worst_case
-from viva.engine.ceilings import Fixed, Policy
 from viva.engine.groups import GroupPlan
-from viva.engine.sendingslots import Pace
+from viva.engine.sendingslots import Fixed, Pace, Policy
 from viva.types import Generate, Quota, Usage
 
 sys.path.append(str(Path(__file__).parents[2] / "performance"))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rows import table
-from viva.engine.consumption import Consumption, who_answered
+from viva.engine.budget import Consumption, who_answered
 from viva.engine.journal import MOST_SERVED, OTHERS, Entry, Journal
 from viva.runs.merging import JournalMerge
 from viva.types import Failure, Served

@@ -17,7 +17,7 @@ from rows import tabled
 from servers.fixtures import QUIET, Viva
 from servers.verdicts import nonce_in
 from viva.benchmarks import open_exam
-from viva.engine.keys import Keys, nonces, with_nonce
+from viva.engine.journal import Keys, nonces, with_nonce
 from viva.engine.stages import Judge, JudgePanel
 from viva.models import Endpoint, connect
 from viva.scorers.fold import thinking_end

@@ -19,7 +19,7 @@ from viva.errors import DataError, VivaError
 from viva.lab.variation.asking import PARAPHRASES, read_varied
 from viva.lab.variation.cells import factorial, with_judges
 from viva.prompting import prompt_text
-from viva.scorers.golden import phrasings
+from viva.runs.checks import phrasings
 from viva.types import ExamSpec, Generate, Kind, Question, Response, Sampling
 
 SAMPLING = Sampling()

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viva.benchmarks.cmmlu.questionwording import _EXCEPT, _negation, has_negation, has_sub_options
+from viva.benchmarks.cmmlu.cmmlu import _EXCEPT, _negation, has_negation, has_sub_options
 
 LABELS = Path(__file__).with_name("cmmlu.csv")
 REVIEWED = Path(__file__).with_name("cmmlu_sub_options.txt")

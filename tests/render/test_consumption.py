@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from render.samples import report, result
 from rows import table, tabled
-from viva.engine.budget import Price
-from viva.engine.consumption import Consumed, Consumption
+from viva.engine.budget import Consumed, Consumption, Price
 from viva.engine.journal import Entry
 from viva.render.costs import consumption_table, dollars
 from viva.render.summary import summary_terminal

@@ -24,7 +24,7 @@ from viva.analysis.anytime import Anytime
 from viva.analysis.comparing import Difference, decided
 from viva.analysis.estimate import Estimate
 from viva.analysis.posterior import Posterior
-from viva.engine.consumption import Consumed
+from viva.engine.budget import Consumed
 from viva.published import catalogue, neighbours
 from viva.published import tables as published_tables
 from viva.render.findings import Findings

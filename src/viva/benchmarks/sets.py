@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from viva.errors import DataError, MissingDataError
 from viva.files import read_regular
-from viva.languages import without_words
+from viva.languages import LANGUAGES, without_words
 from viva.types import Defect, ExamSpec, Question
 
 LARGEST = 4 << 30
@@ -67,8 +67,8 @@ def fingerprint(contents: Iterable[bytes]) -> str:
 
 def without_word_list(languages: Iterable[str]) -> list[Defect]:
     """A note for every language that the scorers have no words of."""
-    notes = map(without_words, dict.fromkeys(languages))
-    return [Defect("test", "no word list", note, "noted") for note in notes if note]
+    unknown = [code for code in dict.fromkeys(languages) if code not in LANGUAGES]
+    return [Defect("test", "no word list", without_words(code), "noted") for code in unknown]
 
 
 def redrawn(pool: Sequence[Question], spec: ExamSpec, group: str) -> Sequence[Question]:

@@ -12,11 +12,9 @@ from viva.contracts import Model
 from viva.engine.adaptive import Adaptive
 from viva.engine.asking import Run, Tally, Task
 from viva.engine.budget import Budget, Price
-from viva.engine.ceilings import Fixed, Policy
 from viva.engine.groups import GroupPlan, Source, carry_out
-from viva.engine.journal import Journal
-from viva.engine.keys import Keys
-from viva.engine.sendingslots import Pace
+from viva.engine.journal import Journal, Keys
+from viva.engine.sendingslots import Fixed, Pace, Policy
 from viva.errors import VivaError, option
 from viva.runs.open import price_of
 from viva.runs.progress import Mode

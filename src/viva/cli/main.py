@@ -6,17 +6,19 @@ import difflib
 import importlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
 from viva import plugins
-from viva.cli import habits
-from viva.cli.common import OF_EVERY_COMMAND, add_common_options
 from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError, missing_extras
+from viva.shipped import shipped_table
 from viva.version import __version__
+
+OF_EVERY_COMMAND = ("--json", "--quiet", "--verbose", "--log-level")
 
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Start here": {
@@ -101,16 +103,16 @@ class Commands(click.Group):
                 return name, _group(self._prefix + name), args[1:]
         command = self.get_command(ctx, name)
         if command is None:
-            near = "" if self._prefix else habits.known_elsewhere()["commands"].get(name, "")
+            near = "" if self._prefix else _known_elsewhere()["commands"].get(name, "")
             known = self.list_commands(ctx)
-            said = f"; did you mean `viva {near}`?" if near else habits.nearest(name, known)
+            said = f"; did you mean `viva {near}`?" if near else _nearest(name, known)
             said = said or f"; there are: {', '.join(known)}"
             raise click.UsageError(f"there is no command {self._prefix + name!r}{said}")
         if isinstance(command, click.Group):
             return name, command, args[1:]
         known_options = {option for parameter in command.params for option in parameter.opts}
         takes_benchmarks = any(one.name == "benchmarks" for one in command.params)
-        return name, command, habits.translated(args[1:], known_options, benchmarks=takes_benchmarks)
+        return name, command, _translated(args[1:], known_options, benchmarks=takes_benchmarks)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands; a group has no options but these two, whose names say what they do."""
@@ -173,6 +175,8 @@ def _group(name: str) -> click.Group:
 
 
 def _built_in(name: str) -> click.Command:
+    from viva.cli.options import add_common_options
+
     place, summary = COMMANDS[name]
     if ":" in place:
         return _derived(name, plugins.Registered(place, summary, "viva"), {})
@@ -187,9 +191,64 @@ def _of_package(name: str) -> click.Command:
 
 
 def _derived(name: str, known: plugins.Registered, below: Mapping[str, str]) -> click.Command:
-    from viva.cli.derived import derived
+    from viva.cli.options import add_common_options, derived
 
     return add_common_options(derived(name, plugins.load(known), known.summary, below, _built_in))
+
+
+@cache
+def _known_elsewhere() -> dict[str, Any]:
+    """Return habits.toml: options and commands of other tools, and former names."""
+    return shipped_table(__file__, "habits.toml", dict[str, Any])
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean csbench?`, or nothing where nothing is near."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _translated(arguments: Sequence[str], known: Collection[str], *, benchmarks: bool) -> list[str]:
+    """Arguments with other tools' options under our names; each is said once. `benchmarks`: the command takes some.
+
+    Raises UsageError for an option that has no equal here, with what to write.
+    """
+    found: list[str] = []
+    rest = list(arguments)
+    if all(name.partition("=")[0] in known for name in rest if name.startswith("-")):
+        return rest
+    habits = _known_elsewhere()
+    same = habits["same"]
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            return [*found, argument, *rest]
+        name, equals, value = argument.partition("=")
+        if not name.startswith("-") or name in known:
+            found.append(argument)
+            continue
+        plain = name.replace("_", "-")
+        ours = next((one for one in (same.get(name), same.get(plain), plain) if one in known), None)
+        if benchmarks and name in habits["named"] and (equals or rest):
+            names = [one for one in (value if equals else rest.pop(0)).split(",") if one]
+            _say(f"{name} is no option here: benchmarks are arguments, as in `viva run {' '.join(names)}`")
+            found += names
+        elif benchmarks and (said := habits["told"].get(name) or habits["told"].get(plain.replace("-", "_"))):
+            raise click.UsageError(f"there is no {name} here: {said}")
+        elif ours is not None:
+            if ours != plain:
+                _say(f"{name} is called {ours} here")
+            found.append(f"{ours}{equals}{value}")
+        else:
+            found.append(argument)
+    return found
+
+
+def _say(text: str) -> None:
+    """A sentence of Viva's own on stderr."""
+    from viva.runs import progress
+
+    progress.say(f"viva: {text}")
 
 
 @click.group(
@@ -234,18 +293,18 @@ def main(arguments: list[str] | None = None) -> None:
         problem.show()
         code = problem.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as stopped:
-        habits.say(str(stopped.__cause__ or stopped) or "interrupted")  # click raises its own from a KeyboardInterrupt
+        _say(str(stopped.__cause__ or stopped) or "interrupted")  # click raises its own from a KeyboardInterrupt
         code = EXIT_INTERRUPTED
     except VivaError as problem:
-        habits.say(str(problem))
+        _say(str(problem))
         code = problem.exit_code
     except BrokenPipeError:
         # The reader (head, less) went away: that is no error, but Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as problem:
-        habits.say(f"{problem.filename or 'output'}: {problem.strerror}")
+        _say(f"{problem.filename or 'output'}: {problem.strerror}")
         code = EXIT_STORAGE
     for said in plugins.problems:
-        habits.say(said)
+        _say(said)
     sys.exit(code if isinstance(code, int) else 0)

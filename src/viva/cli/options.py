@@ -1,20 +1,29 @@
-"""Click options, derived from the option structs of `runs/config.py`, which declare bounds, defaults and help texts.
+"""Click commands and options, derived from structs, which declare bounds, defaults and help texts; and the options that
+every command has.
 
 Written here is what only a command line has: how an option is spelled, its placeholder, its group in `--help`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import difflib
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
+from click.core import ParameterSource
 from msgspec import Struct
 
+from viva.cli.consent import confirm_endpoints
+from viva.cli.grouped import HELP_ALL, MANY, GroupedCommand
+from viva.cli.output import show_study
+from viva.commands import Command
 from viva.engine.ceilings import PaceOptions, RunLimits
 from viva.fields import Option as Field
-from viva.fields import bounds, choices, options, plain_types
+from viva.fields import bounds, choices, options, pick, plain_types
 from viva.runs.config import (
     CONSENT,
     FolderOptions,
@@ -29,6 +38,7 @@ from viva.runs.config import (
     WeightsOptions,
 )
 
+LEVELS = ("debug", "info", "warning", "error")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -153,3 +163,197 @@ run_option = derive(FolderOptions, only=("run",))
 tables_options = derive(OutputOptions, only=("format", "out", "all"))
 published_rows_option = derive(PublishedRows)
 report_options = derive(OutputOptions)
+
+
+class _Derived(GroupedCommand):
+    """A command whose help names the commands below it."""
+
+    def __init__(self, *given: Any, below: Mapping[str, str], **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.below = below
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        if self.below:
+            with formatter.section("Commands"):
+                formatter.write_dl([(f"viva {name}", line) for name, line in self.below.items()])
+
+
+def derived(
+    name: str,
+    known: Command[Any, Any],
+    summary: str,
+    below: Mapping[str, str],
+    built_in: Callable[[str], click.Command],
+) -> click.Command:
+    """The command of that name. `below`: the commands whose names begin with it; `built_in` finds one of the core."""
+    shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below}
+    # `--all` of a study is an option of how it is printed, whoever else looks at it.
+    own = [derive(known.config, without=("all",) if known.kind == "study" else ())]
+    short = name.rpartition(" ")[2]
+    if known.kind == "way":
+        base = built_in(short)
+        made = click.command(name=short, cls=_Derived, **shown)(stack(*own)(_in_a_way(base, known)))
+        made.params += base.params
+        return made
+    callback = _action(known)
+    if known.kind == "study":
+        callback = _study(known)
+        own += [chart_option(known.chart)] if known.chart else []
+        own.append(tables_options)
+    return click.command(name=short, cls=_Derived, **shown)(stack(*own)(callback))
+
+
+def _study(known: Command[Any, Any]) -> Callable[..., int]:
+    def study(**given: Any) -> int:
+        return show_study(_confirmed(known), known.config, given).exit_code
+
+    return study
+
+
+def _action(known: Command[Any, Any]) -> Callable[..., int]:
+    def action(**given: Any) -> int:
+        return int(_confirmed(known)(pick(known.config, given)) or 0)
+
+    return action
+
+
+def _confirmed(known: Command[Any, Any]) -> Callable[[Any], Any]:
+    """The function, which may ask on the terminal whether a stranger's folder may send requests."""
+    if "confirm" in inspect.signature(known.function).parameters:
+        return partial(known.function, confirm=confirm_endpoints)
+    return known.function
+
+
+def _in_a_way(base: click.Command, known: Command[Any, Any]) -> Callable[..., Any]:
+    """A command of the core, with the way of asking that the options of its own say."""
+
+    def callback(**given: Any) -> Any:
+        own = {each: given.pop(each) for each in options(known.config)}
+        assert base.callback is not None
+        return base.callback(**given, way=known.function(pick(known.config, own)))
+
+    return callback
+
+
+def add_common_options(command: click.Command) -> click.Command:
+    """Return the command with the options that every command has; those that it has already stay as they are.
+
+    They set what its own options (`--progress`, `--format`) are by default, so it need not know of them.
+    """
+    for parameter in command.params:
+        kind = parameter.type
+        if type(kind) is click.Choice:
+            parameter.type = Choice(kind.choices)
+        elif type(kind) is click.IntRange:
+            parameter.type = WholeNumber(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+        if isinstance(kind, click.types.IntParamType):
+            parameter.metavar = parameter.metavar or "N"
+        elif isinstance(kind, click.types.FloatParamType):
+            parameter.metavar = parameter.metavar or ("0..1" if getattr(kind, "max", None) == 1 else "NUMBER")
+    known = {name for parameter in command.params for name in parameter.opts}
+    command.params += [option for option in _options(command) if known.isdisjoint(option.opts)]
+    return command
+
+
+def refuse_given(names: Collection[str], why: str) -> None:
+    """Raise UsageError for an option of the current command that was given, and has no use here."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if name in names and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{max(parameter.opts, key=len)} {why}")
+
+
+class Choice(click.Choice[Any]):
+    """One of a few words, in any case; where it is none, the nearest is named."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word as it is written here. Raises BadParameter."""
+        same = [one for one in self.choices if str(one).casefold() == str(value).casefold()]
+        return super().convert(same[0] if len(same) == 1 else value, param, ctx)
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """All the words, and the nearest."""
+        near = difflib.get_close_matches(str(value).casefold(), list(map(str, self.choices)), 1)
+        return super().get_invalid_choice_message(value, ctx) + (f" Did you mean {near[0]!r}?" if near else "")
+
+
+class WholeNumber(click.IntRange):
+    """A whole number; a share, as other tools take it for --limit, is refused in words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Raises BadParameter."""
+        try:
+            share = not float(value).is_integer()
+        except (TypeError, ValueError, OverflowError):
+            share = False
+        if share:
+            hint = ": `viva list` says how many questions there are" if param and param.name == "limit" else ""
+            self.fail(f"{value!r} is a share, and this takes a count{hint}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _options(command: click.Command) -> Iterator[click.Option]:
+    form = next((parameter for parameter in command.params if "--format" in parameter.opts), None)
+    if form is not None and "json" in getattr(form.type, "choices", ()):
+        yield _flag("--json", "The results as JSON: --format json.", _sets(form.name or "format", "json"))
+    if len(command.params) > MANY:
+        yield _flag("--help-all", "Show all options and exit.", _help_all)
+    yield _flag("--quiet", "No progress and no hints: results, warnings and errors alone.", _sets("progress", "quiet"))
+    yield _flag("--verbose", "Also say what goes on: --log-level info.", _verbose)
+    yield click.Option(
+        ["--log-level"],
+        type=click.Choice(LEVELS),
+        expose_value=False,
+        is_eager=True,
+        callback=_log,
+        help="Print what Viva and the libraries log, from this level on.",
+    )
+
+
+def _help_all(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        ctx.meta[HELP_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+def _flag(name: str, text: str, callback: Any) -> click.Option:
+    return click.Option([name], is_flag=True, expose_value=False, is_eager=True, callback=callback, help=text)
+
+
+def _sets(name: str, value: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """What makes this value an option's default."""
+
+    def callback(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+        if given:
+            ctx.default_map = {**(ctx.default_map or {}), name: value}
+
+    return callback
+
+
+def _verbose(ctx: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        _log(ctx, parameter, "info")
+
+
+def _log(_: click.Context, __: click.Parameter, level: str | None) -> None:
+    if level is None:
+        return
+    import logging
+    import sys
+
+    from viva.runs.progress import clear
+    from viva.visible import one_line
+
+    class Lines(logging.Handler):
+        """Log records on stderr, above the live line."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            clear()
+            print(f"{record.levelname.lower()}: {record.name}: {one_line(record.getMessage(), 1000)}", file=sys.stderr)
+
+    root = logging.getLogger()
+    root.handlers = [Lines()]
+    root.setLevel(level.upper())

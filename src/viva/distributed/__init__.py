@@ -34,14 +34,12 @@ def open_worker_pool(on: str = "local", jobs: int = 0) -> WorkerPool:
 
 
 def refuse_no_place(on: str) -> None:
-    """Raise VivaError for what names neither this machine nor a cluster, and for a cluster without Ray.
+    """Raise VivaError for what names no cluster, and for a cluster without Ray.
 
     Imports nothing heavy, asks nobody.
     """
     from viva.distributed.cluster import is_place, need_ray
 
-    if on == "local":
-        return
     if not is_place(on):
         raise VivaError(
             f"{on[:200]!r} is no place to work: it is local, ray, ray://HOST:PORT or HOST:PORT", field="backend"

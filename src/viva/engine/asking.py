@@ -12,11 +12,9 @@ from typing import Generic, Literal, TypeVar
 from msgspec import Struct
 
 from viva.contracts import Model
-from viva.engine.budget import Budget, Price
-from viva.engine.ceilings import Policy
-from viva.engine.consumption import who_answered
+from viva.engine.budget import Budget, Price, who_answered
 from viva.engine.journal import Entry, Journal
-from viva.engine.sendingslots import Slots
+from viva.engine.sendingslots import Policy, Slots
 from viva.errors import ModelError, StorageError, option
 from viva.types import CUT_OFF, Failure, Request, Response, Usage
 

@@ -19,7 +19,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -255,6 +255,18 @@ class RunFolder:
     def _held(self, locked: LockedError) -> StorageError:
         holder = f" ({locked.holder})" if locked.holder else ""
         return StorageError(f"another process{holder} is writing to {self.path}; wait for it or stop it first")
+
+    def keep(self, files: Mapping[str, bytes]) -> None:
+        """Write what a run keeps besides run.json into its folder, which is made where it is missing.
+
+        Raises StorageError.
+        """
+        for name, content in files.items():
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                write_whole(self.path / name, content)
+            except OSError as problem:
+                raise StorageError(f"cannot write {self.path / name}: {problem.strerror}") from None
 
     def remember(self, record: RunRecord) -> None:
         """Write run.json, as a whole. Only under the lock."""

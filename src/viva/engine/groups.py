@@ -17,8 +17,7 @@ from msgspec import Struct
 from viva.contracts import HEARD, MORE, AdaptingModel, Model
 from viva.engine.asking import Run, Task, book, write
 from viva.engine.budget import Hold, both, worst_case
-from viva.engine.ceilings import Ceiling, Policy
-from viva.engine.sendingslots import Pace, Slots
+from viva.engine.sendingslots import Ceiling, Pace, Policy, Slots
 from viva.errors import ModelError
 from viva.types import Choose, Failure, Request, Response, Usage
 

@@ -12,8 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from viva.engine.asking import Tally, Task
-from viva.engine.journal import Entry, Journal
-from viva.engine.keys import Keys
+from viva.engine.journal import Entry, Journal, Keys
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel
 from viva.types import CUT_OFF, Generate, Outcome, Question, Response, Score
 

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
-import os
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from viva.engine.ceilings import Ceiling, Policy
-from viva.files import UNREADABLE, read_regular, write_whole
 from viva.types import Quota
 
 STORM = 3
@@ -38,6 +32,81 @@ class Stoppable(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Sleep, unless the run is stopped."""
         ...
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """Patience, in seconds and attempts.
+
+    `attempt`: limit of one attempt, connection to last byte. `question`: limit of one question with all its retries.
+    `attempts`: how often a question is tried. `rereads`: how often an unreadable verdict is asked for again.
+    `server`: how long a server is waited for that has not replied to anything yet.
+    """
+
+    attempt: float = 300.0
+    question: float = 1200.0
+    attempts: int = 8
+    rereads: int = 2
+    server: float = 1.5
+    longest_pause: float = 30.0
+
+    def pause(self, attempt: int, retry_after: float | None) -> float:
+        """Seconds before the next try: what the server asked for, else exponential backoff; jitter spreads the herd."""
+        backoff = min(self.longest_pause, 0.5 * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
+        if not retry_after:  # "at once" is what an overloaded server says by mistake: a wrong clock, a rounded second
+            return backoff
+        return retry_after + random.uniform(0.0, 0.1 * retry_after + 0.05)
+
+
+class Ceiling(Protocol):
+    """How many requests may be in flight. Times are seconds of a monotonic clock that the caller reads."""
+
+    @property
+    def limit(self) -> int:
+        """How many now."""
+        ...
+
+    @property
+    def rate(self) -> float | None:
+        """Requests a second that the server was found to admit; None where only `limit` binds."""
+        ...
+
+    def answered(self, now: float, seconds: float, busy: int) -> None:
+        """A reply came after `seconds`; `busy` requests were in flight, this one included."""
+        ...
+
+    def refused(self, now: float, busy: int) -> None:
+        """The server said that it has too much to do, or did not answer in time."""
+        ...
+
+    def interrupted(self, now: float) -> None:
+        """Nothing was sent for a while: what is being measured says nothing."""
+        ...
+
+    def doing(self) -> str:
+        """What it is doing, in a few words."""
+        ...
+
+
+class Fixed:
+    """A constant number of requests in flight: refusals make questions wait, the bound stays as the user set it."""
+
+    rate = None
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+
+    def answered(self, now: float, seconds: float, busy: int) -> None:
+        """Change nothing."""
+
+    def refused(self, now: float, busy: int) -> None:
+        """Change nothing."""
+
+    def interrupted(self, now: float) -> None:
+        """Change nothing."""
+
+    def doing(self) -> str:
+        """As the user said."""
+        return "fixed"
 
 
 class _Turn(Struct, eq=False):
@@ -410,118 +479,3 @@ class _Stock:
     def doing(self) -> str:
         """`42 of 500 left`."""
         return f"{self._left:g} of {self.limit:g} left by the server's headers"
-
-
-ASKED, TOLD = ".limits.json", ".limits.told.json"
-LONGEST = 1 << 16
-"""Bytes of such a file that are read."""
-LOOK = 1.0
-"""Seconds between two looks for a request."""
-AUTO, NONE = 0, 0.0
-"""In a request: concurrency that the server decides; no limit a minute."""
-
-Provider = Annotated[str, Meta(max_length=32)]
-Rates = dict[Provider, Annotated[float, Meta(ge=0, le=1e12)]]
-T = TypeVar("T")
-
-
-class LimitRequest(Struct, kw_only=True, forbid_unknown_fields=True):
-    """What process `pid` is asked to change, by provider ("" for all); nothing, to be told only."""
-
-    pid: int
-    number: Annotated[str, Meta(max_length=64)]
-    concurrency: dict[Provider, Annotated[int, Meta(ge=0, le=100_000)]] = {}
-    requests_per_minute: Rates = {}
-    tokens_per_minute: Rates = {}
-
-
-class GroupLimits(Struct, kw_only=True, rename={"rate_limit_group": "lane"}):
-    """One endpoint: its bound, what is in flight, what came back so far, and what bounds it."""
-
-    rate_limit_group: str
-    limit: int
-    in_flight: int
-    waiting: int
-    answered: int
-    refused: int
-    doing: str
-    pace: str
-
-
-class LimitAnswer(Struct, kw_only=True, rename={"groups": "lanes"}):
-    """The limits after request `number`, and what of it was not applied."""
-
-    number: str
-    groups: list[GroupLimits]
-    problem: str = ""
-
-
-def read_file(path: Path, kind: type[T]) -> T | None:
-    """What a file of the two holds; None where there is none. Raises ValueError for one that cannot be used."""
-    try:
-        return msgspec.json.decode(read_regular(path, LONGEST), type=kind)
-    except FileNotFoundError:
-        return None
-    except OSError as problem:
-        raise ValueError(f"{path.name}: {problem.strerror}") from None
-    except UNREADABLE as problem:
-        raise ValueError(f"{path.name}: {problem}") from None
-
-
-def write_file(path: Path, content: Struct) -> None:
-    """Write it as a whole. Raises OSError."""
-    write_whole(path, msgspec.json.encode(content))
-
-
-async def listen(
-    folder: Path,
-    groups: Mapping[str, Slots],
-    apply: Callable[[LimitRequest], str],
-    notify: Callable[[str], None],
-) -> None:
-    """Look for requests until cancelled. `apply` returns what was not applied; `tell` hears what cannot be used."""
-    ignored: tuple[int, int] | None = None
-    while True:
-        try:
-            found = (folder / ASKED).lstat()
-        except OSError:
-            found = None
-        if found and (found.st_ino, found.st_mtime_ns) != ignored:
-            ignored = (found.st_ino, found.st_mtime_ns)  # what cannot be removed is looked at once
-            request, wrong = None, ""
-            try:
-                request = read_file(folder / ASKED, LimitRequest)
-            except ValueError as problem:
-                wrong = str(problem)
-            with contextlib.suppress(OSError):  # before anything is told: who hears of it may ask again at once
-                (folder / ASKED).unlink(missing_ok=True)
-            if request and request.pid == os.getpid():
-                answer = LimitAnswer(number=request.number, problem=apply(request), groups=[])
-                answer.groups = [_now(rate_limit_group, slots) for rate_limit_group, slots in groups.items()]
-                try:
-                    write_file(folder / TOLD, answer)
-                except OSError as problem:
-                    wrong = str(problem)
-            if wrong:
-                notify(f"limits were not changed: {wrong}")
-        await asyncio.sleep(LOOK)
-
-
-def forget(folder: Path) -> None:
-    """Remove what is left in the folder when its run ends."""
-    for name in (ASKED, TOLD):
-        with contextlib.suppress(OSError):
-            (folder / name).unlink(missing_ok=True)
-
-
-def _now(rate_limit_group: str, slots: Slots) -> GroupLimits:
-    return GroupLimits(
-        rate_limit_group=rate_limit_group,
-        limit=slots.ceiling.limit,
-        in_flight=slots.in_flight,
-        waiting=slots.resting,
-        answered=slots.answered,
-        refused=slots.refused,
-        doing=slots.doing(),
-        pace=slots.pace.doing(),
-    )

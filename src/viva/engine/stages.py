@@ -18,8 +18,7 @@ from viva.engine.asking import Feed, Onward, Tally, Task
 from viva.engine.budget import Price
 from viva.engine.evidence import Comparison, Program, comparison_key, program_key, read_execution, read_similarity
 from viva.engine.folder import Canary
-from viva.engine.journal import Entry, Journal
-from viva.engine.keys import Keys, nonces, with_nonce, with_seed
+from viva.engine.journal import Entry, Journal, Keys, nonces, with_nonce, with_seed
 from viva.engine.reviews import item_key
 from viva.keytable import KeyTable
 from viva.prompting import with_system

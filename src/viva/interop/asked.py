@@ -20,7 +20,7 @@ from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark, open_exam
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
-from viva.engine.keys import Keys, nonces, with_nonce
+from viva.engine.journal import Keys, nonces, with_nonce
 from viva.engine.signing import settings
 from viva.errors import VivaError
 from viva.sandbox import Sandbox

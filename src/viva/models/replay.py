@@ -207,14 +207,3 @@ def _named(path: Path) -> tuple[str, int]:
 def connect(name: str, endpoint: Endpoint) -> Replay:
     """`name` is the path of the file."""
     return Replay(Path(name), shown=endpoint.shown)
-
-
-def located(name: str, folder: Path) -> str:
-    """Return a model's name with the path of a file that its run keeps, the run being at `folder`."""
-    start = f"replay/{KEPT}"
-    inside = name.removeprefix(start)
-    if not name.startswith(start):
-        return name
-    if "/" in inside or inside in ("", ".", ".."):
-        raise DataError(f"run.json names {name[:200]!r}, which is no file of its folder")
-    return f"replay/{folder / inside}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from viva.engine.consumption import SHARES, Consumed, who_answered
+from viva.engine.budget import SHARES, Consumed, who_answered
 from viva.errors import flag
 from viva.render.result import Result, mixed_notes
 from viva.render.table import FIGURE, NAME, Column, Kind, Table, item

@@ -14,7 +14,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.knownmarks import CanaryMarks
 from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
-from viva.engine.consumption import Consumed, who_answered
+from viva.engine.budget import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag

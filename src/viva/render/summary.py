@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, score_text
-from viva.engine.consumption import Consumed
+from viva.engine.budget import Consumed
 from viva.errors import flag
 from viva.published import Neighbour
 from viva.render.costs import UNKNOWN, cut_off_notes, seconds_text, served_table

@@ -15,8 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.engine.folder import ModelRecord
-from viva.errors import DataError, StorageError, option
-from viva.files import write_whole
+from viva.errors import DataError, option
 from viva.interop.reading import FORMS, PLAIN, read_logs
 from viva.interop.reading.detecting import form_of
 from viva.interop.reading.matching import ID, ORDER, TEXT, Matching, Missed, QuestionMatcher, told
@@ -193,13 +192,3 @@ def _shown(model: str, number: int, models: Sequence[str]) -> str:
     """What tables call a model: as its log does."""
     name = one_line(model, 120) or "replay/answers"
     return name if models.count(model) == 1 else f"{name}#{number}"
-
-
-def keep(folder: Path, kept: dict[str, bytes]) -> None:
-    """Write what a run keeps into its folder. Raises StorageError."""
-    for name, content in kept.items():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / name, content)
-        except OSError as problem:
-            raise StorageError(f"cannot write {folder / name}: {problem.strerror}") from None

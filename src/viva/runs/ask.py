@@ -4,6 +4,7 @@ hand it in to the batch APIs of providers."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import re
@@ -12,8 +13,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, S
 from contextlib import ExitStack
 from operator import itemgetter
 from pathlib import Path
+from typing import Annotated, TypeVar
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from viva.contracts import BatchModel, Model
@@ -22,13 +25,12 @@ from viva.engine.asking import Run, Tally, Task, gated
 from viva.engine.batching import BatchJob, Patience, carry_out_batches
 from viva.engine.batchlog import FILE, Batch, BatchLog, Left
 from viva.engine.budget import Budget
-from viva.engine.ceilings import Ceiling, Fixed, Policy
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal
-from viva.engine.sendingslots import AUTO, TOLD, GroupLimits, LimitAnswer, LimitRequest, Pace, listen, read_file
+from viva.engine.sendingslots import Ceiling, Fixed, Pace, Policy, Slots
 from viva.engine.stages import Judge, JudgePanel
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, VivaError, flag, option
-from viva.files import LockedError, lock
+from viva.files import UNREADABLE, LockedError, lock, read_regular, write_whole
 from viva.providers import PROVIDERS, traits_of
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, ceilings, paces
@@ -323,17 +325,127 @@ def _names(batches: Sequence[Batch]) -> str:
     return ", ".join(names) + (f" and {len(batches) - NAMED} more" if batches[NAMED:] else "")
 
 
+ASKED, TOLD = ".limits.json", ".limits.told.json"
+LONGEST = 1 << 16
+"""Bytes that are read of such a file."""
+LOOK = 1.0
+"""Seconds between two looks for a request."""
+AUTO, NONE = 0, 0.0
+"""In a request: concurrency that the server decides; no limit a minute."""
+
+Provider = Annotated[str, Meta(max_length=32)]
+Rates = dict[Provider, Annotated[float, Meta(ge=0, le=1e12)]]
+T = TypeVar("T")
+
+
+class LimitRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What process `pid` is asked to change, by provider ("" for all); nothing, to be told only."""
+
+    pid: int
+    number: Annotated[str, Meta(max_length=64)]
+    concurrency: dict[Provider, Annotated[int, Meta(ge=0, le=100_000)]] = {}
+    requests_per_minute: Rates = {}
+    tokens_per_minute: Rates = {}
+
+
+class GroupLimits(Struct, kw_only=True, rename={"rate_limit_group": "lane"}):
+    """One endpoint: its bound, what is in flight, what came back so far, and what bounds it."""
+
+    rate_limit_group: str
+    limit: int
+    in_flight: int
+    waiting: int
+    answered: int
+    refused: int
+    doing: str
+    pace: str
+
+
+class LimitAnswer(Struct, kw_only=True, rename={"groups": "lanes"}):
+    """The limits after request `number`, and what of it was not applied."""
+
+    number: str
+    groups: list[GroupLimits]
+    problem: str = ""
+
+
+def read_file(path: Path, kind: type[T]) -> T | None:
+    """What a file of the two holds; None where there is none. Raises ValueError for one that cannot be used."""
+    try:
+        return msgspec.json.decode(read_regular(path, LONGEST), type=kind)
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise ValueError(f"{path.name}: {problem.strerror}") from None
+    except UNREADABLE as problem:
+        raise ValueError(f"{path.name}: {problem}") from None
+
+
+def write_file(path: Path, content: Struct) -> None:
+    """Write it as a whole. Raises OSError."""
+    write_whole(path, msgspec.json.encode(content))
+
+
 async def limited(run: Run, opened: OpenRun, asking: Coroutine[None, None, None]) -> None:
     """Ask, and meanwhile do what `viva limits` asks for. What it changes holds for the stages after this one too."""
-    folder = run.journal.path.parent
-    listening = asyncio.create_task(listen(folder, run.groups, lambda request: apply(run, opened, request), notify))
+    listening = asyncio.create_task(_listen(run, opened))
     try:
         await asking
     finally:
         listening.cancel()
 
 
-def apply(run: Run, opened: OpenRun, request: LimitRequest) -> str:
+async def _listen(run: Run, opened: OpenRun) -> None:
+    """Look for requests until cancelled."""
+    folder = opened.folder.path
+    ignored: tuple[int, int] | None = None
+    while True:
+        try:
+            found = (folder / ASKED).lstat()
+        except OSError:
+            found = None
+        if found and (found.st_ino, found.st_mtime_ns) != ignored:
+            ignored = (found.st_ino, found.st_mtime_ns)  # what cannot be removed is looked at once
+            request, wrong = None, ""
+            try:
+                request = read_file(folder / ASKED, LimitRequest)
+            except ValueError as problem:
+                wrong = str(problem)
+            with contextlib.suppress(OSError):  # before anything is told: who hears of it may ask again at once
+                (folder / ASKED).unlink(missing_ok=True)
+            if request and request.pid == os.getpid():
+                problem_text = _apply(run, opened, request)
+                groups = [_now(group, slots) for group, slots in run.groups.items()]
+                try:
+                    write_file(folder / TOLD, LimitAnswer(number=request.number, problem=problem_text, groups=groups))
+                except OSError as problem:
+                    wrong = str(problem)
+            if wrong:
+                notify(f"limits were not changed: {wrong}")
+        await asyncio.sleep(LOOK)
+
+
+def _now(rate_limit_group: str, slots: Slots) -> GroupLimits:
+    return GroupLimits(
+        rate_limit_group=rate_limit_group,
+        limit=slots.ceiling.limit,
+        in_flight=slots.in_flight,
+        waiting=slots.resting,
+        answered=slots.answered,
+        refused=slots.refused,
+        doing=slots.doing(),
+        pace=slots.pace.doing(),
+    )
+
+
+def forget(folder: Path) -> None:
+    """Remove what is left in the folder when its run ends."""
+    for name in (ASKED, TOLD):
+        with contextlib.suppress(OSError):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _apply(run: Run, opened: OpenRun, request: LimitRequest) -> str:
     """Change what a request asks for. Returns what cannot be, in words."""
     named = {*request.concurrency, *request.requests_per_minute, *request.tokens_per_minute}
     unknown = sorted(name for name in named - {""} if name not in PROVIDERS or traits_of(name).unbounded)

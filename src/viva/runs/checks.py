@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,10 @@ from viva.runs.config import WeightsOptions
 from viva.runs.open import OpenRun
 from viva.runs.progress import notify
 from viva.sandbox.narrow import proposed
-from viva.scorers.golden import phrasings, wrong_answer
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.rubrics import Graded
 from viva.scorers.rubric.trivial import PROVES_NOTHING, trivial_programs
+from viva.shipped import shipped_table
 from viva.types import (
     ANSWER,
     RATIONALE,
@@ -52,6 +53,14 @@ from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
     from viva.models.openaiapi.serverprobes import Finding, Report
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_SAID = shipped_table(__file__, "golden.toml", dict[str, dict[str, tuple[str, ...]]])
+_SPAN = ("{0}", "“{0}”", "The answer is “{0}”.", "**{0}**")  # "Answer: none" may mean that there is none
+_OTHER = "987654321"
+_TERM = ("{0}", "{0}.", "**{0}**", "The answer is {0}")
+_ANYWHERE = ("{0}", "{0}.", "**{0}**", "\\boxed{{{0}}}")
 
 
 def sample(exam: Exam, at_most: int) -> list[Question]:
@@ -111,6 +120,45 @@ def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
             if score.value != value:
                 shown = f"{what} {one_line(answer, 60)} as {one_line(reply, 60)!r}"
                 yield f"{shown} scores {score.value} ({outcome_name(score.outcome)})"
+
+
+def phrasings(question: Question, answer: str) -> Sequence[str]:
+    """Replies that give `answer` to a question that a rule grades, in the question's language."""
+    if question.kind == "span":
+        return [template.format(answer) for template in _SPAN]
+    if question.kind == "truth":
+        return _SAID.get(question.language, _SAID["en"])[answer]
+    if question.kind == "term":
+        return [template.format(accepted) for accepted in _wordings(question, answer) for template in _TERM]
+    if question.kind == "choices":
+        named = [f"{letter}. {question.options[LETTERS.index(letter)]}" for letter in answer]
+        return [", ".join(answer), answer, " and ".join(f"({letter})" for letter in answer), "\n".join(named)]
+    text = question.options[LETTERS.index(answer)]
+    return [
+        template.format(answer, text)
+        for template in (*_ANYWHERE, *_SAID.get(question.language, {"choice": ()})["choice"])
+    ]
+
+
+def _wordings(question: Question, answer: str) -> Sequence[str]:
+    return (answer, *question.accepted) if answer == question.answer else (answer,)
+
+
+def wrong_answer(question: Question) -> str:
+    """An answer other than the gold one."""
+    if question.kind == "span":
+        return "xyzzy"  # shares no word with any phrase
+    if question.kind == "term" and re.fullmatch("[A-G]+(?: [A-G]+)*", str(question.answer)):  # letters: the next ones
+        return str(question.answer).translate(str.maketrans("ABCDEFG", "BCDEFGA"))
+    if question.kind == "term":  # a number is answered with another one
+        return _OTHER if re.search(r"\d", str(question.answer)) else "xyzzy"
+    if question.kind == "choices":
+        rest = [letter for letter in LETTERS[: len(question.options)] if letter not in str(question.answer)]
+        return "".join(rest)  # "" where every option is right: then nothing is wrong altogether
+    if question.kind == "truth":
+        return "false" if question.answer == "true" else "true"
+    letters = LETTERS[: len(question.options)]
+    return letters[(letters.index(str(question.answer)) + 1) % len(letters)]
 
 
 def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:

@@ -22,7 +22,6 @@ from viva.engine.budget import Budget, Spent
 from viva.engine.evidence import program_key, run_comparisons, run_programs
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Journal
-from viva.engine.sendingslots import forget
 from viva.engine.stages import (
     Answered,
     ComparisonQueue,
@@ -40,8 +39,7 @@ from viva.engine.stages import (
 from viva.errors import VivaError, option
 from viva.keytable import KeyTable
 from viva.providers import traits_of
-from viva.runs.answer_files import keep
-from viva.runs.ask import Queue, Queues, ask_all, ending_of, is_local, new_run, open_batch_dispatcher
+from viva.runs.ask import Queue, Queues, ask_all, ending_of, forget, is_local, new_run, open_batch_dispatcher
 from viva.runs.open import OpenRun, batches_at_once, open_sandbox
 from viva.runs.progress import Screen, notify
 from viva.runs.stage import (
@@ -142,7 +140,7 @@ def execute_run(opened: OpenRun, earlier: list[RunFolder], more: Callable[[], bo
     folder = opened.folder
     if opened.judge_panel and opened.judge_panel.verdicts != "line":
         opened.judge_panel.nonce(b"")  # a secret that cannot be had is said before anything is paid for
-    keep(folder.path, opened.kept)
+    folder.keep(opened.kept)
     with ExitStack() as stack:
         stack.callback(forget, folder.path)
         keep_adaptations(opened)

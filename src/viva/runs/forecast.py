@@ -9,8 +9,8 @@ from msgspec import UNSET, Struct
 
 from viva.contracts import AdaptingModel, Model
 from viva.engine.budget import Price, worst_case
-from viva.engine.ceilings import Policy
 from viva.engine.folder import ModelRecord
+from viva.engine.sendingslots import Policy
 from viva.engine.stages import Judge, with_questions
 from viva.errors import option
 from viva.requesting import RequestOptions

@@ -17,8 +17,7 @@ import msgspec
 
 from viva.contracts import Model
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
-from viva.engine.journal import Entry, Journal, ServedChanges, whole_lines
-from viva.engine.keys import Keys
+from viva.engine.journal import Entry, Journal, Keys, ServedChanges, whole_lines
 from viva.engine.reviews import Review
 from viva.engine.stages import Evaluation, EvidenceStore
 from viva.errors import StorageError

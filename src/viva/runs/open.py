@@ -20,13 +20,13 @@ from viva.distributed import refuse_no_place
 from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, RunRecord, find_run
-from viva.engine.keys import Keys
+from viva.engine.journal import Keys
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
-from viva.errors import MissingEncoderError, VivaError, option
+from viva.errors import DataError, MissingEncoderError, VivaError, option
 from viva.files import read_regular
 from viva.models import Endpoint, connect
-from viva.models.replay import Replay, located
+from viva.models.replay import KEPT, Replay
 from viva.providers import traits_of
 from viva.requesting import RequestOptions
 from viva.runs.config import LimitOptions, per_provider
@@ -183,7 +183,14 @@ def _mended(replay: Replay) -> str:
 
 
 def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
-    return msgspec.structs.replace(model, name=located(model.name, folder.path))
+    """Return a model with the path of a file that its run keeps in its name."""
+    start = f"replay/{KEPT}"
+    if not model.name.startswith(start):
+        return model
+    inside = model.name.removeprefix(start)
+    if "/" in inside or inside in ("", ".", ".."):
+        raise DataError(f"run.json names {model.name[:200]!r}, which is no file of its folder")
+    return msgspec.structs.replace(model, name=f"replay/{folder.path / inside}")
 
 
 def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, limits: LimitOptions) -> JudgePanel:
@@ -199,7 +206,8 @@ def _check_limits(limits: LimitOptions, asked: Sequence[Model], prices: Mapping[
     ceilings(limits)
     paces(limits.requests_per_minute, "requests_per_minute")
     paces(limits.tokens_per_minute, "tokens_per_minute")
-    refuse_no_place(limits.backend)
+    if limits.backend != "local":
+        refuse_no_place(limits.backend)
     if limits.max_cost is not None:
         for model in asked:
             if _price(model, prices, limits) is None:

@@ -13,7 +13,6 @@ import msgspec
 
 from viva.benchmarks import find_benchmark, open_exam
 from viva.benchmarks.rationale import RATIONALE_EXAM
-from viva.benchmarks.sharding import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError, option
@@ -24,7 +23,6 @@ from viva.plugins import load, registered
 from viva.prompting import merged
 from viva.providers import traits_of
 from viva.requesting import VARIABLE, RequestOptions, expanded
-from viva.runs.answer_files import keep
 from viva.runs.ask import refuse_unbatched
 from viva.runs.checks import check_supported, refuse_unopened
 from viva.runs.config import (
@@ -164,10 +162,10 @@ def create_folder(opened: OpenRun) -> None:
 
     What the run keeps lies there before run.json does: a run that is killed in between can be resumed, or begun again.
     """
-    path = opened.folder.path
-    if opened.kept and not (path / "run.json").exists():
-        keep(path, opened.kept)
-    opened.folder = RunFolder.create(opened.folder.path, opened.folder.record)
+    folder = opened.folder
+    if not (folder.path / "run.json").exists():
+        folder.keep(opened.kept)
+    opened.folder = RunFolder.create(folder.path, folder.record)
     keep_approval(opened.folder)
 
 
@@ -327,9 +325,9 @@ def self_test(exams: list[Exam]) -> list[list[Question]]:
     """
     from viva.runs.checks import failures, sample
 
-    samples = [sample(unsharded(exam), SELF_TESTED) for exam in exams]
+    samples = [sample(exam, SELF_TESTED) for exam in exams]
     for exam, questions in zip(exams, samples, strict=True):
-        found = failures(unsharded(exam), questions)
+        found = failures(exam, questions)
         if found:
             raise VivaError(
                 f"the self-test of {exam.spec.label} failed, nothing was asked: {found[0]}; "

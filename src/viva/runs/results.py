@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct
 from viva.analysis.knownmarks import CanaryMarks
 from viva.benchmarks import find_benchmark, open_exam
 from viva.engine.answerrecord import Answer
-from viva.engine.consumption import Consumed, Consumption, cut_off
+from viva.engine.budget import Consumed, Consumption, cut_off
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import recorded
 from viva.errors import VivaError

@@ -14,7 +14,7 @@ import msgspec
 from viva.analysis.knownmarks import CanaryMarks
 from viva.benchmarks import find_benchmark
 from viva.contracts import Exam
-from viva.engine.consumption import Consumed, Consumption, cut_off
+from viva.engine.budget import Consumed, Consumption, cut_off
 from viva.engine.folder import AdaptiveRecord, RunFolder
 from viva.engine.scorefile import new_scores, score_rows
 from viva.engine.stages import Evaluation, recorded, scores, with_questions

@@ -29,7 +29,7 @@ TEST, VALID = "test.json", "valid.json"
 LETTERS = ("A", "B", "C", "D")
 TEXTS = ("Question", *LETTERS, "Answer", "Explanation")
 """Fields that hold words."""
-NAMES: dict[Language, str] = {code: language.name for code, language in LANGUAGES.items()}
+NAMES = LANGUAGES
 """What `Language` says in a record."""
 LARGEST = 256 << 20
 _NEEDED = ("ID", "Domain", "SubDomain", "Format", "Tag", "Question", "Answer")

@@ -9,8 +9,7 @@ from viva.build.project import DRAFTS
 from viva.build.translation.project import Project
 from viva.contracts import Model
 from viva.engine.budget import worst_case
-from viva.engine.journal import Journal
-from viva.engine.keys import Keys
+from viva.engine.journal import Journal, Keys
 from viva.errors import flag
 from viva.prompting import estimate_tokens
 from viva.runs.open import price_of

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from viva.cli.common import refuse_given
-from viva.cli.options import derive, report_options
+from viva.cli.options import derive, refuse_given, report_options
 from viva.cli.output import check_writable, print_report, show_study
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK

@@ -13,9 +13,8 @@ from msgspec import Meta, Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.outcomes import FINER, finer
-from viva.cli.common import Choice, refuse_given
 from viva.cli.grouped import GroupedCommand
-from viva.cli.options import derive
+from viva.cli.options import Choice, derive, refuse_given
 from viva.contracts import Exam
 from viva.engine.ceilings import Positive
 from viva.engine.folder import RunFolder, find_run

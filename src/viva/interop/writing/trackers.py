@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.engine.consumption import Consumed
+from viva.engine.budget import Consumed
 from viva.errors import StorageError, VivaError, option
 from viva.interop.writing.runrecords import EvaluationResult, created
 from viva.interop.writing.safetext import clean

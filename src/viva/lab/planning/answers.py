@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from viva.analysis.columns import sums
 from viva.analysis.estimate import clusters_of
-from viva.engine.budget import Price, list_price
-from viva.engine.consumption import Consumption
+from viva.engine.budget import Consumption, Price, list_price
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry
 from viva.errors import DataError, flag

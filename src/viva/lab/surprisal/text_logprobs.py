@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from viva.contracts import Model
 from viva.engine.asking import Tally
-from viva.engine.ceilings import Policy
 from viva.engine.groups import FirstReply
+from viva.engine.sendingslots import Policy
 from viva.errors import ModelError, VivaError, option
 from viva.lab.surprisal.item_file import Items, Row, identity_hash, text_hash
 from viva.lab.surprisal.measures import Reading, read

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.estimate import Estimate
-from viva.engine.consumption import Consumed, Consumption
+from viva.engine.budget import Consumed, Consumption
 from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
