@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from servers.fixtures import wait_until
+from tiers import BROWSERS
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -22,9 +24,10 @@ FLAGS = (
 def browser_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return where a headless Chromium listens: starting it takes as long as many tests."""
     profile = tmp_path_factory.mktemp("chromium")
+    browser = next(path for path in BROWSERS if Path(path).exists())
     told = profile / "DevToolsActivePort"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(["/usr/bin/chromium", f"--user-data-dir={profile}", *FLAGS], **quiet) as process:
+    with subprocess.Popen([browser, f"--user-data-dir={profile}", *FLAGS], **quiet) as process:
         wait_until(lambda: told.exists() and told.read_text().count("\n") > 0, "Chromium", timeout=120)
         yield f"http://127.0.0.1:{told.read_text().split()[0]}"
         process.terminate()
