@@ -51,8 +51,9 @@ toolchains: $(STAMP)  ## what the sandbox runs programs with (bubblewrap, compil
 	DEBIAN_FRONTEND=noninteractive sh -c "$$($(BIN)/viva doctor --apt)"
 	$(BIN)/viva doctor
 
-browser:  ## Chromium, which the tests of pages drive; on Debian, as root
-	test -x /usr/bin/chromium || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; }
+browser:  ## Chromium without windows, which the tests of pages drive; on Debian, as root
+	test -x /usr/bin/chromium-headless-shell || test -x /usr/bin/chromium || { apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium-headless-shell; }
 
 torch: $(VENV)/.torch  ## weights on a disk and similarity: torch, transformers, a small encoder, lm-evaluation-harness
 

@@ -18,7 +18,7 @@ from threads import use_one_thread
 use_one_thread()
 
 # Fixtures of every folder. Imported by name, each would be one more fixture, with processes of its own.
-pytest_plugins = ("servers.fixtures", "benchmarks.published")
+pytest_plugins = ("servers.fixtures", "servers.browser", "benchmarks.published")
 
 # A shell's background job does not hear Ctrl-C, nor does what it starts; the commands here are to, as in a terminal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

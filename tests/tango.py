@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize, special, stats
-
 
 def statistic(gained: float, lost: float, n: float, difference: float) -> float:
     """The score statistic of `gained` and `lost` of `n` pairs for a true difference of shares."""
+    from scipy import optimize, special
 
     def surprise(losses: float) -> float:
         gains = losses + difference
@@ -28,6 +27,8 @@ def statistic(gained: float, lost: float, n: float, difference: float) -> float:
 
 def score_interval(up: float, down: float, n: float, degrees: float = math.inf) -> tuple[float, float]:
     """The differences that are not refused at 5 %, two-sided; `up` and `down` are shares of `n`."""
+    from scipy import optimize, stats
+
     quantile = float(stats.t.ppf(0.975, degrees))
 
     def lowest(gained: float, lost: float) -> float:

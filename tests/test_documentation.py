@@ -16,12 +16,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from pages.review.conftest import chromium
 from rows import table
 from viva import plugins
 from viva.cli.main import COMMANDS, cli
 
-__all__ = ["chromium"]
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     [

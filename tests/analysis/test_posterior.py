@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.test_comparing import once, pairs_of, scores
 from viva.analysis.posterior import posterior
@@ -21,6 +20,8 @@ def of_counts(gained: int, lost: int, ties: int) -> tuple[list[float], list[floa
 
 @pytest.mark.parametrize(("gained", "lost", "ties"), [(0, 0, 20), (1, 0, 5), (14, 36, 250), (5, 4, 100), (80, 70, 0)])
 def test_of_right_and_wrong_it_is_the_dirichlet_posterior(gained: int, lost: int, ties: int) -> None:
+    from scipy import stats
+
     first, second = of_counts(gained, lost, ties)
     found = posterior(pairs_of(once(first), once(second)), MARGIN)
     assert found is not None
@@ -35,6 +36,8 @@ def test_of_right_and_wrong_it_is_the_dirichlet_posterior(gained: int, lost: int
 
 
 def test_of_points_and_many_questions_it_is_students_t() -> None:
+    from scipy import stats
+
     dice = np.random.default_rng(2)
     first, second = dice.beta(2, 2, 400), dice.beta(2.2, 2, 400)
     found = posterior(pairs_of(once(first.tolist()), once(second.tolist())))

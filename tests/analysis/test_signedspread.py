@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import tango
 from rows import table, tabled
@@ -36,6 +35,8 @@ def of_pairs(gained: int, lost: int, n: int) -> Spread:
 def called(n: int, gains: float, losses: float, margin: float) -> tuple[float, float, float]:
     """How often the second, who is truly worse by `margin`, is called no worse by it, with both limits and with Bonett
     and Price's alone; and how often worse by more. Exact sums over gained and lost questions."""
+    from scipy import stats
+
     low = high = wald = 0.0
     discordant = stats.binom.pmf(np.arange(n + 1), n, gains + losses)
     for count in np.flatnonzero(discordant > 1e-10).tolist():

@@ -17,17 +17,7 @@ TESTED = 6
 """The sentences from here on are the exemplars'."""
 FACTS: tuple[tuple[int, str, str, str, str], ...] = TABLES["facts"]
 WRONG = ("a lantern", "seven hills", "under glass")
-ASKED = {
-    "GS": "is the grammatical subject of “{slot}”",
-    "SC": "is the subject complement of “{slot}”",
-    "DO": "is the direct object of “{slot}”",
-    "IO": "is the indirect object of “{slot}”",
-    "MVP": "is the verb phrase of “{slot}”",
-    "ADJ": "modifies the noun phrase “{slot}”",
-    "ADV": "modifies the verb phrase “{slot}”",
-    "CO": "is coordinated with “{slot}”",
-    "PPA": "is what the phrase “{slot}” belongs to",
-}
+ASKED = TABLES["asked"]
 
 
 def rows(sentences: Iterable[int] = range(TESTED)) -> list[dict[str, Any]]:

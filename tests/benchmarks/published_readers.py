@@ -12,8 +12,6 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
-import pandas as pd
-
 LETTERS = "ABCD"
 BLANK = ("", " ")
 COLON = ("", "：")
@@ -86,6 +84,8 @@ def _weakly(reply: str) -> str | None:
 
 def cmmlu_stored(replies: Sequence[str], file: Path | io.BytesIO | None = None) -> list[str]:
     """What the scoring script sees of replies: written to a CSV without line feeds, and read again."""
+    import pandas as pd
+
     file = file or io.BytesIO()
     pd.DataFrame({"pred": [reply.replace("\n", "") for reply in replies], "gold": "A"}).to_csv(file)
     if isinstance(file, io.BytesIO):

@@ -396,16 +396,7 @@ def test_without_exemplars_only_the_question_is_shown() -> None:
         assert "Reply: " not in text
 
 
-WORDS = [
-    (
-        "choice",
-        ("Exactly one option is right", "the letter of the right option", "why each of the others is wrong"),
-    ),
-    ("choices", ("One or more options are right", "the letters of all right options", "of each option why")),
-    ("truth", ("true or false", "True or False", "which concept")),
-    ("term", ("blank", "what belongs in the gap, and nothing more", "nothing else belongs")),
-    ("open", ("open question", "your complete solution", "step by step")),
-]
+WORDS = tables_beside(__file__)["words"]
 
 
 @each_row(*WORDS)
@@ -477,17 +468,7 @@ def test_a_selection_earns_all_half_or_nothing(tmp_path: Path) -> None:
 PROSE = "The one that came last is taken first, as every element is put on the others and taken from the same end. "
 
 
-ENDS = [
-    ("MS", "So the answer is A, C.", 1.0, "right"),
-    ("MS", "Therefore A and C are correct.", 1.0, "right"),
-    ("MS", "I would choose A.", 0.5, "partly"),
-    ("MS", "So the answer is B.", 0.0, "wrong"),
-    ("MS", "So the answer is A or C.", None, "unparsed"),
-    ("MS", "A and C are lists.", None, "unparsed"),
-    ("FB", "So the blank should be filled with stack.", 1.0, "right"),
-    ("FB", "So the answer is a queue.", 0.0, "wrong"),
-    ("FB", "It is used for calls, and no other structure will do for that.", None, "unparsed"),
-]
+ENDS = tables_beside(__file__)["ends"]
 
 
 @each_row(*ENDS)

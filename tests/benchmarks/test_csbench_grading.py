@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import opened
 from evidence import heard, opinion
-from rows import each_row, table
+from rows import each_row, table, tables_beside
 from servers.fixtures import LocalServer, Viva
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.csbench import COMPREHENSION
@@ -334,20 +334,7 @@ def test_as_published_no_assertion_is_ever_right(reply: str, asked: Question) ->
     assert "as published" in score.explanation
 
 
-NUMBERS = [
-    ("8/10", 1.0, 0.0),
-    ("VERDICT: 8", 0.8, 0.0),
-    ("Correctness 9, relevance 10, so 7", 0.7, 0.0),
-    ("The grade is 7.5.", 0.5, 0.0),
-    ("VERDICT: 0", 0.0, 0.0),
-    ("VERDICT: 1", 0.1, 1.0),
-    ("1, or rather 0", 0.1, 0.0),
-    ("11", 0.0, 0.0),
-    ("95", 0.0, 0.0),
-    ("VERDICT: 3\nI gave it 3 of 10 points.", 1.0, 0.0),
-    ("VERDICT: none", 0.0, 0.0),
-    ("no number", 0.0, 0.0),
-]
+NUMBERS = tables_beside(__file__)["numbers"]
 
 
 def test_as_published_the_last_number_is_the_mark() -> None:

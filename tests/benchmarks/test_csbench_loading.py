@@ -27,17 +27,8 @@ def assertion(number: int | str, answer: object, **over: object) -> dict[str, ob
 # Truth values
 
 
-TRUTHS = [
-    ("de", "Wahr", "true"),
-    ("de", "Falsch", "false"),
-    ("de", "wahr", "true"),
-    ("de", " FALSCH ", "false"),
-    ("fr", "Vrai", "true"),
-    ("fr", "Faux", "false"),
-    ("fr", "vrai", "true"),
-    ("en", "True", "true"),
-    ("en", "false", "false"),
-]
+TABLES = tables_beside(__file__)
+TRUTHS = TABLES["truths"]
 
 
 @each_row(*TRUTHS)
@@ -71,7 +62,6 @@ def test_a_boolean_among_the_other_formats_is_text_and_never_a_letter(tmp_path: 
 # Letters that a translator wrapped
 
 
-TABLES = tables_beside(__file__)
 WRAPPED = TABLES["wrapped"]
 
 

@@ -8,23 +8,13 @@ from pathlib import Path
 import pytest
 
 import viva
-from rows import table
+from rows import table, tables_beside
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.studies.extraction import read_row
 from viva.types import ExamSpec, Generate, Message, Sampling, is_language_tag
 
-RECORDS = [
-    {
-        "ID": 1, "Domain": "Data Structure and Algorithm", "SubDomain": "Overview", "Format": "Multiple-choice",
-        "Tag": "Knowledge", "Language": "Spanish", "Question": "¿Qué estructura es LIFO?",
-        "A": "cola", "B": "pila", "C": "árbol", "D": "grafo", "Answer": "B", "Explanation": "La pila.",
-    },
-    {
-        "ID": 2, "Domain": "Data Structure and Algorithm", "SubDomain": "Overview", "Format": "Open-ended",
-        "Tag": "Knowledge", "Language": "Spanish", "Question": "¿Qué es una pila?", "Answer": "LIFO",
-    },
-]  # fmt: skip
+RECORDS = tables_beside(__file__)["records"]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from textwrap import dedent
 import msgspec
 import pytest
 
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from viva.benchmarks.custom.questionloading import read_questions
 from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.custom.slowpatterns import Patience, is_slow
@@ -162,26 +162,7 @@ GRADINGS = [
     ("an empty reference", "judge: {reference: \"\"}", 5, "empty reference"),
 ]  # fmt: skip
 
-DOUBTS = [
-    ("too many points", "keywords: [a, b]\nmax: 3", 6, "can never be reached"),
-    ("points lost", "keywords: [a, b]\nmax: 1", 6, "is lost"),
-    ("points for everybody", "keywords: [a, b]\nmin: 1", 6, "every answer gets"),
-    ("a weight of 0", "keywords:\n  - {text: zebra, weight: 0}\n  - b", 6, "counts for nothing"),
-    ("a keyword in the question", "keywords:\n  - asked", 6, "question's own text"),
-    ("one whatever its case", "keywords:\n  - {text: ASKED, ignore_case: true}", 6, "question's own text"),
-    ("a rule that holds for nothing", "keywords:\n  - not: zebra", 6, "empty answer"),
-    ("an expression that needs nothing", "keywords:\n  - regex: 'z*'", 6, "empty answer"),
-    ("white space", "keywords:\n  - \" \"", 6, "white space"),
-    ("a line feed at the end", "keywords:\n  - |\n    zebra", 6, "line feed"),
-    ("the same item twice", "keywords:\n  - zebra\n  - text: zebra", 7, "the same as item 1"),
-    ("a slow expression", "keywords:\n  - regex: '(x+x+)+y'", 6, "takes forever"),
-    ("a slow one of a blank", "blanks:\n  template: a [blank] b\n  answers: [{regex: '(x+x+)+y'}]", 7, "forever"),
-    ("a blank after a space", "blanks: {template: \" [blank] = value\", answers: [x]}", 5, "begins with a blank"),
-    ("a blank before a line feed", "blanks: {template: \"value = [blank]\\n\", answers: [x]}", 5, "ends with a blank"),
-    ("quotes that are stripped", "blanks: {template: \"a([blank]);\", answers: [\"'x'\"]}", 5, "earns 0 of 1"),
-    ("options that are not shown", "choice: {options: [asked, zebra], answer: A}", 5, "show the option 'zebra'"),
-    ("no examples", "keywords: [zebra]", 2, "no `examples`"),
-]  # fmt: skip
+DOUBTS = tables_beside(__file__)["doubts"]
 
 
 @each_row(*GRADINGS)

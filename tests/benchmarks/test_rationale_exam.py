@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from benchmarks.explaining import cells, evidence, first, layout, opened, reply, row
 from benchmarks.handmade import cmmlu, csbench, record, rows
 from evidence import opinion
-from rows import each_row, table, tabled
+from rows import each_row, table, tabled, tables_beside
 from viva.analysis.uncertainty import adjusted_wald, mean_variance, zero_one_interval
 from viva.benchmarks.rationale.combining import FLAWED, GAP, IN_FORM, Q_A, Q_R, WRONG, combine
 from viva.contracts import Exam
@@ -185,17 +185,8 @@ def test_an_expert_overrules_the_rule_and_the_judges_about_the_answer(kind: str)
     assert "ada" in score.explanation
 
 
-PANELS = [
-    ("mean", {"a": ["1"], "b": ["0"]}, 0.5),
-    ("mean", {"a": ["1", "1", "1"], "b": ["0"]}, 0.5),
-    ("median", {"a": ["1", "1", "1"], "b": ["0"]}, 1.0),
-    ("median", {"a": ["1"], "b": ["0.5"], "c": ["0"]}, 0.5),
-    ("majority", {"a": ["1"], "b": ["1"], "c": ["0"]}, 1.0),
-    ("majority", {"a": ["1"], "b": ["0.5"], "c": ["0"]}, None),
-    ("majority", {"a": ["1"], "b": ["none"]}, 1.0),
-    ("majority", {"a": ["1"], "b": ["0"]}, None),
-    ("mean", {"a": ["none"], "b": ["none"]}, None),
-]
+TABLES = tables_beside(__file__)
+PANELS = TABLES["panels"]
 
 
 @each_row(*PANELS)
@@ -704,18 +695,7 @@ def test_cmmlu_asks_for_a_rationale_in_chinese() -> None:
     assert score.value == 1.0
 
 
-REFUSED = [
-    ("csbench", {"rationale": True, "shots": 3}, "--shots"),
-    ("csbench", {"rationale": True, "chain_of_thought": True}, "--cot"),
-    ("csbench", {"rationale": True, "form": "base"}, "--form base"),
-    ("csbench", {"rationale": True, "as_published": True}, "--as-published"),
-    ("infibench", {"rationale": True}, "infibench has no --rationale"),
-    ("syneval", {"rationale": True}, "syneval has no --rationale"),
-    ("clrbench", {"shots": 2}, "CLR-Bench shows at most 1 exemplar: --shots 2 is more"),
-    ("clrbench", {"only": "comprehension"}, "no --only"),
-    ("clrbench", {"chain_of_thought": True}, "no --cot"),
-    ("clrbench", {"as_published": True}, "no --as-published"),
-]
+REFUSED = TABLES["refused"]
 
 
 @each_row(*REFUSED)

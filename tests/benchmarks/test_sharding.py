@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row
+from rows import each_row, tables_beside
 from viva.benchmarks import open_exam
 from viva.benchmarks.sharding import MOST, Shard, read_shard, unsharded
 from viva.contracts import Exam
@@ -61,23 +61,7 @@ def test_requests_have_the_keys_that_they_have_in_the_whole_exam(name: str) -> N
         assert keys(opened(name, f"{number}/3")) == whole[number - 1 :: 3]
 
 
-NO_SHARDS = [
-    "",
-    "1",
-    "0/4",
-    "5/4",
-    "1/0",
-    "01/4",
-    "1/04",
-    "-1/4",
-    "1/4 ",
-    "1//4",
-    "1/4/2",
-    "١/٤",
-    "1/100001",
-    "1,4",
-    "a/b",
-]
+NO_SHARDS = tables_beside(__file__)["no_shards"]
 
 
 @each_row(*NO_SHARDS)

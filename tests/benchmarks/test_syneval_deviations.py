@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import each_row
+from rows import each_row, tables_beside
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -25,22 +25,7 @@ MORE = """
 """
 """What the bundled trees lack: a comma and a quotation mark left over, a modifier inside a noun phrase, and names that
 are coordinated."""
-REPAIRED = (
-    "2 omitted",
-    "3 comma at the end",
-    "3 lone quotation mark",
-    "6 either offered",
-    "6 wrong partner, a conjunct or the phrase",
-    "7 an option holds the right one",
-    "7 an option holds the shown phrase",
-    "7 an option lies inside the shown phrase",
-    "8 moved, an option overlaps",
-    "8 not moved, an option overlaps",
-    "9 an option from the list",
-    "10 blank with several answers",
-    "12 though a phrase inside modifies it",
-    "13 none of the above",
-)
+REPAIRED = tables_beside(__file__)["repaired"]
 
 
 @pytest.fixture(scope="module")

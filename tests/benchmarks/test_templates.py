@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.test_card_layouts import written
 from cli.told import command_of, told
 from rows import table as cases
+from rows import tables_beside
 from viva.benchmarks import BENCHMARKS, CARD, CARDS, open_exam
 from viva.cli.look.show import show_templates
 from viva.errors import VivaError
@@ -21,17 +22,7 @@ from viva.files import parse_toml
 from viva.types import ExamSpec, Sampling
 from viva.visible import toml_lines
 
-WAYS: tuple[tuple[str, ...], ...] = (
-    ("csbench", "--shots", "2", "--cot", "--language", "en,zh"),
-    ("csbench", "--rationale"),
-    ("csbench", "--as-published", "--form", "base", "--shots", "5"),
-    ("cmmlu", "--shots", "5", "--form", "base"),
-    ("cmmlu", "--rationale"),
-    ("clrbench",),
-    ("infibench",),
-    ("syneval", "--shots", "3", "--as-published"),
-    ("syneval", "--form", "base"),
-)
+WAYS = tables_beside(__file__)["ways"]
 
 
 def show(*arguments: str) -> str:

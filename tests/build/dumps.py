@@ -9,36 +9,14 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from rows import tables_beside
+
 NEWEST = date(2023, 6, 14)
 LANGUAGES = ("javascript", "css", "html", "java", "c#", "php", "go", "ruby", "rust", "c++", "python", "r", "dart")
-OTHERS = (
-    "kotlin",
-    "swift",
-    "vba",
-    "bash",
-    "json",
-    "regex",
-    "haskell",
-    "python|json",
-    "java|android",
-    "html|javascript",
-)
+TABLES = tables_beside(__file__)
+OTHERS = TABLES["others"]
 ESCAPES = {'"': "&quot;", "\n": "&#xA;", "\r": "&#xD;", "\t": "&#x9;"}
-WORDS = (
-    "How",
-    "do",
-    "I",
-    "sort",
-    "a <list>",
-    "of &amp;",
-    '"names"',
-    "in",
-    "order?",
-    "naïve",
-    "数",
-    "\n",
-    "<code>x</code>",
-)
+WORDS = TABLES["words"]
 
 
 def attribute(value: object) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from build.clrbench_project import build, collected
-from rows import each_row
+from rows import each_row, tables_beside
 from viva.build.reasoning.coverage import coverage, paths
 from viva.build.reasoning.picture import picture, wrapped
 from viva.build.reasoning.toc import outline, parse
@@ -64,17 +64,8 @@ def test_the_same_book_in_every_way_of_writing_a_table_of_contents(text: str) ->
     assert levels(text) == BOOK
 
 
-TITLES = [
-    ("3D Graphics", "3D Graphics"),
-    ("2-3 Trees", "2-3 Trees"),
-    ("C++ and C#", "C++ and C#"),
-    ("Calculus 2", "Calculus 2"),
-    ("1.2.3 `malloc` and *free*", "malloc and *free*"),
-    ("§ 4.1 Proofs", "Proofs"),
-    ("Part IV: Networks", "Networks"),
-    ("Units of Measure", "Units of Measure"),
-    ("* Bullets", "Bullets"),
-]
+TABLES = tables_beside(__file__)
+TITLES = TABLES["titles"]
 
 
 @each_row(*TITLES)
@@ -129,16 +120,7 @@ def test_odd_things_are_notes() -> None:
     ]
 
 
-NEAR = [
-    ("Sorting & Searching", "sorting and searching", True),
-    ("Neural Network", "Neural Networks", True),
-    ("Synchronisation", "Synchronization", True),
-    ("Calculus 1", "Calculus 2", False),
-    ("C", "C++", False),
-    ("C#", "C", False),
-    ("A* Search", "A Search", False),
-    ("Supervised Learning", "Unsupervised Learning", False),
-]
+NEAR = TABLES["near"]
 
 
 @each_row(*NEAR)

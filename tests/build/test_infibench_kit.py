@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from build.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from viva.benchmarks.custom.questionloading import read_content, read_questions
 from viva.benchmarks.infibench.infibench import SAMPLE
 from viva.build.approval import Event
@@ -121,32 +121,7 @@ def test_a_good_kit_has_no_problem() -> None:
     assert found.authors == ("Ada",)
 
 
-WRONG = [
-    ("so-101", "so-7", r"2: error: 'so-7' is not its id"),
-    ("author: Ada", "author: ''", r"5: error: who wrote it\?"),
-    ("author: Ada, ", "", r"5: error: who wrote it\?"),
-    ("code completion", "coding", r"5: error: 'coding' is none of: code completion"),
-    ("language: python, area", "language: go, area", r"5: error: 'go'; the pool says python"),
-    ("area: DS & ML", "area: DS", r"5: error: 'DS'; the pool says DS & ML"),
-    ("area: DS & ML}", "area: DS & ML, metric: x}", r"5: error: the tag 'metric' is not yours"),
-    ("language: python\n", "language: cobol\n", r"8: error: tests cannot be in 'cobol'"),
-    ("score: full", "score: 1/2", r"error: no example that must score full"),
-    ("assert flatten([]) == []", "{file: a.py}", r"10: error: cannot use the file|11: error: cannot use the file"),
-    ("      tests:", "      judge: {reference: x}\n      tests:", r"7: error: InfiBench has no judge"),
-    ("      tests:", "      max: 0.5\n      tests:", r"7: warning: `max` is 0.5, less than half"),
-    ("      tests:", "      max: 5\n      tests:", r"7: warning: can never be reached"),
-    ("      tests:", "      min: 3\n      tests:", r"7: error: `min` is 3"),
-    ("      tests:", "      keywords: [{regex: '('}]\n      tests:", r"7: error: .*missing \)"),
-    ("      tests:", "      keywords: [qqq]\n      tests:", r"7: warning: the text 'qqq' occurs in no"),
-    ("      tests:", "      keywords: [{text: flatten, weight: 99}]\n      tests:", r"7: warning: the weights go"),
-    ("Write a Python function `flatten(xs)` that puts the elements of all inner lists one behind the other.",
-     "I have a list of lists and I want one list with everything in it, in order.", r"3: error: a copy of the"),
-    ("Write a Python function", "How do I flatten a list of lists and keep its order? A function",
-     r"3: warning: the original's title stands in it"),
-    ("questions:\n", "questions:\n  - {id: b}\n", r"error: "),
-    ("questions:", "questions: [", r"2: error: not YAML"),
-    ("grading:", "gradings:", r"error: unknown key|error: "),
-]  # fmt: skip
+WRONG = tables_beside(__file__)["wrong"]
 
 
 @each_row(*WRONG)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from build.dumps import answer, posts, question, row
-from rows import each_row, table
+from rows import each_row, table, tables_beside
 from viva.build.stackexchange.dump import CHUNK, batches
 from viva.build.stackexchange.rows import (
     FIELDS,
@@ -116,21 +116,7 @@ def test_what_is_written_is_read_back(title: str, tag: str) -> None:
     assert plain(RowReader().read(line).tags or b"") == f"<{tag}>"
 
 
-REFERENCES = [
-    "&lt;",
-    "&gt;",
-    "&amp;",
-    "&quot;",
-    "&#xA;",
-    "&#xD;",
-    "&#x9;",
-    "é",
-    "数",
-    "&lt;&lt;&quot;",
-    "a & b",
-    "&",
-    "&am",
-]
+REFERENCES = tables_beside(__file__)["references"]
 
 
 @each_row(*REFERENCES)

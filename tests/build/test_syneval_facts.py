@@ -18,21 +18,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from build.generated import GOLDEN, Asked, Place, asked, covered, facts_and_items, sample, words, wrong
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS, Fact, Item
 from viva.build.treebank.generate import generate
 
-SHORT = {
-    "surface_subject": "GS",
-    "subject_complement": "SC",
-    "direct_object": "DO",
-    "indirect_object": "IO",
-    "main_verb_phrase": "MVP",
-    "adjective_modifier": "ADJ",
-    "adverbial_modifier": "ADV",
-    "coordinated_phrase": "CO",
-    "prepositional_phrase_attachment": "PPA",
-}
+SHORT = tables_beside(__file__)["short"]
 COUNTS = {  # knowledge point → TF, MC, FITB: the specification's table
     "GS": (34_752, 8_688, 8_688),
     "SC": (4_420, 1_105, 1_105),

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from build.generated import asked, bundled, facts_and_items
-from rows import each_row
+from rows import each_row, tables_beside
 from thorough import THOROUGH
 from viva.build.treebank.categories import category
 from viva.build.treebank.generate import generate
@@ -23,18 +23,7 @@ from viva.build.treebank.tree import Node, TreeError, parse
 MODES = (True, False)
 
 
-LABELS = [
-    ("NP", "NP", "", "", ""),
-    ("NP-SBJ", "NP", "SBJ", "", ""),
-    ("NP-SBJ-1", "NP", "SBJ", "1", ""),
-    ("PP-LOC-PRD-TPC-12", "PP", "LOC PRD TPC", "12", ""),
-    ("NP=2", "NP", "", "", "2"),
-    ("NP-SBJ-1=2", "NP", "SBJ", "1", "2"),
-    ("NP-SBJ=2-1", "NP", "SBJ", "1", "2"),
-    ("ADVP|PRT", "ADVP", "", "", ""),
-    ("PRP$", "PRP$", "", "", ""),
-    ("-X-", "-X-", "", "", ""),
-]
+LABELS = tables_beside(__file__)["labels"]
 
 
 @each_row(*LABELS)

@@ -169,7 +169,9 @@ def test_every_chart_has_it_and_says_what_it_means(folder: Path, capsys: pytest.
 
 
 def assert_charts(prints: dict[str, tuple[tuple[str, ...], ...]], capsys: pytest.CaptureFixture[str]) -> None:
-    """That every chart of these commands does, and says what the mark means."""
+    """That every chart of these commands is one, does, and says what the mark means."""
+    import altair
+
     with table() as row:
         for name, ways in prints.items():
             if "--chart" not in options(name):
@@ -180,6 +182,7 @@ def assert_charts(prints: dict[str, tuple[tuple[str, ...], ...]], capsys: pytest
                         code = viva(name, *given, "--chart", f"{name}{suffix}")
                         assert code == 0, capsys.readouterr().err
                     drawn = json.loads(Path(f"{name}.json").read_text(encoding="utf-8"))
+                    altair.Chart.from_dict(drawn)  # raises what Vega-Lite does not know: the product does not look
                     texts = json.dumps(drawn, ensure_ascii=False)
                     svg = Path(f"{name}.svg").read_text(encoding="utf-8")
                     page = Path(f"{name}.html").read_text(encoding="utf-8")
@@ -194,6 +197,8 @@ def assert_charts(prints: dict[str, tuple[tuple[str, ...], ...]], capsys: pytest
 
 
 def test_a_report_s_page_has_it_in_tables_and_charts(folder: Path) -> None:
+    import altair
+
     from viva.cli.look.report import report_command
 
     assert report_command.main([*RUNS[:2], "--out", "page.html"], standalone_mode=False) == 0
@@ -203,6 +208,7 @@ def test_a_report_s_page_has_it_in_tables_and_charts(folder: Path) -> None:
     charts = [json.loads(one) for one in scripts if "$schema" in one]
     assert len(charts) > 2
     for drawn in charts:
+        altair.Chart.from_dict(drawn)
         text = json.dumps(drawn, ensure_ascii=False)
         if "What became of the answers" not in text and '"mark": "†"' in text:
             assert LEAVES_OUT in text

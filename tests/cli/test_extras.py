@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from forks import forked
-from rows import tabled
+from rows import tabled, tables_beside
 from servers.fixtures import Ended
 from viva.errors import EXTRAS, MissingExtraError, missing_extras
 
@@ -51,19 +51,7 @@ ASKED = (
     "run", "cmmlu", "csbench", "syneval", "clrbench", "--limit", "8", "--encoder", "none", "--model",
     "baseline/random", "--run", "run", "--progress", "quiet", "--tables",
 )  # fmt: skip
-WITHOUT: Sequence[Sequence[str]] = (
-    ("score", "run", "--all"),
-    ("resume", "run", "--progress", "quiet"),
-    ("show", "run", "--limit", "2"),
-    ("runs", "."),
-    ("grade", "cmmlu", "answers.jsonl", "--run", "graded", "--progress", "quiet"),
-    ("run", "cmmlu", "--checkpoints", "steps.csv", "--limit", "8", "--progress", "quiet"),
-    ("run", "infibench", "--model", "baseline/random", "--limit", "1", "--estimate"),
-    ("check", "csbench"),
-    ("published", "csbench"),
-    ("export", "run", "--to", "lm-eval", "--out", "exported"),
-    ("list",),
-)
+WITHOUT = tables_beside(__file__)["without"]
 WITH = (
     (("report", "run"), "altair", "pages"),
     (("view", "."), "starlette", "pages"),

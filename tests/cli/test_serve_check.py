@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.collected import dangerous
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from servers.fixtures import LocalServer, Viva
 from viva.cli.ask.doctor import doctor_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED, VivaError
@@ -75,56 +75,7 @@ def test_a_server_that_can_do_everything(serve: Serve, check: Check) -> None:
     assert "<s>" in of(report, "mark before a text")["sample"]
 
 
-LIES: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, bool]]] = {
-    "chat alone": (
-        {"open": ["chat"]},
-        {"model list": "no", "chat": "yes", "completions": "no", "logprobs in completions": "no",
-         "echo with logprobs": "no", "mark before a text": "unknown", "seed": "yes"},
-        {"--form base": False, "--answer-by next-token": True, "--answer-by likelihood": False,
-        "viva perplexity": False},
-    ),
-    "completions alone": (
-        {"open": ["models", "completions"]},
-        {"chat": "no", "system role": "no", "logprobs in chat": "no", "logprobs in completions": "yes", "seed": "yes"},
-        {"viva run": False, "--form base": True, "--answer-by next-token": True, "--answer-by likelihood": True},
-    ),
-    "no logprobs": (
-        {"logprobs": "ignored"},
-        {"logprobs in chat": "no", "logprobs in completions": "no", "echo with logprobs": "different"},
-        {"--answer-by next-token": False, "--answer-by likelihood": False, "viva perplexity": False, "viva run": True},
-    ),
-    "logprobs refused": (
-        {"logprobs": "refused"},
-        {"logprobs in chat": "refused", "logprobs in completions": "refused", "echo with logprobs": "refused"},
-        {"--answer-by next-token": False, "--answer-by likelihood": False},
-    ),
-    "no lists": ({"logprobs": "alone"}, {"logprobs in chat": "different"}, {"--answer-by next-token": False}),
-    "five at most": ({"most": 5}, {"logprobs in chat": "yes"}, {"--answer-by next-token": True}),
-    "five in place of twenty": ({"lists": 5}, {"logprobs in chat": "different"}, {"--answer-by next-token": True}),
-    "no logarithms": ({"shift": 30.0}, {"logprobs in chat": "different"}, {"--answer-by next-token": False}),
-    "echo without effect": (
-        {"echo": "ignored"},
-        {"echo with logprobs": "no", "mark before a text": "unknown"},
-        {"--answer-by likelihood": False, "viva perplexity": False, "--answer-by next-token": True},
-    ),
-    "a mark twice": ({"bos": "<s>", "doubled": True}, {"mark before a text": "different"}, {}),
-    "no mark": ({}, {"mark before a text": "no"}, {}),
-    "ignores what it does not know": (
-        {"ignores": ["n", "seed", "stop", "system"]},
-        {"n": "no", "seed": "no", "stop": "no", "system role": "different", "max_tokens": "yes"},
-        {"--samples": True},
-    ),
-    "ignores limits": ({"ignores": ["max_tokens"]}, {"max_tokens": "no"}, {}),
-    "refuses what it does not know": (
-        {"refuses": ["n", "seed", "stop", "system"]},
-        {"n": "refused", "seed": "refused", "stop": "refused", "system role": "refused"},
-        {"viva run": True, "--samples": True},
-    ),
-    "draws at temperature 0": ({"ignores": ["temperature"]}, {"temperature 0": "no"}, {}),
-    "no usage": ({"usage": False}, {"usage": "no", "max_tokens": "yes"}, {}),
-    "max_completion_tokens": ({"newer": True}, {"chat": "yes", "max_tokens": "yes"}, {"viva run": True}),
-    "streams": ({"stream": True}, {"chat": "yes", "logprobs in chat": "yes", "echo with logprobs": "yes"}, {}),
-}  # fmt: skip
+LIES = tables_beside(__file__)["lies"]
 
 
 def test_what_a_server_does_is_seen(serve: Serve, check: Check, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cli.collected import dangerous
-from rows import each_row, table, tabled
+from rows import each_row, table, tabled, tables_beside
 from servers.fixtures import Ended, Viva
 from servers.ports import Handler, accepts, closed_port, http, letter, port, says, self_signed
 from tiers import absent
@@ -189,17 +189,7 @@ def test_the_doctor_says_it_too(viva: Viva) -> None:
 
 HOSTILE = "\x1b[31m\u202eevil"
 NAMES = ["Qwen/Qwen2.5-7B-Instruct", HOSTILE, *(f"model-{number}" for number in range(30))]
-SHAPES: dict[str, tuple[int, Any]] = {
-    "OpenAI": (404, {"error": {"message": "The model `x` does not exist", "code": "model_not_found"}}),
-    "vLLM": (
-        404,
-        {"object": "error", "message": "The model `x` does not exist.", "type": "NotFoundError", "code": 404},
-    ),
-    "SGLang": (400, {"object": "error", "message": "Requested model 'x' not found", "type": "BadRequest", "code": 400}),
-    "llama.cpp": (400, {"error": {"code": 400, "message": "model 'x' not found", "type": "invalid_request_error"}}),
-    "Ollama": (404, {"error": {"message": 'model "x" not found, try pulling it first', "type": "api_error"}}),
-    "LiteLLM": (400, {"error": {"message": "Invalid model name passed in model=x", "code": "400"}}),
-}
+SHAPES = tables_beside(__file__)["shapes"]
 
 
 @each_row(*SHAPES.items())

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from cli.told import told
+from rows import tables_beside
 from viva.cli.ask.run import run_command
 from viva.cli.grade.score import score_command
 from viva.cli.look.export import export_command
@@ -14,25 +15,7 @@ from viva.render.result import Result
 from viva.runs.results import read_run
 from web.hostile import make_run
 
-QUESTIONS = {
-    "title": "Ours",
-    "questions": [
-        {
-            "id": "tcp",
-            "question": "Which protocol repeats what was lost?",
-            "grading": {"choice": {"options": ["UDP", "TCP"], "answer": "B"}},
-        },
-        {"id": "even.odd", "question": "Is 4 odd?", "grading": {"truth": {"answer": False}}},
-        {"id": "why", "question": "Why?", "grading": {"judge": {"reference": "Because."}}},
-        {
-            "id": "sort",
-            "question": "Sort how?",
-            "grading": {"keywords": ["heap", "merge"]},
-            "tags": {"area": "sorting, or not"},
-        },
-        {"id": "lost", "question": "Is a tree a graph?", "grading": {"truth": {"answer": True}}},
-    ],
-}
+QUESTIONS = tables_beside(__file__)["questions"]
 REPLIES = {
     "tcp": ["B", "A", "I will not say."],
     "even.odd": ["False", "False", ""],

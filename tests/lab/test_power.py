@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from scipy.special import stdtr
-from scipy.stats import ttest_1samp
 
 from rows import table, tabled
 from viva.analysis.comparing import sign_test
@@ -92,6 +90,8 @@ def pilot(random: np.random.Generator, size: int, clusters: int) -> tuple[Scatte
 
 def p_of_clusters(random: np.random.Generator, sizes: np.ndarray, spread: float) -> float:
     """p of the differences -1, 0 and 1 of two models: each cluster's mean is normal around .05, its variance .3."""
+    from scipy.special import stdtr
+
     clusters = np.repeat(np.arange(len(sizes)), sizes)
     means = np.clip(0.05 + random.normal(0, spread, len(sizes)), -0.83, 0.83)[clusters]
     drawn, differing = random.random(len(clusters)), 0.3 + means**2
@@ -148,6 +148,8 @@ def test_the_promised_power_holds_when_a_set_in_clusters_grows_and_shrinks() -> 
 
 
 def test_the_power_of_clusters_is_that_of_students_t() -> None:
+    from scipy.stats import ttest_1samp
+
     random = np.random.default_rng(7)
     for (number, size), row in tabled((8, 20), (14, 7), (40, 3)):
         with row:

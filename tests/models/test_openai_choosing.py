@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table, tabled
+from rows import table, tabled, tables_beside
 from servers.fixtures import LocalServer
 from servers.language import LETTERS, Language, chat_text
 from viva.errors import ModelError, VivaError
@@ -120,23 +120,8 @@ def agree(found: Sequence[Likelihood], true: Sequence[float]) -> None:
 
 # --- by the next token
 
-WAYS: dict[str, dict[str, Any]] = {
-    "as OpenAI does": {},
-    "five at most": {"most": 5},
-    "five whatever is asked for": {"lists": 5},
-    "two whatever is asked for": {"lists": 2},
-    "the chat's shape": {"shape": "chat"},
-    "the shape of completions": {"shape": "text"},
-    "blanks of SentencePiece": {"shape": "text", "blank": "▁"},
-    "blanks of byte-level BPE": {"shape": "text", "blank": "Ġ"},
-    "never as -9999": {"never": "-9999", "lists": 9},
-    "never as -Infinity": {"never": "-Infinity", "lists": 9},
-    "never as null": {"never": "null", "lists": 9},
-    "a stream": {"stream": True},
-    "no usage": {"usage": False},
-    "letters not listed": {"hidden": ["A", "C", " A", " C"]},
-    "max_completion_tokens": {"newer": True, "most": 5},
-}  # fmt: skip
+TABLES = tables_beside(__file__)
+WAYS = TABLES["ways"]
 
 
 def test_the_choice_is_the_models_own_in_chat_and_text(serve: Serve, tmp_path: Path) -> None:
@@ -319,21 +304,7 @@ def test_what_is_left_over_bounds_more_tightly_than_the_last_of_the_list() -> No
 # --- by likelihood
 
 OPTIONS = (" the first, and two", " 答案 B", " A", " One", " True")
-ECHOES: dict[str, dict[str, Any]] = {
-    "as vLLM does": {"bos": "<s>"},
-    "without a mark": {"bos": None},
-    "a mark that is not shown": {"bos": ""},
-    "offsets in bytes": {"offsets": "bytes", "bos": "<s>"},
-    "no offsets": {"offsets": "none"},
-    "wrong offsets": {"offsets": "wrong"},
-    "blanks of SentencePiece": {"blank": "▁", "bos": "<s>"},
-    "the chat's shape": {"shape": "chat"},
-    "a stream": {"stream": True},
-    "lost bytes, offsets in characters": {"fragments": "lost"},
-    "lost bytes shown as nothing, as llama-cpp-python does": {"fragments": "nothing", "further": 3, "bos": ""},
-    "more tokens than were asked for": {"further": 2},
-    "lost bytes, no offsets": {"fragments": "lost", "offsets": "none", "bos": "<s>"},
-}  # fmt: skip
+ECHOES = TABLES["echoes"]
 
 
 def own_sum(prompt: str, continuation: str, bos: bool, language: Language = LANGUAGE) -> tuple[float, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.asking import answer, refusal, request
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.contracts import AdaptingModel, BatchModel, Model
 from viva.errors import ModelError, VivaError
@@ -122,25 +122,7 @@ def test_geminis_are_asked_as_each_of_them_is(
     assert bool(reply.usage and reply.usage.reasoning) == bool(known.reasons) == thinks
 
 
-REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("anthropic/claude-sonnet-4-5", {"effort": "low"}, "--reasoning-budget TOKENS"),
-    ("anthropic/claude-opus-5", {"budget": 2000}, "say --reasoning-effort"),
-    ("anthropic/claude-3-5-haiku-latest", {"budget": 2000}, "does not support thinking"),
-    ("anthropic/claude-opus-5-5", {"effort": "none"}, "not supported"),
-    ("anthropic/claude-sonnet-4-5", {"budget": 500}, "1,024"),
-    ("anthropic/claude-sonnet-4-5", {"budget": 2048, "limit_kept": True}, "below --max-tokens"),
-    ("anthropic/claude-sonnet-4-5", {"fields": (("top_j", "5"),)}, "refuses top_j, which your options ask for"),
-    ("anthropic/claude-sonnet-4-5", {"template_options": (("x", "1"),)}, "no use for --template-option"),
-    ("anthropic/claude-opus-4-7", {"strict": True}, "--strict-parameters"),
-    ("google/gemini-2.5-pro", {"effort": "xhigh"}, "none, minimal, low, medium, high"),
-    ("google/gemini-3-pro-preview", {"effort": "low", "budget": 500}, "never both"),
-    ("google/gemini-2.5-flash", {"effort": "low"}, "--reasoning-budget TOKENS"),
-    ("google/gemini-2.5-pro", {"effort": "none"}, "only works in thinking mode"),
-    ("google/gemini-2.5-flash", {"budget": 30_000}, "say another --reasoning-budget"),
-    ("google/gemini-2.0-flash", {"fields": (("topJ", "5"),)}, "refuses topJ, which your options ask for"),
-    ("google/gemini-2.0-flash", {"headers": (("X", "$NO_SUCH"),)}, "NO_SUCH is not set"),
-    ("google/gemini-2.0-flash", {"api_version": "x"}, "no use for --api-version"),
-]
+REFUSED = tables_beside(__file__)["refused"]
 
 
 def error_of(server: LocalServer, name: str, options: dict[str, Any]) -> str:

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.told import viva
-from pages.review.conftest import chromium
 from web.hostile import assert_only_text, make_run
-
-__all__ = ["chromium"]
 
 
 def test_runs_are_exported_with_leaderboard_list_and_reports(

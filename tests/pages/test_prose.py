@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.review.conftest import chromium
 from rows import each_row, tabled
 from viva.pages.shell import asset
 from viva.visible import escape_invisible
@@ -21,7 +20,6 @@ from viva.web.policy import policy
 from web.hostile import TEXTS, assert_only_text
 from within import within
 
-__all__ = ["chromium"]
 pytestmark = pytest.mark.browser
 ALLOWED = re.compile(
     r"</?(p|em|strong|ul|ol|li|blockquote|pre|code|table|thead|tbody|tr|th|td|mark|span)>|<(br|hr)>"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rows import table as cases
+from rows import tables_beside
 from viva.errors import DataError
 from viva.published import Entry, called, catalogue, find, similar, table
 
@@ -77,18 +78,7 @@ def test_every_row_but_the_ablations_is_found_by_its_own_name(rows: tuple[Entry,
     assert len({row.name.casefold() for row in rows if row.kind != "ablation"}) == 109
 
 
-SAME = {
-    "gpt-4-0613": "GPT-4-0613",
-    "openai/gpt-4-0613": "GPT-4-0613",
-    "GPT4-0613": "GPT-4-0613",
-    "codestral-22b": "Codestral-22b",
-    "Codestral 22B": "Codestral-22b",
-    "starcoder2-7b": "StarCoder2 7B",
-    "bigcode/starcoder2-15b-instruct": "StarCoder2 15B-Instruct",
-    "phi-2": "Phi2",
-    "Qwen/Qwen-72B-Chat": "Qwen-72B-Chat",
-    "starcoder": "StarCoder",
-}
+SAME = tables_beside(__file__)["same"]
 ANOTHER = (
     *("gpt-4", "gpt-3.5-turbo", "gpt-4o", "gpt-4-0613-preview", "gpt-4-06", "codestral", "llama2", "human", "claude-3"),
     *("7B", "3B", "15B-Instruct", "15b", "", "/", "gpt-4-0613/", "qwen-7", "qwen-1.8", "qwen-18b", "mistral", "phi"),

@@ -11,22 +11,12 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from rows import tabled
+from rows import tabled, tables_beside
 from viva.cli.main import cli, main
 from web.hostile import assert_harmless, assert_no_formula, make_run
 
 FORMS = ("terminal", "csv", "markdown", "latex", "json")
-COMMANDS = {
-    "score": ("score", "A", "--all"),
-    "compare": ("compare", "A", "B", "--flips", "5", "--by", "kind"),
-    "breakdown": ("breakdown", "A", "--by", "area", "--min", "1"),
-    "breakdown of several": ("breakdown", "A", "B"),
-    "correlate": ("correlate", "A", "B", "--by", "kind"),
-    "report": ("report", "A", "B"),
-    "runs": ("runs", "A"),
-    "scaling": ("scaling", "A", "--sizes", "SIZES"),
-    "training": ("training", "A", "--checkpoints", "STEPS"),
-}
+COMMANDS = tables_beside(__file__)["commands"]
 FEW = ["score", "compare", "correlate"]
 OTHERS = [name for name in COMMANDS if name not in FEW]
 NAMES = ("openai/<svg onload=window.vivaattack=1>", "openai/@SUM(1) \u202e|\\input{x}&%$#")

@@ -9,12 +9,9 @@ from typing import Any
 import pytest
 
 from pages.leaderboard.made import entry, made, zoo
-from pages.review.conftest import chromium
 from viva.pages.leaderboard.boards import Facts
 from viva.pages.leaderboard.sitefiles import build
 from web.hostile import MODELS, TEXTS
-
-__all__ = ["chromium"]
 
 EVIL = (*MODELS, TEXTS["handler"], TEXTS["bidi"], TEXTS["attribute"])
 

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from pages.review.conftest import chromium
 from servers.fixtures import QUIET, Viva, Warm
 from viva.cli.main import cli
 
-__all__ = ["chromium"]
 Opened = Callable[..., Any]
 
 

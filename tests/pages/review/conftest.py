@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,6 @@ from viva.pages.serving.guard import Access
 from viva.review.filters import Filter
 from viva.review.items import Item
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-)
 TESTS = Path(__file__).parents[2]
 
 
@@ -118,14 +113,3 @@ class Server:
 @pytest.fixture
 def server(path: Path, viva: Viva) -> Server:
     return Server(path, viva)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A headless Chromium: for tests that are marked `browser`."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS], timeout=120_000)
-        yield browser
-        browser.close()

@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from pages.review.conftest import chromium
 from pages.runs.growing import Growing
 from servers.fixtures import Going, Viva, Warm
 from viva.pages.runs.runserver import application
 from viva.pages.serving.guard import Access
 from web.hostile import make_run
-
-__all__ = ["chromium"]
 
 
 class Visitor(TestClient):
