@@ -47,16 +47,16 @@ def highlighted(text: str, marks: Iterable[tuple[int, int, str]]) -> Markup:
     return Markup("".join(made))  # noqa: S704 - every piece is escaped above
 
 
-def reason(score: Score | ScoreRow, reply: str) -> str:
-    """Why a verdict is what it is, for people: in place of offsets the words that were read."""
+def reason(explanation: str, reply: str) -> str:
+    """Return why a verdict is what it is, for people: in place of offsets the words that were read."""
 
     def words(found: re.Match[str]) -> str:
         start, end = int(found[1]), int(found[2])
-        if score.explanation.startswith("answer:") or not start < end <= len(reply):
+        if explanation.startswith("answer:") or not start < end <= len(reply):
             return f" (characters {start + 1:,} to {end:,})"
         return f": “{one_line(reply[start:end], 60)}”"
 
-    return _SPAN.sub(words, score.explanation)
+    return _SPAN.sub(words, explanation)
 
 
 def read_span(score: Score | ScoreRow, reply: str) -> tuple[int, int] | None:

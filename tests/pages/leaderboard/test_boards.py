@@ -122,8 +122,8 @@ def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
     ]
     assert titles(boards) == [
         "English, zero-shot",
-        "Chinese, zero-shot, 400 questions (data 0123)",
-        "Chinese, zero-shot, 20 questions (data 4567)",
+        "Chinese, zero-shot, 400 questions",
+        "Chinese, zero-shot, 20 questions",
         "English, 5-shot, chain of thought",
     ]
     judged = [
@@ -132,9 +132,9 @@ def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
         comparable({**SETTINGS, "data": "4567", "n": 20, "limit": "20", "seed": "0", "judge": "none"}),
     ]
     assert titles(judged) == [
-        "English, zero-shot, 76 questions (data 0123, Viva's bundled sample), no judge",
-        "English, zero-shot, 20 questions (data 4567), judge a/b",
-        "English, zero-shot, 20 questions (data 4567), no judge",
+        "English, zero-shot, 76 questions (Viva's bundled sample), no judge",
+        "English, zero-shot, 20 questions, judge a/b",
+        "English, zero-shot, 20 questions, no judge",
     ]
     varied = [
         comparable({**SETTINGS, "prompt": "aa", "samples": "1x1"}),

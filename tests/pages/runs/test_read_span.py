@@ -39,7 +39,7 @@ def test_people_are_told_the_words_and_not_their_offsets() -> None:
     }
     for (reply, why), row in tabled(*cases):
         with row:
-            assert reason(Score(value=0.0, outcome="wrong", explanation=why), reply) == cases[reply, why]
+            assert reason(why, reply) == cases[reply, why]
 
 
 def test_a_readers_own_place_is_taken() -> None:

@@ -32,6 +32,10 @@ _VARIED = {
     "exemplars": "draws of exemplars",
     "system": "system texts",
 }
+_OF_JUDGES = {"panel", "verdict"}
+"""What only judges have: a board without a judge is called so once."""
+_HASHES = re.compile(r"@https?://[^\s+,()]*| \(data [0-9a-f]+\)|(?<=\()data [0-9a-f]+, ")
+"""Addresses of judges and fingerprints, which a title leaves out where it says as much without them."""
 _QUIET = {"none", "no", "server", "viva", "all", ""}
 """Values that mean "nothing special"; a title says them only where another board has something."""
 
@@ -91,10 +95,12 @@ def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
     for title, parts in zip(said, boards, strict=True):
         alike = [other for other_title, other in zip(said, boards, strict=True) if other_title == title]
         found.append(", ".join(filter(None, (title, *(_differing(name, parts) for name in _differences(alike))))))
-    return [
+    found = [
         f"{title} (asked {parts['asked']})" if found.count(title) > 1 and "asked" in parts else title
         for title, parts in zip(found, boards, strict=True)
     ]
+    short = [_HASHES.sub("", title) for title in found]
+    return short if len(set(short)) == len(set(found)) else found
 
 
 def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
@@ -125,6 +131,8 @@ def _follows(name: str, said: str, boards: Sequence[Mapping[str, str]]) -> bool:
 
 
 def _differing(name: str, parts: Mapping[str, str]) -> str:
+    if name in _OF_JUDGES and parts.get("judge", "none") == "none":
+        return ""
     if name not in parts:
         return f"no {_NAMES.get(name, name)}"
     if name == "n":

@@ -19,7 +19,7 @@ from viva.render.costs import consumption_table, cut_off_notes
 from viva.render.formats import legend
 from viva.render.result import Report, Result, comparable, footnotes, published_notes
 from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
-from viva.render.table import COUNT, ESTIMATE, FIGURE, NAME, PERCENT, Column, Kind, Table
+from viva.render.table import COUNT, ESTIMATE, NAME, PERCENT, Column, Kind, Table
 from viva.types import SCORED, Outcome, outcome_name
 from viva.version import __version__
 from viva.visible import one_line, some
@@ -50,6 +50,7 @@ def page_of(
         }
         for exam in exams
     ]
+    drawable = [result_row(one) for one in report.results if one.overall.n]
     lacking, took = unscored(report.results), consumption_table(report.results)
     return {
         "title": title,
@@ -60,7 +61,8 @@ def page_of(
         "warnings": warnings,
         "legend": legend(report.results),
         "footnotes": (*footnotes(report.results), *cut_off_notes(report.results), *published_notes(report.results)),
-        "results": [result_row(one) for one in report.results if one.overall.n][:_MODELS],
+        "results": drawable[:_MODELS],
+        "drawable": len(drawable),
         "summary": summary,
         "took": made.table(took) if took.rows else None,
         "charts": list(drawn.overall(report.results)),
@@ -171,8 +173,8 @@ def unscored(results: Sequence[Result]) -> Table:
 
 
 _UNSCORED = (
-    Column("model", "0.model", NAME), Column("exam", "0.exam", NAME), Column("outcome", "1", Kind(outcome_name)),
+    Column("model", "0.model", NAME), Column("exam", "0.exam", NAME), Column("outcome", "1", Kind(outcome_name, words=True)),
     Column("answers", "2", COUNT), Column("of all, %", lambda row: row[2] / row[0].overall.n, PERCENT),
-    Column("because", lambda row: WHY[row[1]][0], FIGURE), Column("in the mean", lambda row: WHY[row[1]][1], FIGURE),
+    Column("because", lambda row: WHY[row[1]][0]), Column("in the mean", lambda row: WHY[row[1]][1]),
     Column("score", "0.overall", ESTIMATE), Column("bounds", "0.overall", Kind(bounds_text)),
 )  # fmt: skip

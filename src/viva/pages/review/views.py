@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from viva.engine.reviews import Review
 from viva.review.items import OUTCOME, TELLING, Item
 from viva.types import ReviewItem, outcome_name
+from viva.web.pagetext import reason
 
 _WORDS = {0.0: "wrong", 0.5: "half", 1.0: "right"}
 _SET_WORDS = {0.0: "reject", 1.0: "approve"}
@@ -106,7 +107,7 @@ def _with_draft(aspect: Aspect, draft: ReviewItem, others: list[Review]) -> Aspe
         decided=draft.decided or "",
         confirmable=here,
         draft_number=draft.scale.index(draft.value) if draft.value is not None and here else -1,
-        reasons=draft.reasons,
+        reasons=reason(draft.reasons, draft.text) if draft.decided == "rule" else draft.reasons,
         opinions=tuple((judge, figure(value)) for judge, value in draft.opinions.items()),
         others=tuple(
             (line.reviewer, figure(line.after), line.comment) for line in others if line.aspect == draft.aspect

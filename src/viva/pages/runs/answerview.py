@@ -89,7 +89,7 @@ def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item
         thought_size=thought_size(response),
         reply=response.text,
         read=read_span(score, response.text),
-        reason=reason(score, response.text),
+        reason=reason(score.explanation, response.text),
         failure=f"{response.error.kind}: {response.error.message}" if response.error else "",
         likelihoods=tuple(_likely(request, response)),
         circumstances=tuple(_circumstances(entry)) if entry else (),

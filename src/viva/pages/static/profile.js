@@ -52,8 +52,10 @@
       const first = best.length ? best : [...this.rows.values()]; // where nobody has a rank
       const shown = this.chosen.length ? this.chosen.map((id) => this.rows.get(id)) : first.slice(0, 3);
       const scored = (cell) => (cell.querySelector("[data-range]") ? NaN : Number.parseFloat(cell.textContent));
-      return shown.flatMap((row) => columns.map(([header, index]) => ({
-        model: row.querySelector("th.name").textContent.trim(), of: header.dataset.name, score: scored(row.cells[index]),
+      const names = shown.map((row) => row.querySelector("th.name").textContent.trim());
+      const named = names.map((name, place) => names.indexOf(name) === place ? name : `${name} (${names.slice(0, place + 1).filter((other) => other === name).length})`); // bars of one name would be added up
+      return shown.flatMap((row, place) => columns.map(([header, index]) => ({
+        model: named[place], of: header.dataset.name, score: scored(row.cells[index]),
       }))).filter(({ score }) => !Number.isNaN(score));
     }
     draw() {
@@ -65,7 +67,7 @@
       const values = this.values(), least = Math.min(0, ...values.map(({ score }) => score));
       const models = [...new Set(values.map(({ model }) => model))];
       this.figure.chart = {
-        $schema: "https://vega.github.io/schema/vega-lite/v6.json", data: { values }, width: "container", height: { step: models.length > 4 ? 8 : 11, for: "offset" }, mark: "bar",
+        $schema: "https://vega.github.io/schema/vega-lite/v6.json", data: { values }, width: "container", autosize: { type: "fit-x", contains: "padding" }, height: { step: models.length > 4 ? 8 : 11, for: "offset" }, mark: "bar",
         encoding: {
           y: { field: "of", type: "nominal", sort: null, title: null }, yOffset: { field: "model", sort: models },
           x: { field: "score", type: "quantitative", title: "score, per cent", scale: { domain: [least, 100] }, axis: least < 0 ? { labelExpr: "datum.value ? format(datum.value, '+~g') : '0'" } : {} },

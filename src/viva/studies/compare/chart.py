@@ -21,10 +21,8 @@ _ROW = 32
 """Pixels of a row of two lines."""
 _AXIS = ["difference: the second minus the first", "(points of per cent)"]
 """In two lines, since one is wider than some plots."""
-_LINES = "split(replace(datum.label, ' → ', ' →\\n'), '\\n')"
-"""Labels of rows: a line a model, since two names are too long for one."""
-_UP = -7
-"""Pixels that centre two lines on their row."""
+_NAMES: dict[str, Any] = {"labelExpr": "split(replace(datum.label, ' → ', ' →\\n'), '\\n')", "labelOffset": -7}
+"""Labels of rows: a line a model, since two names are too long for one; both lines centred on their row."""
 MOST_ROWS = 28
 """Comparisons of models beyond which they are a matrix (eight models have so many)."""
 ALL = "all"
@@ -51,9 +49,7 @@ def comparing_chart(found: Sequence[Comparison]) -> Layered:
         left_out = _LEFT_OUT if any(row.found.unscored for row in found[0].rows) else ""
         return _matrix(rows, "; ".join(filter(None, [found[0].title, left_out])))
     base = plot(rows).encode(
-        y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(
-            labelExpr=_LINES, labelOffset=0 if alone else _UP
-        ),
+        y=altair.Y("row:N", sort=[row["row"] for row in rows], title=None).axis(**({} if alone else _NAMES)),
         color=altair.Color("verdict:N", title=None).scale(domain=[SURE, UNSURE], range=[category()[0], "#8a8a8a"]),
     )
     some_left_out = any(row.found.unscored for one in found for row in one.rows)
@@ -124,7 +120,7 @@ def means_chart(found: Sequence[Published], one: Table) -> Layered:
     names = [label for _, label in labels]
     drawn = dots.encode(
         x=altair.X("difference:Q", title=_AXIS).axis(labelExpr=SIGNED),
-        y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(labelExpr=_LINES, labelOffset=_UP),
+        y=altair.Y("row:N", sort=[_row_of(pair) for pair in found], title=None).axis(**_NAMES),
         color=altair.Color("column:N", title=None, sort=names).scale(domain=names, range=list(category()[:COLUMNS])),
         tooltip=["row:N", "of:N", "column:N", "first:Q", "second:Q", "difference:Q"],
     )

@@ -46,9 +46,9 @@
 
   // A long title must not make the picture narrow; on a telephone names of models must leave room for their dots.
   const fitted = (config, width, dots) => {
-    const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) } };
+    const titled = { ...config, title: { ...config.title, limit: Math.max(200, width - 40) }, legend: { ...config.legend, columns: width < 700 ? 1 : 2 } };
     if (width >= 520) return titled;
-    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: dots ? { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelFontSize: 11, labelLimit: width - 20, ticks: false } : {}, legend: { ...config.legend, columns: 1, labelLimit: width - 130 } };
+    return { ...titled, axis: { ...config.axis, labelLimit: Math.max(90, width * 0.34) }, axisYBand: dots ? { labelAlign: "left", labelPadding: -4, labelOffset: -9, labelFontSize: 11, labelLimit: width - 20, ticks: false } : {}, legend: { ...titled.legend, labelLimit: width - 130 } };
   };
   const options = (scheme, renderer, width = 1000, dots = false) => ({
     ast: true, actions: false, defaultStyle: false, renderer,
@@ -81,6 +81,7 @@
     const canvas = place(figure);
     drawn.get(figure)?.finalize();
     const chart = spec(figure), dots = !/"(?:rect|bar)"|yOffset/.test(JSON.stringify(chart)); // whose rows have room for a name above them
+    for (const axis of dots && canvas.clientWidth < 520 ? (chart.layer ?? []).map(({ encoding }) => encoding?.y?.axis) : []) if (axis?.labelOffset) { axis.labelOffset = -24; chart.height.step = 46; } // a name of two lines
     const result = await vivaEmbed(canvas, chart, options(dark.matches ? "dark" : "light", "svg", canvas.clientWidth, dots));
     drawn.set(figure, result);
     figure.dataset.chart = "drawn";
