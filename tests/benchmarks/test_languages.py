@@ -70,6 +70,11 @@ def test_a_question_file_says_its_language(tmp_path: Path) -> None:
     assert run.mean == 1.0
     exam = open_exam(ExamSpec(benchmark="questions", name="set"), path)
     assert exam.spec.language == "es"
+    (tmp_path / "zh.csv").write_text("q,a\n2 + 2?,4\n", encoding="utf-8")
+    card = tmp_path / "zh.yaml"
+    card.write_text("data: zh.csv\nformat: number\nlanguage: zh\nquestion: q\nanswer: a\n", encoding="utf-8")
+    for opened, place in ((exam, path), (open_exam(ExamSpec(benchmark="card", name="zh"), card), card)):
+        assert open_exam(opened.spec, place).spec == opened.spec, "so a run opens it again"
     assert [defect.kind for defect in exam.defects] == ["no word list"]
     path.write_text(text.replace("language: es", "language: Spanish!"), encoding="utf-8")
     with pytest.raises(VivaError, match="no language tag"):

@@ -36,7 +36,7 @@ def test_a_feed_holds_up_who_fills_it_the_sooner_the_less_its_stage_has_shown(tm
         feed.put(number)
     assert full(feed)
     assert next(taken) == 0
-    assert not full(feed)
+    assert (full(feed), run.tally.waiting) == (False, FIRST - 1), "what waits is counted before its turn"
     run.tally.answered = 1
     for number in range(FIRST, MOST):
         feed.put(number)
@@ -45,7 +45,7 @@ def test_a_feed_holds_up_who_fills_it_the_sooner_the_less_its_stage_has_shown(tm
     assert full(feed)
     feed.close()
     assert list(taken) == list(range(1, MOST + 1))
-    assert feed.ended
+    assert (feed.ended, run.tally.waiting) == (True, 0)
     assert not Feed(run, bounded=False).full
 
 

@@ -192,7 +192,8 @@ def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
             raise DataError(
                 f"{spec.extraction} and {other} exclude each other: leave one of them out", field="extraction"
             )
-    if spec.language not in about.languages and not about.more_languages:
+    of_its_file = spec.benchmark in (CARD, CUSTOM)  # a card or a question file says its language itself
+    if not (of_its_file or about.more_languages or spec.language in about.languages):
         raise DataError(f"{about.title} has no language {spec.language!r}; it has: {', '.join(about.languages)}")
     for way, called in asked.items():
         if way not in about.supports:

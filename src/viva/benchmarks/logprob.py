@@ -117,8 +117,8 @@ class LogprobExam(ExamWrapper):
     def layouts(self) -> tuple[TableSpec, ...]:
         """The tables of the exam inside, and how sure the model was or what else the choice could go by."""
         if self.spec.choose == "likelihood":
-            rows = tuple(Aggregate(label, self._where, part=part) for label, part in _WAYS)
-            ways = TableSpec("likelihood", "What the options' texts compete by", rows, (Aggregate("Accuracy"),))
+            columns = tuple(Aggregate(label, self._where, part=part) for label, part in _WAYS)
+            ways = TableSpec("likelihood", "What the options' texts compete by", (self.headline(),), columns)
             return (*self._inner.layouts(), ways)
         rows = (
             Aggregate("Accuracy", self._where),

@@ -50,6 +50,8 @@ class Tally(Struct):
     """What happened so far; the progress line and the summary read it."""
 
     total: int = 0
+    waiting: int = 0
+    """What a stage before brought and nobody has looked at: not in `total` yet."""
     answered: int = 0
     kept: int = 0
     """Answers that were there already: journaled before, or reused from another run."""
@@ -311,6 +313,7 @@ class Feed(Generic[T]):
         """Something is ready."""
         if self._wants(item):
             self._items.append(item)
+            self._run.tally.waiting += self._bounded
             self._run.ring()
 
     def close(self) -> None:
@@ -324,6 +327,7 @@ class Feed(Generic[T]):
                 yield None
                 continue
             item = self._items.popleft()
+            self._run.tally.waiting -= self._bounded
             if self._held and not self.full:
                 self._run.ring()
             yield item

@@ -138,9 +138,10 @@ def summary_lines(report: Report) -> list[str]:
 
 
 def _average(result: Result, *, alone: bool) -> str:
-    """Which column of its first table a score is, where there are several; `alone`: with what the others come to."""
-    table, overall = next(iter(result.tables), None), result.overall
-    if table is None or len(table.columns) < 2:
+    """Which column of a table of several a score is; `alone`: with what the others come to."""
+    overall = result.overall
+    table = next((one for one in result.tables[:1] + result.tables[-1:] if len(one.columns) > 1), None)
+    if table is None:
         return ""
     at = headline_column([(table, overall)])
     row = next((row for row in table.cells if row[at] == overall), None)

@@ -30,8 +30,9 @@ def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool
     what matters least is left out first; the `final` line has no score, since the tables have that of all answers.
     """
     done = tally.answered + tally.kept
-    left = tally.total - done - tally.failed
-    parts = [(0, f"{done:,}/{tally.total:,} {100 * done // max(1, tally.total)} %"), (5, f"{rate:.1f}/s")]
+    total = tally.total + tally.waiting
+    left = total - done - tally.failed
+    parts = [(0, f"{done:,}/{total:,} {100 * done // max(1, total)} %"), (5, f"{rate:.1f}/s")]
     if rate > 0 and left > 0:
         parts.append((2, f"ETA {clock(left / rate)}"))
     if tally.in_flight or not tally.batches:
@@ -153,7 +154,7 @@ class Progress:
 
 def _beside(name: str, tally: Tally) -> str:
     """` | judging: 40/44 · $0.02`."""
-    parts = [f"{tally.answered + tally.kept:,}/{tally.total:,}", cost_text(tally)]
+    parts = [f"{tally.answered + tally.kept:,}/{tally.total + tally.waiting:,}", cost_text(tally)]
     if tally.failed:
         parts.append(plural(tally.failed, "error"))
     if tally.last_error and not tally.answered:

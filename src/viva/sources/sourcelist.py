@@ -144,16 +144,16 @@ def _read(overlay: str, _changed: int) -> dict[str, Source]:
         for name, table in own.items():
             if not isinstance(table, dict):
                 raise DataError(f"VIVA_SOURCES={overlay}: {name!r} must be a table [NAME] of a set")
-            hashes = {"second_hand": False} if "files" in table else {}
-            tables[name] = {**tables.get(name, {}), **hashes, **table}
+            described = {"second_hand": False, "root": "", "names": {}, "size": 0} if "files" in table else {}
+            tables[name] = {**tables.get(name, {}), **described, **table}
     found: dict[str, Source] = {}
     for name, table in tables.items():
         base = {key: one for key, one in tables.get(str(table.get("like", "")), {}).items() if key != "parts"}
         if "like" in table and not base:
             raise DataError(f"{place}: [{name}] is like {table['like']!r}, which is no set")
-        own_files = {} if "files" in table or "repository" in table else {"like": table.get("like", "")}
+        shared = all(table.get(key) in (None, base.get(key)) for key in ("repository", "commit", "root", "files"))
         try:
-            source = msgspec.convert({**base, **table, "like": "", **own_files}, Source)
+            source = msgspec.convert({**base, **table, "like": table.get("like", "") if shared else ""}, Source)
         except msgspec.ValidationError as problem:
             raise DataError(f"{place}: [{name}]: {problem}") from None
         _refuse_unfit(source, name, place)

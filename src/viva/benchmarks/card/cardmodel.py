@@ -36,6 +36,8 @@ Format = Literal[
     "letters",
 ]
 GoldForm = Literal["letter", "index", "text", "label", "flags", "value", "boxed"]
+TODO = "TODO"
+"""What a draft has in place of a column that could not be told."""
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from viva.benchmarks.card.cardexam import CardExam
-from viva.benchmarks.card.cardmodel import Card, Exemplars, Format, read_card
+from viva.benchmarks.card.cardmodel import TODO, Card, Exemplars, Format, read_card
 from viva.benchmarks.card.cardtable import QuestionTable, named_path, paths_of
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import needs_langdetect
@@ -69,6 +69,8 @@ class ExamCard:
             raise DataError(f"name the card: viva run CARD.yaml {option('model', 'MODEL')}")
         data = _installed(data)
         card = read_card(data)
+        if TODO in (card.question, card.gold.column):
+            raise DataError(f"{data} has a {TODO}: complete it where it says so")
         if spec.as_published and card.format not in ("facts", "instructions"):
             raise DataError(f"{card.title or data} cannot be graded as published: it has no authors' script to follow")
         own = dict(templates or {})

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from viva.benchmarks import CARDS
-from viva.benchmarks.card.cardmodel import Card, is_card, parse_card, read_card
+from viva.benchmarks.card.cardmodel import TODO, Card, is_card, parse_card, read_card
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, columns_of, text_of
 from viva.benchmarks.card.guesses import (
     DOUBT,
@@ -40,8 +40,6 @@ from viva.visible import one_line
 
 SAMPLED_FILES, SAMPLED_ROWS = 30, 2_000
 HALF = 0.5
-TODO = "TODO"
-"""What a draft has in place of a column that could not be told."""
 _SHOWN_ROWS = 3
 REASONED = ("number", "math")
 """Formats of answers that a calculation ends with."""

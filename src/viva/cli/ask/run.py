@@ -56,7 +56,8 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
 
 def _card_for(table: Path, *, yes: bool) -> str:
     """The card of a table: that of an earlier draft, or a new one. Raises VivaError where nobody can be asked."""
-    from viva.benchmarks.card.draft import TODO, card_of, draft_cards, write_cards
+    from viva.benchmarks.card.cardmodel import TODO
+    from viva.benchmarks.card.draft import card_of, draft_cards, write_cards
 
     if own := card_of(table):
         click.echo(f"{table}: read by {own}, which is there already", err=True)
@@ -67,9 +68,10 @@ def _card_for(table: Path, *, yes: bool) -> str:
         )
     drafts, told = draft_cards(table)
     path, text = next(iter(drafts.items()))
-    columns = "\n".join(f"  {line}" for line in text.splitlines() if line and not line.startswith("#"))
+    lacking = f": {TODO}" in text or f"# {TODO}" in text
+    columns = "\n".join(f"  {line}" for line in text.splitlines() if lacking or (line and not line.startswith("#")))
     click.echo(escape_invisible(f"{told}\n{columns}"), err=True)
-    if f": {TODO}" in text or f"# {TODO}" in text:
+    if lacking:
         write_cards(drafts)
         raise VivaError(f"{path} has a {TODO}: complete it, then `viva run {path}`")
     if not yes and not click.confirm("Ask with this card?", err=True):
@@ -148,13 +150,15 @@ def _own(ctx: click.Context) -> Mapping[str, Option]:
     help="Only write these benchmarks, models and options as such a file.",
 )
 def run_command(way: Way | None = None, **given: Any) -> int:
-    """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, syneval, or a question file: NAME.yaml),
-    grade the answers, print one screen.
+    """Ask models the questions of BENCHMARKS (csbench, cmmlu, infibench, syneval; a published set by its name, as
+    `viva list --sets` has them; a table, a card, a question file: NAME.csv, NAME.yaml), grade the answers, print one
+    screen.
 
     Everything asked and answered is kept in a run folder; `viva resume` goes on with it after any interruption.
 
     \b
     viva run csbench --only comprehension --model baseline/random
+    viva run mmlu-pro gsm8k --model openai/NAME --base-url http://127.0.0.1:8000/v1     fetched once
     viva run csbench cmmlu --data DIR --model openai/a --model openai/b --base-url http://127.0.0.1:8000/v1
     viva run csbench --data DIR --language en,zh --shots 5 --cot --model anthropic/NAME --judge openai/NAME
     viva run --config run.yaml --limit 20
