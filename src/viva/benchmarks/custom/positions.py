@@ -150,7 +150,7 @@ class _Events:
 
     def __init__(self, events: Iterator[Any]) -> None:
         self._events, self._bounds = events, Bounds()
-        self._anchors: dict[str, Node] = {}
+        self._anchors: dict[str | None, Node] = {}
 
     def document(self) -> Node:
         """Return the only document."""
