@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rows import table, tabled, tables_beside
+from rows import tabled, tables_beside
 from sandbox.conftest import Run, request
 from viva.sandbox.separable import shared_reason
 
@@ -59,13 +59,10 @@ LEARNING = (
 
 
 def test_what_looks_at_a_process_as_a_whole_is_shared() -> None:
-    with table() as row:
-        for test in ("x <<- 3\nf()", "environment(f)", "source('a.R')", "set.seed(3)\nf()", "read.csv('a')"):
-            with row(test):
-                assert shared_reason("r", test) != ""
-        for test in (*HOLDS, 'stopifnot(f("set.seed") == 1)  # options'):
-            with row(test):
-                assert shared_reason("r", test) == ""
+    shared = ("x <<- 3\nf()", "environment(f)", "source('a.R')", "set.seed(3)\nf()", "read.csv('a')")
+    for test, row in tabled(*shared, *HOLDS, 'stopifnot(f("set.seed") == 1)  # options'):
+        with row:
+            assert (shared_reason("r", test) != "") == (test in shared)
 
 
 @pytest.mark.sandbox

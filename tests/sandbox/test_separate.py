@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from rows import table, tabled
+from rows import tabled
 from sandbox.conftest import Run, request, run_all
 from viva.sandbox.separable import shared_reason
 from viva.types import Execute
@@ -45,13 +45,9 @@ SEPARATE = (
 
 
 def test_which_tests_can_be_separate_is_seen_from_the_test_alone() -> None:
-    with table() as row:
-        for test in SHARED:
-            with row(test):
-                assert shared_reason("python", test)
-        for test in SEPARATE:
-            with row(test):
-                assert shared_reason("python", test) == ""
+    for test, row in tabled(*SHARED, *SEPARATE):
+        with row:
+            assert (shared_reason("python", test) != "") == (test in SHARED)
     assert shared_reason("cobol", "") != ""
 
 

@@ -118,7 +118,7 @@ class Plan:
     def _texts(self) -> dict[str, str]:
         """The program, with its test where they are one file, what lies next to it, and what its calls need."""
         request, row = self.request, self.row
-        program, texts = request.program, {}
+        program, texts = request.program, dict[str, str]()
         if request.calls:
             program = texts[row.file] = self._renamed(program)
         elif not self.proved:

@@ -53,7 +53,7 @@ def raised(error):
     return {"type": kind.__name__, "message": message, "bases": [base.__name__ for base in kind.__mro__[1:-1]][:20]}
 
 
-def serve(source, answers, path="main.py"):
+def run_calls(source, answers, path="main.py"):
     """Run the program, then call. Never returns."""
     try:
         with open(path, encoding="utf-8") as file:

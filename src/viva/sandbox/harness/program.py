@@ -41,7 +41,7 @@ def _stream(name, side):
     return io.TextIOWrapper(raw, encoding="utf-8", errors="replace", line_buffering=name == "err")
 
 
-def serve(incoming, outgoing, path="main.py"):
+def run_program(incoming, outgoing, path="main.py"):
     """Run the program, then answer until the test is over. Never returns."""
     space = python.module()
     side = link.Program(incoming, outgoing, space)

@@ -44,9 +44,9 @@ DENIED = frozenset(
 MODES = {
     "exit": ("python", "as_published"),
     "completion": ("python", "examine"),
-    "calls": ("answer", "serve"),
+    "calls": ("answer", "run_calls"),
     "test": ("tester", "examine"),
-    "program": ("program", "serve"),
+    "program": ("program", "run_program"),
 }
 """What a process is for: a module and a function, which never returns."""
 PR_SET_DUMPABLE = 4
@@ -216,9 +216,9 @@ def serving(mode):
 def main():
     """Cold start: one program in a process of its own."""
     mode, names, *link = sys.argv[1:]
-    serve, told = serving(mode)
+    begin, told = serving(mode)
     start([names], dumpable=mode in ("exit", "calls"))
-    serve(*((3, 4) if told else ()), *map(int, link))
+    begin(*((3, 4) if told else ()), *map(int, link))
 
 
 if __name__ == "__main__":

@@ -122,17 +122,17 @@ def become(request, source, answers, *link):
     if numpy is not None:
         numpy.random.seed()
     sys.argv = ["main.py"]
-    serve, told = python.serving(request["mode"])
+    begin, told = python.serving(request["mode"])
     for name in ("zygote", "python", "answer", "program", "tester", "link", "crossing", "tables", "values", "__main__"):
         sys.modules.pop(name, None)
     sys.modules["__main__"] = type(sys)("__main__")
     if request["mode"] in ("completion", "test", "program"):
         LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     if told:
-        serve(source, answers, *link)
+        begin(source, answers, *link)
     os.close(source)
     os.close(answers)
-    serve(*link)
+    begin(*link)
 
 
 def first_process(request, descriptors, rules):
