@@ -34,11 +34,8 @@ def known() -> frozenset[str]:
             texts = [getattr(node, field, None) for field in ("id", "attr", "arg", "name", "asname")]
             if isinstance(node, ast.Constant) and len(str(node.value)) < 60:
                 texts.append(node.value)
-            names.update(
-                word for text in texts if isinstance(text, str) for word in re.findall(r"[A-Za-z_][\w.]*", text)
-            )
-            names.update(word for text in texts if isinstance(text, str) for word in re.findall(r"\w+", text))
-    return frozenset(names)
+            names.update(text for text in texts if isinstance(text, str))
+    return ALLOWED.union(*(re.findall(pattern, text) for text in names for pattern in (r"[A-Za-z_][\w.]*", r"\w+")))
 
 
 def unknown(docstring: str, *, of_function: bool) -> list[str]:
@@ -47,7 +44,7 @@ def unknown(docstring: str, *, of_function: bool) -> list[str]:
     return [
         name
         for name in quoted
-        if not {name, name.lower()} & (known() | ALLOWED) and not {*name.removesuffix("()").split(".")} <= known()
+        if not {name, name.lower()} & known() and not {*name.removesuffix("()").split(".")} <= known()
     ]
 
 

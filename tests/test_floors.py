@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import core_alone
+from cli.batch import batch
 from core_alone import FLOORS, ROOT
 from rows import table
+from servers.fixtures import Ended
 
 SOURCE = ROOT / "src" / "viva"
 NAMED = re.compile(rf"\bviva[./]({'|'.join(FLOORS)})\b(?!\))")
@@ -49,37 +49,31 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_core_alone_asks_and_shows_what_the_lab_asked(core: Path, tmp_path: Path) -> None:
     """All of the core's tests on such a copy: `python tests/core_alone.py`, a stage of .ci/run."""
 
-    def viva(*arguments: str, alone: bool = True) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "viva", *arguments],
-            cwd=tmp_path, env=core_alone.environment(core if alone else ROOT / "src"), capture_output=True, text=True,
-            timeout=120, check=False,
-        )  # fmt: skip
+    def viva(*commands: str, alone: bool = True) -> list[Ended]:
+        path = core_alone.environment(core if alone else ROOT / "src")["PYTHONPATH"]
+        given = [command.split() for command in commands]
+        return [ended for ended, _ in batch(tmp_path, given, together=True, PYTHONPATH=path)]
 
-    helped = viva("--help")
-    assert helped.returncode == 0
-    assert "Lab:" not in helped.stdout
-    assert "no command 'plan'" in viva("plan").stderr
-    moved = ("run", "cmmlu", "--vary", "order=2")
-    assert "did you mean `viva variance run" in viva(*moved, alone=False).stderr
-    assert "variance" not in viva(*moved).stderr, "a command that nobody installed is not pointed to"
-    varied = ("variance", "run", "cmmlu", "--limit", "8", "--vary", "order=2", "--model", "baseline/first")
-    for number, name in enumerate(("first", "last", "random")):
-        assert viva("run", "cmmlu", "--model", f"baseline/{name}", "--run", f"known/{number}").returncode == 0
-    assert viva(*varied, "--run", "varied", alone=False).returncode == 0
-    drawn = ("adaptive", "run", "cmmlu", "--calibration", "known", "--until", "40", "--model", "baseline/longest")
-    assert viva(*drawn, "--run", "drawn", alone=False).returncode == 0
-    for name in ("varied", "drawn"):
-        both = [viva("score", name, "--format", "json", alone=alone) for alone in (True, False)]
-        assert both[0].returncode == 0, both[0].stderr
-        assert both[0].stdout == both[1].stdout
-        assert viva("report", name, "--out", f"{name}.html").returncode == 0
-        assert viva("show", name).returncode == 0
-    assert viva("resume", "varied").returncode == 0, "what was varied is in run.json"
-    refused = viva("resume", "drawn")
-    assert refused.returncode == 2
-    assert (
-        "draws its questions in rounds (`viva adaptive run`), and no installed package has that command"
-        in refused.stderr
-    )
-    assert viva("resume", "drawn", alone=False).returncode == 0
+    moved = "run cmmlu --vary order=2"
+    known = [f"run cmmlu --model baseline/{name} --run known/{name}" for name in ("first", "last", "random")]
+    helped, planned, unmoved, *asked = viva("--help", "plan", moved, *known)
+    assert [one.code for one in (helped, *asked)] == [0] * 4
+    assert "Lab:" not in helped.out
+    assert "no command 'plan'" in planned.err
+    assert "variance" not in unmoved.err, "a command that nobody installed is not pointed to"
+    varied = "variance run cmmlu --limit 8 --vary order=2 --model baseline/first --run varied"
+    drawn = "adaptive run cmmlu --calibration known --until 40 --model baseline/longest --run drawn"
+    scores = [f"score {name} --format json" for name in ("varied", "drawn")]
+    unmoved, *asked = viva(moved, varied, drawn, *scores, alone=False)
+    assert "did you mean `viva variance run" in unmoved.err
+    assert [one.code for one in asked] == [0] * 4, asked
+    shown = [f"{words} {name}" for name in ("varied", "drawn") for words in (f"report --out {name}.html", "show")]
+    first, second, *others, resumed, refused = viva(*scores, *shown, "resume varied", "resume drawn")
+    assert [one.code for one in (first, second, *others)] == [0] * 6
+    assert [first.out, second.out] == [one.out for one in asked[2:]]
+    assert resumed.code == 0, "what was varied is in run.json"
+    assert refused.code == 2
+    without = "draws its questions in rounds (`viva adaptive run`), and no installed package has that command"
+    assert without in refused.err
+    (resumed,) = viva("resume drawn", alone=False)
+    assert resumed.code == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.responders import lsat6, world
@@ -120,7 +120,6 @@ def test_a_question_without_a_score_is_refused() -> None:
         item_statistics(np.array([[1.0, np.nan], [0.0, np.nan]]))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 8))
 def test_figures_stay_in_their_bounds(seed: int, models: int, questions: int) -> None:
     dice = np.random.default_rng(seed)

@@ -164,7 +164,7 @@ UNIT = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
 
 
 @example([(None, 0.0), (0.0, None), (0.5, 6.1e-159)])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(st.lists(st.tuples(st.one_of(st.none(), UNIT), st.one_of(st.none(), UNIT)), max_size=25))
 def test_any_sample(rows: list[tuple[float | None, float | None]]) -> None:
     found = powered([verdict for verdict, _ in rows], [mark for _, mark in rows])

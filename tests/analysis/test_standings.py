@@ -74,7 +74,7 @@ def test_a_model_that_lost_hard_answers_is_not_first_for_certain() -> None:
         assert [rank.place for rank in ranked] == [2, 1, 3]
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=40, max_size=40), min_size=2, max_size=6))
 def test_a_rank_range_holds_the_rank_of_every_completion(models: list[list[tuple[bool, bool]]]) -> None:
     """Each answer is (right, lost). Nobody is shown to be better who is not, whatever the lost ones were."""

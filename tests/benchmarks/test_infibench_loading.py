@@ -229,7 +229,7 @@ KEYS = """keywords blank_filling unit_test similarity customized content or and 
 template targets tests path metric references max_score"""
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings.default.max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     grading=st.recursive(
         st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=8),

@@ -455,7 +455,7 @@ def valid() -> bytes:
     return (Path(__file__).parents[2] / "docs" / "own-questions.yaml").read_bytes()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(content=st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "replace")))
 def test_any_bytes_are_read_or_refused(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     _read_bytes(content, tmp_path_factory)
@@ -469,13 +469,13 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=6 * settings.default.max_examples)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=60))
 def test_any_pieces_of_yaml_are_read_or_refused(pieces: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     _read_bytes("".join(pieces).encode(), tmp_path_factory)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(
     start=st.deferred(lambda: st.integers(0, len(valid()))), length=st.integers(0, 40), instead=st.binary(max_size=12)
 )
@@ -496,7 +496,7 @@ JSON_VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(value=JSON_VALUES, keys=st.sampled_from(["", "questions", "grading", "keywords", "blanks", "tests", "examples"]))
 def test_values_in_the_wrong_places_are_read_or_refused(
     value: object, keys: str, tmp_path_factory: pytest.TempPathFactory
@@ -567,7 +567,7 @@ def item(keyword: Keyword) -> dict[str, object]:
     return {**(rule if isinstance(rule, dict) else {"text": rule}), **beside}
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(
     keywords=st.lists(KEYWORDS, min_size=1, max_size=4),
     title=TEXTS,

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from build.toy_generator import bracketed
@@ -128,7 +128,6 @@ def test_whole_trees_all_come_out(trees: list[tuple[str, str]]) -> None:
     assert shape(split(content.encode())) == [tree.strip() for tree, _ in trees]
 
 
-@settings(max_examples=40)
 @given(content=st.binary(max_size=400), name=st.sampled_from(["a.mrg", "a.zip", "a.tar", "a.gz", "noname"]))
 def test_any_bytes_are_read_to_their_end(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
     path = tmp_path_factory.mktemp("any") / name
@@ -137,7 +136,6 @@ def test_any_bytes_are_read_to_their_end(tmp_path_factory: pytest.TempPathFactor
     assert trees or problems
 
 
-@settings(max_examples=60)
 @given(data=st.data(), kind=st.sampled_from(["zip", "tar", "tgz", "gz", "xz", "bz2"]))
 def test_a_damaged_archive_ends_in_words(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, kind: str

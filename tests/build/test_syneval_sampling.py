@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from build.toy_generator import bracketed, generate
 from rows import each_row
-from thorough import THOROUGH
 from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank.sampling import (
     OTHER,
@@ -81,7 +80,7 @@ def test_a_million_offers_leave_few_entries() -> None:
     assert [key for key, _, _ in smallest.ranked()] == sorted(keys)[:50]
 
 
-@settings(max_examples=50 if THOROUGH else 10)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(scheme=st.sampled_from(["clean", "published"]), workers=st.integers(1, 5), seed=st.integers(0, 10**6))
 def test_neither_order_nor_processes_change_a_draw(scheme: Scheme, workers: int, seed: int) -> None:
     items = treebank(60)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from build.generated import asked, bundled, facts_and_items
 from rows import each_row, tables_beside
-from thorough import THOROUGH
 from viva.build.treebank.categories import category
 from viva.build.treebank.generate import generate
 from viva.build.treebank.tree import Node, TreeError, parse
@@ -182,7 +181,7 @@ def test_any_text_holds_together(text: str) -> None:
     holds_together(f"(S (NP-SBJ (NN {text})) (VP (VB {text}) (NP (NN a))))")
 
 
-@settings(max_examples=500 if THOROUGH else 100)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(st.deferred(lambda: st.sampled_from(sorted(bundled().values()))), st.data())
 def test_damaged_trees_hold_together(text: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
@@ -214,7 +213,7 @@ tree = st.recursive(
 )
 
 
-@settings(max_examples=500 if THOROUGH else 100)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(st.lists(tree, min_size=1, max_size=4))
 def test_random_trees_hold_together(trees: list[str]) -> None:
     text = f"( (S {' '.join(trees)}) )"
@@ -222,7 +221,7 @@ def test_random_trees_hold_together(trees: list[str]) -> None:
     holds_together(text)
 
 
-@settings(max_examples=500 if THOROUGH else 100)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(tree, tree, tree, tree)
 def test_random_clauses_hold_together(one: str, two: str, three: str, four: str) -> None:
     """Closer to sentences: subject, verb, what follows, and something at the beginning or the end."""

@@ -1,4 +1,4 @@
-"""Many short commands in one process, each in an empty folder of its own: what takes a start-up otherwise."""
+"""Many short commands in one process, which takes a start-up otherwise, each in an empty folder or all in one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import contextlib, io, json, os, pathlib, sys, traceback
 from viva.cli.main import main
 
 top = os.getcwd()
-cases, files = json.load(sys.stdin)
+cases, files, together = json.load(sys.stdin)
 for number, arguments in enumerate(cases):
-    folder = pathlib.Path(top, str(number))
-    folder.mkdir()
+    folder = pathlib.Path(top, "" if together else str(number))
+    folder.mkdir(exist_ok=together)
     os.chdir(folder)
     for name, content in files.items():
         pathlib.Path(name).write_bytes(bytes.fromhex(content))
@@ -37,10 +37,16 @@ for number, arguments in enumerate(cases):
 
 
 def batch(
-    folder: Path, cases: Sequence[Sequence[object]], files: Mapping[str, bytes] | None = None, **environment: str
+    folder: Path,
+    cases: Sequence[Sequence[object]],
+    files: Mapping[str, bytes] | None = None,
+    together: bool = False,
+    **environment: str,
 ) -> list[tuple[Ended, list[str]]]:
-    """How each command ended, and what it left in its folder, which held `files`."""
-    given = json.dumps([[list(map(str, case)) for case in cases], {n: c.hex() for n, c in (files or {}).items()}])
+    """Return how each command ended, and what it left in its folder, which held `files`, or in that of all."""
+    given = json.dumps(
+        [[list(map(str, case)) for case in cases], {n: c.hex() for n, c in (files or {}).items()}, together]
+    )
     ended = subprocess.run(
         [sys.executable, "-c", DRIVER],
         input=given,

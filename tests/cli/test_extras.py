@@ -17,7 +17,7 @@ from servers.fixtures import Ended
 from viva.errors import EXTRAS, MissingExtraError, missing_extras
 
 ROOT = Path(__file__).parents[2]
-BARE = f"""
+WITHOUT_EXTRAS = f"""
 import sys
 
 class Missing:
@@ -26,14 +26,17 @@ class Missing:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Missing())
-import aiohttp, contextlib, genai_prices, importlib, numpy, pkgutil, rich.console, viva
 from viva.cli.main import main
+"""
+"""Viva on a machine that has none of the extras."""
+EVERYTHING = """
+import aiohttp, contextlib, genai_prices, importlib, numpy, pkgutil, rich.console, viva
 for module in pkgutil.walk_packages(viva.__path__, "viva."):
-    if not {{"__main__", "harness"}} & {{*module.name.split(".")}}:
+    if not {"__main__", "harness"} & {*module.name.split(".")}:
         with contextlib.suppress(ImportError):  # what needs an extra as it is imported, and is imported again
             importlib.import_module(module.name)
 """
-"""Viva on a machine that has none of the extras."""
+"""Loaded before many commands: it takes as long as five of them."""
 DISTRIBUTIONS = {
     "dotenv": "python-dotenv", "google": "google-genai", "yaml": "pyyaml",
     "vl_convert": "vl-convert-python",
@@ -43,8 +46,8 @@ BROUGHT = {"_typeshed": "mypy", "datasets": "lm-eval", "markupsafe": "jinja2"}
 """What is imported where something else is there that needs it, or that hands it over."""
 
 
-def bare(folder: Path, *commands: Sequence[str]) -> list[Ended]:
-    return forked(BARE, "main()", [("viva", *command) for command in commands], folder)
+def bare(folder: Path, *commands: Sequence[str], before: str = "") -> list[Ended]:
+    return forked(WITHOUT_EXTRAS + before, "main()", [("viva", *command) for command in commands], folder)
 
 
 ASKED = (
@@ -70,7 +73,7 @@ def all_done(tmp_path_factory: pytest.TempPathFactory) -> dict[Sequence[str], En
     rows = [f"{model},q{number},0,{(number + place) % 2}" for place, model in enumerate("ab") for number in range(9)]
     (folder / "scores.csv").write_text("\n".join(["model,question,sample,score", *rows]), encoding="utf-8")
     commands = [ASKED, *WITHOUT, *(command for command, *_ in WITH)]
-    return dict(zip(commands, bare(folder, *commands), strict=True))
+    return dict(zip(commands, bare(folder, *commands, before=EVERYTHING), strict=True))
 
 
 def test_a_run_is_asked_graded_and_looked_at_without_extras(all_done: dict[Sequence[str], Ended]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import viva as library
@@ -66,7 +66,6 @@ def spend(budget: Budget, shares: list[float], workers: int) -> tuple[int, int]:
 SHARES = st.lists(st.floats(0.0, 1.0), max_size=60)
 
 
-@settings(max_examples=60)
 @given(SHARES, st.integers(1, 20), st.integers(1, 80))
 def test_no_more_requests_are_sent_than_allowed(shares: list[float], workers: int, most: int) -> None:
     budget = Budget(max_requests=most)
@@ -74,7 +73,6 @@ def test_no_more_requests_are_sent_than_allowed(shares: list[float], workers: in
     assert sent == min(most, len(shares)) == budget.requests
 
 
-@settings(max_examples=60)
 @given(SHARES, st.integers(1, 20), st.floats(0.5, 40.0))
 def test_no_more_money_is_spent_than_allowed_and_none_is_left_that_would_do(
     shares: list[float], workers: int, worth: float
@@ -87,7 +85,6 @@ def test_no_more_money_is_spent_than_allowed_and_none_is_left_that_would_do(
     assert sent == len(shares) or budget.cost + worst > worth * worst * (1 - 1e-9)
 
 
-@settings(max_examples=60)
 @given(SHARES, st.integers(1, 20), st.floats(0.5, 40.0))
 def test_requests_that_turn_out_to_need_another_stay_within_the_money_and_never_wait_for_each_other(
     shares: list[float], workers: int, worth: float

@@ -62,7 +62,6 @@ def read_all(path: Path) -> list[Entry]:
         journal.close()
 
 
-@settings(max_examples=50)
 @given(st.lists(ENTRIES, max_size=8))
 @example([entry(1, "\0\x00 \u2028\u2029\x85 \r\n \ufeff \U0001f468\u200d\U0001f469 \u202e A")])
 @example([entry(1, "𠮷野家" * 350_000), entry(2, "\x1b]0;title\x07")])
@@ -193,7 +192,7 @@ def test_a_line_with_fields_of_a_later_viva_is_read(tmp_path: Path) -> None:
     assert read_all(path) == [entry(1)]
 
 
-@settings(max_examples=20)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.integers(1, 300), st.integers(1, 40))
 def test_where_a_file_may_not_grow_the_line_is_taken_back_whole(size: int, most: int) -> None:
     """In a child process: the limit cannot be lifted again."""

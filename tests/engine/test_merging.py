@@ -36,7 +36,7 @@ def written(path: Path, entries: list[Entry], torn: bytes = b"") -> Path:
 LINES = st.lists(st.tuples(st.integers(0, 9), st.text("ab\u2028😀", max_size=3), st.booleans()), max_size=12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(LINES, min_size=1, max_size=4))
 def test_the_first_answer_counts_and_a_failure_only_where_nobody_answered(
     runs: list[list[tuple[int, str, bool]]],

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
@@ -56,7 +56,6 @@ def check(path: Path, expected: dict[str, Served]) -> None:
         journal.close()
 
 
-@settings(max_examples=60)
 @given(st.lists(LINES, max_size=3), st.integers(0, 200))
 def test_every_line_tells_who_answered_after_resumes_and_a_torn_tail(processes: list[list[Line]], cut: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +76,6 @@ def test_every_line_tells_who_answered_after_resumes_and_a_torn_tail(processes: 
         )
 
 
-@settings(max_examples=60)
 @given(st.lists(LINES, min_size=1, max_size=4), st.booleans())
 def test_merged_journals_and_answers_taken_over_tell_it_as_their_runs_did(runs: list[list[Line]], moved: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.responders import subjects, world
@@ -117,7 +117,6 @@ def test_curves_are_those_of_the_questions() -> None:
     assert curves[easy, middle] > 0.75 > 0.25 > curves[hard, middle]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(3, 9), st.integers(2, 40))
 def test_a_prediction_is_a_score_and_knows_less_with_fewer_answers(seed: int, models: int, count: int) -> None:
     dice = np.random.default_rng(seed)

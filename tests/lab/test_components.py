@@ -253,7 +253,7 @@ def test_intervals_of_right_and_wrong_answers_hold_the_score_over_all_prompts() 
     cells = [*factorial([4, 4])]
     spread = math.sqrt(1.5**2 + 2 * (0.3**2 + 0.6**2))
     truth = float(np.mean(1 / (1 + np.exp(-random.normal(0.8, spread, 1_000_000)))))
-    both = [estimate(answered(random, 100, cells, 0.3), cells, NAMES) for _ in range(400)]
+    both = [estimate(answered(random, 100, cells, 0.3), cells, NAMES) for _ in range(200)]
     covered = {}
     for everything in (True, False):
         intervals = [one.interval(everything=everything) for one in both]
@@ -268,7 +268,7 @@ def test_one_seed_for_all_questions_is_no_independent_draw() -> None:
     random = np.random.default_rng(41)
     questions, seeds = 100, 8
     covered: dict[str, list[bool]] = {"questions": [], "everything": [], "independent": []}
-    for _ in range(400):
+    for _ in range(200):
         chances = random.beta(4, 2, questions)[:, None]
         shared = random.random((1, seeds)) < chances
         own = random.random((questions, seeds)) < chances

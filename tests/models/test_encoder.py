@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.encoders import LAYERS, PACKAGE, TEXT, WINDOW, make_bert, make_roberta, real_encoder
@@ -236,7 +236,6 @@ def _assert_the_beginning_is_not_enough(encoder: embedding.ContextualEncoder) ->
 # --- hostile texts
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rows import tabled
@@ -55,6 +55,7 @@ def test_names_cannot_break_out() -> None:
             assert form != "markdown" or not re.search(r"(?<!\\)<script", text)
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(
     st.lists(
         st.tuples(*[st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]), st.floats(-1e12, 1e12))] * 3), max_size=8

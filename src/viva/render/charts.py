@@ -83,10 +83,8 @@ def _rendered(found: dict[str, Any], suffix: str) -> bytes:
     light = {**config("light"), "background": "#ffffff", "font": "sans-serif"}
     whole = {**_wide(found), "config": {**light, **found.get("config", {})}}
     if suffix == ".svg":
-        drawn: str = vl_convert.vegalite_to_svg(whole)
-        return drawn.encode()
-    picture: bytes = vl_convert.vegalite_to_png(whole, scale=PIXELS)
-    return picture
+        return str(vl_convert.vegalite_to_svg(whole)).encode()
+    return bytes(vl_convert.vegalite_to_png(whole, scale=PIXELS))
 
 
 def _wide(found: dict[str, Any]) -> dict[str, Any]:
