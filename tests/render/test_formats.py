@@ -25,8 +25,8 @@ from viva.render.terminal import tables_terminal
 from viva.types import OUTCOMES
 from viva.visible import escape_invisible, one_line
 
-DRAWN = ("chart.py", "textchart.py", "terminal.py")
-"""Pictures and frames for a terminal, and SVG, which no LaTeX sees."""
+DRAWN = ("chart.py", "textchart.py", "text.py")
+"""Pictures for a terminal and SVG, which no LaTeX sees; and the signs themselves."""
 HOSTILE = (
     "a|b",
     "a\\b",

@@ -13,7 +13,6 @@ import io
 import os.path
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -24,6 +23,7 @@ from viva.visible import escape_invisible, plural
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
 
 LINES = 40
 """Lines of a screen."""
@@ -141,43 +141,47 @@ def tables_terminal(
 
     console = _console(width or _WHOLE, colour=colour)
 
-    def show(line: str, style: str = "") -> None:  # a file or a pipe has as much place as it takes
-        text = one_lined(line)
-        console.print(Text(folded(text, width) if width else text, style=style), soft_wrap=True)
+    def whole(line: str) -> str:  # a file or a pipe has as much place as it takes
+        return folded(one_lined(line), width) if width else one_lined(line)
 
     for table in tables:
-        show(table.title, "bold")
-        for line in _framed(table, console.width):
-            console.print(Text(line, style="bold" if line[0] == "┃" else ""), soft_wrap=True)
+        console.print(Text(whole(table.title), style="bold"), soft_wrap=True)
+        console.print(_framed(table, console.width))
         if table.drawn is not None:
             console.print(Text(f"\n{table.drawn}" if table.drawn else ""), soft_wrap=True)
     for line in closing:
-        show(line)
+        console.print(Text(whole(line)), soft_wrap=True)
     return _printed(console)
 
 
-def _framed(table: Table, wide: int) -> Iterator[str]:
-    """The lines of a table in its frame; where its columns do not fit, each row is a part of two: names and values."""
-    flush = table.flush
-    plain = _cells(table)
+def _framed(table: Table, wide: int) -> RichTable:
+    """A table in its frame; where its columns do not fit, each row is lines of a name and a value."""
+    from rich.cells import cell_len
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    flush, plain, grid = table.flush, _cells(table), RichTable()
     widths = None
     for cells in (aligned(plain, flush), plain):
         if widths := _widths(cells, flush, wide):
             break
-    if widths:
-        yield _rule("┏┳┓", "━", widths)
-        yield from _in_frame(cells[0], widths, flush, "┃")
-        yield _rule("┡╇┩", "━", widths)
-        for row in cells[1:]:
-            yield from _in_frame(row, widths, flush, "│")
-    else:
-        parts = [list(zip(plain[0], row, strict=True)) for row in plain[1:]]
-        widths = _widths([("", ""), *chain(*parts)], (True, True), wide) or []
-        for number, part in enumerate(parts):
-            yield _rule("├┼┤" if number else "┌┬┐", "─", widths)
-            for pair in part:
-                yield from _in_frame(pair, widths, (True, True), "│")
-    yield _rule("└┴┘", "─", widths)
+    if widths is None:
+        grid.show_header = False
+        for row in plain[1:]:
+            for pair in zip(plain[0], row, strict=True):
+                grid.add_row(*map(Text, pair))
+            grid.add_section()
+        return grid
+
+    def right(cell: str, width: int) -> str:
+        return "\n".join(" " * (width - cell_len(line)) + line for line in folded(cell, width).splitlines())
+
+    for name, left, width in zip(cells[0], flush, widths, strict=True):
+        grid.add_column(Text(name, justify="left" if left else "right"), overflow="fold", width=width)
+    for row in cells[1:]:
+        fitted = zip(row, flush, widths, strict=True)
+        grid.add_row(*(Text(folded(cell, width) if left else right(cell, width)) for cell, left, width in fitted))
+    return grid
 
 
 def _cells(table: Table) -> list[list[str]]:
@@ -185,36 +189,7 @@ def _cells(table: Table) -> list[list[str]]:
     return [[one_lined(cell) for cell in row] for row in (table.header, *table.texts())]
 
 
-def _rule(corners: str, line: str, widths: Sequence[int]) -> str:
-    """A line of a frame, from its left corner over the crossings to its right one."""
-    return f"{corners[0]}{corners[1].join(line * (wide + 2) for wide in widths)}{corners[2]}"
-
-
-def _in_frame(row: Sequence[str], widths: Sequence[int], flush: Sequence[bool], side: str) -> Iterator[str]:
-    cells = [folded(cell, wide).splitlines() for cell, wide in zip(row, widths, strict=True)]
-    return (f"{side} {line} {side}" for line in _set(cells, widths, flush, f" {side} ", bottom=side == "┃"))
-
-
-def _set(
-    cells: Sequence[Sequence[str]], widths: Sequence[int], flush: Sequence[bool], gap: str, *, bottom: bool = False
-) -> list[str]:
-    """Lines of cells next to each other, in columns of these widths; `bottom`: they end on the same line."""
-    from rich.cells import cell_len
-
-    height = max(1, *map(len, cells))
-    made = []
-    for number in range(height):
-        texts = []
-        for column, wide, left in zip(cells, widths, flush, strict=True):
-            place = number - (height - len(column) if bottom else 0)
-            text = column[place] if 0 <= place < len(column) else ""
-            blank = " " * (wide - cell_len(text))
-            texts.append(text + blank if left else blank + text)
-        made.append(gap.join(texts))
-    return made
-
-
-def _shrink(widths: dict[int, int], floors: Sequence[Mapping[int, int]], capacity: int) -> None:
+def _shrink(widths: dict[int, int], floors: Iterable[Mapping[int, int]], capacity: int) -> None:
     """Take from the widest column until all fit: to the first floors, then to the next."""
     for floor in floors:
         while sum(widths.values()) > capacity and any(widths[at] > floor[at] for at in widths):
@@ -374,8 +349,19 @@ def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, more: str, few
     spans = [(starts[at], starts[at] + widths[at], kinds[at].style) for at in kept if kinds[at].style]
 
     def lines(row: list[str], *, header: bool = False) -> list[str]:
-        columns = [_broken(row[at], widths[at], name=not header and at in names) for at in kept]
-        return _set(columns, [widths[at] for at in kept], [flush[at] for at in kept], " " * _GAP, bottom=header)
+        columns = {at: _broken(row[at], widths[at], name=not header and at in names) for at in kept}
+        height = max(map(len, columns.values()), default=1)
+        found = []
+        for number in range(height):
+            texts = []
+            for at in kept:
+                column = columns[at]
+                place = number - (height - len(column) if header else 0)
+                text = column[place] if 0 <= place < len(column) else ""
+                blank = " " * (widths[at] - cell_len(text))
+                texts.append(text + blank if flush[at] else blank + text)
+            found.append((" " * _GAP).join(texts))
+        return found
 
     sums_up = texts[-1][0].casefold().startswith(SUMS_UP)
     missing = ", ".join(cells[0][at] for at in sorted(dropped))
@@ -530,8 +516,8 @@ def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int)
     capacity -= 3 * len(widths) + 1  # borders, and a blank on either side
     if len(widths) > _PAIR and sum(least) > capacity:
         return None
-    floors = (map(max, least, cells), least, [1] * len(least))  # headings first; only two columns come to the last
-    _shrink(widths, [dict(enumerate(floor)) for floor in floors], capacity)
+    floors = (map(max, least, cells), least)  # headings break first
+    _shrink(widths, map(dict, map(enumerate, floors)), capacity)
     return list(widths.values())
 
 
