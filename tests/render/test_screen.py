@@ -29,10 +29,9 @@ from viva.published import catalogue, neighbours
 from viva.published import tables as published_tables
 from viva.render.findings import Findings
 from viva.render.result import Report
-from viva.render.screen import LINES, screen_terminal
 from viva.render.summary import summary_terminal
 from viva.render.table import Table
-from viva.render.terminal import folded, tables_terminal
+from viva.render.terminal import LINES, folded, screen_terminal, tables_terminal
 from viva.studies.compare.tables import Comparison, Row, Side, findings
 from viva.studies.published.study import PublishedConfig, study
 from viva.types import ExamSpec

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from viva.errors import EXIT_OK, VivaError, missing_extras
 from viva.render.markuptext import TABLE_FORMATS, csv_text, json_text
 from viva.render.notebook import tables_html
-from viva.render.screen import LINES, screen_terminal
 from viva.render.table import Records, Table
-from viva.render.terminal import tables_terminal
+from viva.render.terminal import LINES, screen_terminal, tables_terminal
 
 if TYPE_CHECKING:
     import polars as pl

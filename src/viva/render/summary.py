@@ -28,8 +28,8 @@ from viva.render.result import (
     score_column,
     score_lines,
 )
-from viva.render.screen import SUMS_UP, screen_terminal
 from viva.render.table import Column, Kind, Table
+from viva.render.terminal import SUMS_UP, screen_terminal
 from viva.render.textchart import short_number
 from viva.types import UNANSWERED, outcome_name
 from viva.visible import dollars, one_line

@@ -21,7 +21,7 @@ from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
-from viva.render.screen import LINES
+from viva.render.terminal import LINES
 from viva.runs.answers import described_answers
 from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import open_exams

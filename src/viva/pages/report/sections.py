@@ -173,7 +173,8 @@ def unscored(results: Sequence[Result]) -> Table:
 
 
 _UNSCORED = (
-    Column("model", "0.model", NAME), Column("exam", "0.exam", NAME), Column("outcome", "1", Kind(outcome_name, words=True)),
+    Column("model", "0.model", NAME), Column("exam", "0.exam", NAME),
+    Column("outcome", "1", Kind(outcome_name, words=True)),
     Column("answers", "2", COUNT), Column("of all, %", lambda row: row[2] / row[0].overall.n, PERCENT),
     Column("because", lambda row: WHY[row[1]][0]), Column("in the mean", lambda row: WHY[row[1]][1]),
     Column("score", "0.overall", ESTIMATE), Column("bounds", "0.overall", Kind(bounds_text)),

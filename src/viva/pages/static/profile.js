@@ -53,9 +53,9 @@
       const shown = this.chosen.length ? this.chosen.map((id) => this.rows.get(id)) : first.slice(0, 3);
       const scored = (cell) => (cell.querySelector("[data-range]") ? NaN : Number.parseFloat(cell.textContent));
       const names = shown.map((row) => row.querySelector("th.name").textContent.trim());
-      const named = names.map((name, place) => names.indexOf(name) === place ? name : `${name} (${names.slice(0, place + 1).filter((other) => other === name).length})`); // bars of one name would be added up
+      const named = (place) => names.slice(0, place).filter((name) => name === names[place]).map((name, times) => ` (${times + 2})`).at(-1) ?? ""; // bars of one name would be added up
       return shown.flatMap((row, place) => columns.map(([header, index]) => ({
-        model: named[place], of: header.dataset.name, score: scored(row.cells[index]),
+        model: names[place] + named(place), of: header.dataset.name, score: scored(row.cells[index]),
       }))).filter(({ score }) => !Number.isNaN(score));
     }
     draw() {
