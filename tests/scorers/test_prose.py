@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Answers as replies put them in prose: ordinals, elimination, doubts, contradictions, other scripts, numerals."""
+"""Answers as replies put them in prose: elimination, contradictions, other scripts, numerals."""
 
 from rows import each_row
 from viva.scorers.choice import read_choice

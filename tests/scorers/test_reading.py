@@ -83,7 +83,7 @@ ANY_LANGUAGE = (  # labelled before they were read
 NO_LETTER = (
     "Vitamin C", "The nutrient is vitamin C.", "It belongs to Group A.", "We follow Plan B.", "The patient has hepatitis B.", "The program is written in C.", "The temperature is 10 °C.",
     "It boils at 100 °C", "La température est de 20 °C.", "What about C?", "Is it B?", "Ist es B?", "¿Es la B?", "是C吗？", "A ist falsch", "A ist falsch.", "La respuesta no es B.",
-    "La réponse n'est pas B.", "Ответ не B.", "答案不是C", "答えはCではありません", "الإجابة ليست (C)", "A resposta não é a letra C", "Odpowiedź to nie B.", "정답은 C가 아닙니다.", "A. iron",
+    "La réponse n'est pas B.", "Ответ не B.", "答案不是C", "答えはCではありません", "الإجابة ليست (C)", "A resposta não é a letra C", "Odpowiedź to nie B.", "정답은 C가 아닙니다.",
     "A. iron B. tin C. gold D. lead", "The current flows from A to B.", "So did I.", "He wrote \"B\" on the board.", "Figure B", "See appendix C.", "Das ist eine Frage der Gruppe A.", "Ответ: A или B",
     "Ответ: A, B", "答え：AかB", "Svar: A eller C", "Réponse : ni A ni B", "x lies in A", "The set (A", "f(C)", "See figure (B)", "Let us look at (C).", "Regardons (B).", "Betrachten wir (D).",
     "It is not (C).", "Es ist nicht (C).", "Ce n'est pas (C).", "Это не (C).", "(C) ist falsch.", "Нет, (B) неверно.", "Equation (A)", "in Abbildung (B)", "la vitamine C", "el grupo A", "гепатит B",

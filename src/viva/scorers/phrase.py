@@ -154,7 +154,6 @@ def _unstated(weak: list[Claim], masked: Masked, lines: list[tuple[int, int]]) -
     text, asked = masked.text, masked.asked
     items = {squeeze(clean(text[slice(*span)])) for span in lines if _ITEM.match(text, *span)}
     if not lines or (len(items) > 1 and len(items) >= len(lines) - 1):
-        yield from [Slot("", lines[0], Strength.WHOLE, "a list of phrases")] if lines else ()
         return
     start, end = lines[0]
     if len(lines) > 1 and pattern(r"[\W_]{0,4}<lead>\b").match(text, start, end):
@@ -167,8 +166,6 @@ def _unstated(weak: list[Claim], masked: Masked, lines: list[tuple[int, int]]) -
         yield _slot(text, here[0].span if len(spans) == 1 else None, Strength.WHOLE, here[0].rule)
     elif span := masked.whole(start, end) or (None if here else (start, end)):
         yield _slot(text, span, Strength.WHOLE, "first line")
-    else:
-        yield _slot(text, None, Strength.WHOLE, "")
 
 
 _DENIED = re.compile(r"(?:\bnot|n't|\brather than|\binstead of|\bunlike|\bexcept)\s(?:\w+\s){0,3}$", re.IGNORECASE)

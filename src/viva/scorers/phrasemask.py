@@ -299,8 +299,6 @@ class Masked:
         inner = self.plain[phrase.left : phrase.right].strip()
         if inner.endswith((":", "?")) or pattern("(?:the )?<ROLE>").fullmatch(inner):
             return True
-        if self.asked.sentence and self.asked.sentence.is_whole(inner):
-            return True
         if _NO_ANSWER_BEHIND.search(self.plain, max(0, phrase.start - 40), phrase.start):
             return True
         if phrase.quotes:
