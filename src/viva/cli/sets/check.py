@@ -22,7 +22,8 @@ from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.fields import pick
 from viva.runs.checks import check_rubrics, example_problems, failures, proposed_calls, weak_tests
 from viva.runs.config import TaskOptions
-from viva.runs.exams import data_folder, label, open_exams
+from viva.runs.exams import label, open_exams
+from viva.sources.sourcelist import data_folder
 from viva.types import Defect, outcome_name
 from viva.visible import escape_invisible, one_line, plural
 
@@ -112,7 +113,7 @@ def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
         yield from (exam for exam, _ in open_exams((benchmark,), choice))
         return
     languages = choice.language or find_benchmark(benchmark).about.languages
-    if not choice.language and data_folder(choice, benchmark) is None:
+    if not choice.language and data_folder(choice.data, benchmark) is None:
         languages = tuple(language for language in languages if language in ("en", "zh"))  # what the sample has
     missing: MissingDataError | None = None
     found = 0
