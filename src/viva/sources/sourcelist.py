@@ -140,7 +140,7 @@ def _read(overlay: str, _changed: int) -> dict[str, Source]:
         for name, table in own.items():
             if not isinstance(table, dict):
                 raise DataError(f"VIVA_SOURCES={overlay}: {name!r} must be a table [NAME] of a set")
-            described = {"second_hand": False, "root": "", "names": {}, "size": 0} if "files" in table else {}
+            described = {"second_hand": False, "root": "", "size": 0} if "files" in table else {}
             tables[name] = {**tables.get(name, {}), **described, **table}
     found: dict[str, Source] = {}
     for name, table in tables.items():
@@ -210,9 +210,9 @@ def set_folder(name: str, root: Path | None = None) -> Path:
 
 
 def set_folders(name: str) -> list[Path]:
-    """Return where a set may lie on this machine: in Viva's cache, in VIVA_DATA."""
+    """Return where a set may lie on this machine: in Viva's cache, in VIVA_DATA (else the cache again)."""
     given = os.environ.get("VIVA_DATA")
-    return [set_folder(name, root) for root in (None, *([Path(given)] if given else []))]
+    return [set_folder(name), set_folder(name, Path(given) if given else None)]
 
 
 def offline() -> bool:
@@ -251,7 +251,7 @@ def fetched_folder(name: str) -> Path | None:
     return next((folder for folder in reversed(set_folders(name)) if is_whole(sources()[name], folder)), None)
 
 
-def data_folder(given: Path | str | None, name: str) -> Path | None:
+def data_folder(given: Path | None, name: str) -> Path | None:
     """Return where a set's files are: the folder given, VIVA_DATA, the fetched copy; None for the bundled sample."""
     chosen = given or os.environ.get("VIVA_DATA")
     return Path(chosen) if chosen else fetched_folder(name)

@@ -95,9 +95,9 @@ def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool, show_all: bool
 def _cards_of(benchmark: str) -> Iterator[list[str]]:
     """Name what is checked; of a table its card, or the drafts for it, which no one keeps."""
     table = Path(benchmark)
-    own = card_of(table) if is_table(benchmark) else None
-    if own or not is_table(benchmark):
-        yield [str(own or benchmark)]
+    own = card_of(table) if is_table(benchmark) else benchmark
+    if own:
+        yield [str(own)]
         return
     with TemporaryDirectory() as folder:
         drafts, said = draft_cards(table, Path(folder) / card_name(table))
