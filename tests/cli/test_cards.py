@@ -63,15 +63,7 @@ def folder(viva: Viva) -> Path:
     (("show", "own.yaml", "--prompt", "--shots", "1", "--cot"), "Because. So the answer is A."),
     (("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--run", "g"), "scored are 4 sound questions of 5"),
     (
-        (
-            "grade",
-            "own.yaml",
-            "good.jsonl.gz",
-            "bad.jsonl.gz",
-            *("--text-column", "reply"),
-            *("--run", "t"),
-            "--tables",
-        ),
+        ("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--text-column", "reply", "--run", "t", "--tables"),
         "By area",
     ),
     (
@@ -84,14 +76,7 @@ def folder(viva: Viva) -> Path:
         "own: the score is By the sum (acc) (Per token 50.00",
     ),
     (
-        (
-            "run",
-            "own.yaml",
-            *("--model", "baseline/first"),
-            "--rationale",
-            *("--judge", "baseline/first"),
-            "--tables",
-        ),
+        ("run", "own.yaml", "--model", "baseline/first", "--rationale", "--judge", "baseline/first", "--tables"),
         "Q→AR",
     ),
     (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),

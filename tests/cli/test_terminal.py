@@ -196,8 +196,8 @@ def test_the_last_line_has_no_score_of_a_part() -> None:
 
 def test_the_live_line_keeps_to_its_width() -> None:
     tally = Tally(
-        total=11_032, waiting=1_000, answered=4_000, failed=7, retries=3, in_flight=64, input_tokens=10**6, output_tokens=10**5,
-        cost=3.25, score="score 61.2 (59.0–63.4) of 4,000",
+        total=11_032, waiting=1_000, answered=4_000, failed=7, retries=3, in_flight=64, input_tokens=10**6,
+        output_tokens=10**5, cost=3.25, score="score 61.2 (59.0–63.4) of 4,000",
     )  # fmt: skip
     whole = describe(tally, 25.0)
     assert whole.startswith("4,000/12,032 33 %"), "what failed is not done"

@@ -110,9 +110,7 @@ def test_a_second_hand_hash_is_marked_and_another_file_is_refused_with_its_whole
     own = tmp_path / "own.toml"
     own.unlink()
     mirrored = "".join(f'[agieval{part}]\nrepository = "hf:our/agieval"\n' for part in ("", "-zh", "-math"))
-    own.write_text(
-        f'{mirrored}commit = "{"0" * 40}"\n[mmlu.files]\n"all/test.jsonl" = "{PIN}"\n', encoding="utf-8"
-    )
+    own.write_text(f'{mirrored}commit = "{"0" * 40}"\n[mmlu.files]\n"all/test.jsonl" = "{PIN}"\n', encoding="utf-8")
     assert not sources()["mmlu"].second_hand, "what the user pins is the user's"
     assert sources()["mmlu"].remote("all/test.jsonl") == "all/test.jsonl", "the list's folder is of the list's paths"
     assert [sources()[f"agieval{part}"].like for part in ("-zh", "-math")] == ["agieval", ""], "equal files, one folder"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import datetime
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +23,7 @@ from viva.engine.journal import Keys, nonces, with_nonce
 from viva.engine.signing import settings
 from viva.errors import VivaError
 from viva.sandbox import Sandbox
-from viva.sources.sourcelist import fetched_folder
+from viva.sources.sourcelist import data_folder
 from viva.types import (
     SCORED,
     UNANSWERED,
@@ -115,16 +114,12 @@ def open_asked(benchmark: str, how: Settings) -> Asked:
     Raises VivaError for settings and files that cannot be used.
     """
     about = find_benchmark(benchmark).about
-    language = how.language or about.languages[0]
-    if language not in about.languages and not about.more_languages:
-        raise VivaError(f"{benchmark} has no language {language!r}; it has: {', '.join(about.languages)}")
     if how.form not in ("chat", "base") or how.only not in ("", "comprehension"):
         raise VivaError(f"form {how.form!r} is chat or base, and only {how.only!r} is empty or comprehension")
-    given = how.data or os.environ.get("VIVA_DATA")
-    data = Path(given) if given else fetched_folder(benchmark)
+    data = data_folder(how.data, benchmark)
     spec = ExamSpec(
         benchmark=benchmark,
-        language=language,
+        language=how.language or about.languages[0],
         shots=about.default_shots if how.shots is None else how.shots,
         chain_of_thought=how.cot,
         form=cast("Any", how.form),

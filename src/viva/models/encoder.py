@@ -29,12 +29,11 @@ from viva.models.weightfiles import (
     SMALL,
     TOKENIZERS,
     any_weights,
-    fetched,
     foreign_code,
     look_up_the_hub,
-    offline,
 )
 from viva.shipped import shipped_table
+from viva.sources.sourcelist import hub_cache, offline
 from viva.visible import some
 
 VERSION = "1"
@@ -59,7 +58,7 @@ def missing(name: str) -> str:
             f"{option('encoder')} {name!r}: there is no such folder, and it is no Hugging Face name such as "
             "roberta-large"
         )
-    if offline() and not fetched(place).is_dir():
+    if offline() and not hub_cache("models", place).is_dir():
         return f"the encoder {place} is not here, and HF_HUB_OFFLINE is set: name a folder that holds it{_without()}"
     return ""
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
+from viva.sources.sourcelist import HUB, hub_cache
 from viva.visible import one_line, some
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
@@ -201,37 +202,24 @@ def _broken_safetensors(path: Path) -> str:
     return f"longer than its header says: {size:,} for {wanted:,} bytes" if size > wanted else ""
 
 
-def offline() -> bool:
-    """Tell whether the Hub is switched off (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE)."""
-    said = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
-    return said.upper() in ("1", "ON", "YES", "TRUE")
-
-
-def fetched(name: str) -> Path:
-    """Return where the Hub's client keeps what it fetched: a folder a revision."""
-    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
-    cached = os.environ.get("HF_HUB_CACHE") or Path(home) / "hub"
-    return Path(cached).expanduser() / f"models--{name.replace('/', '--')}" / "snapshots"
-
-
 def snapshot(name: str, revision: str) -> Path | None:
     """The folder of one revision (a branch, a tag, a whole hash) that the Hub's client fetched; None if it did not."""
     if ".." in revision.split("/") or revision.startswith("/"):
         return None
-    kept = fetched(name)
-    reference = kept.parent / "refs" / revision
+    kept = hub_cache("models", name)
+    reference = kept / "refs" / revision
     try:
         commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
     except (OSError, UnicodeDecodeError):
         return None
-    found = kept / commit
+    found = kept / "snapshots" / commit
     return found if re.fullmatch(r"[0-9a-f]{40}", commit) and found.is_dir() else None
 
 
 def look_up_the_hub() -> None:
     """Raise OSError where there is no network: the Hub's client would try for half a minute."""
     if not any(os.environ.get(variable) for variable in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
-        hub = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+        hub = urlsplit(os.environ.get("HF_ENDPOINT") or HUB)
         socket.getaddrinfo(hub.hostname, hub.port or 443)
 
 

@@ -22,7 +22,6 @@ from viva.render.result import (
     constant_notes,
     count_column,
     groups_text,
-    headline_column,
     mixed,
     mixed_notes,
     score_column,
@@ -143,8 +142,8 @@ def _average(result: Result, *, alone: bool) -> str:
     table = next((one for one in result.tables[:1] + result.tables[-1:] if len(one.columns) > 1), None)
     if table is None:
         return ""
-    at = headline_column([(table, overall)])
-    row = next((row for row in table.cells if row[at] == overall), None)
+    row = next((row for row in table.cells if overall in row), None)
+    at = row.index(overall) if row else 0
     if row is None or table.columns[at].casefold().startswith(SUMS_UP):
         return ""
     others = [f"{name} {score_text(row[place])}" for place, name in enumerate(table.columns) if place != at]

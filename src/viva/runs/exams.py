@@ -4,7 +4,6 @@ to, lists of questions, and published files to download."""
 from __future__ import annotations
 
 import itertools
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -37,7 +36,7 @@ from viva.runs.config import SamplingOptions, TaskOptions
 from viva.runs.progress import caller, notify
 from viva.runs.score_table import QUESTION, rows_of
 from viva.sources.fetching import ask_on_terminal, ensure, terminal
-from viva.sources.sourcelist import fetched_folder
+from viva.sources.sourcelist import data_folder, fetched_folder
 from viva.types import BenchmarkInfo, ExamSpec, Language, Sampling, is_language_tag, outcome_name
 
 Change = Callable[[ExamSpec, Path | None, dict[str, object] | None], tuple[ExamSpec, dict[str, object] | None]]
@@ -65,14 +64,13 @@ def open_exams(
     for name in names:
         own = question_file(name)
         benchmark = find_benchmark(file_benchmark(own) if own else name)
-        data = own or data_folder(choice, name)
+        data = own or data_folder(choice.data, name)
         if benchmark.about.name == CARD and (table := choice.data or _published(name, own)) is not None:
             templates[name] = {**templates.get(name, {}), "data": str(table.resolve())}
         supported = benchmark.about.languages
-        named = {part.strip() for given in choice.language for part in given.split(",") if part.strip()}
-        if len(names) == 1 and not benchmark.about.more_languages and named - set(supported) - {"all"}:
-            wrong = sorted(named - set(supported))[0]
-            raise VivaError(f"{name} has no language {wrong!r}; it has: {', '.join(supported)}")
+        wrong = sorted({*_named(choice)} - {*supported, "all"})
+        if len(names) == 1 and not benchmark.about.more_languages and wrong:
+            raise VivaError(f"{name} has no language {wrong[0]!r}; it has: {', '.join(supported)}")
         own_choice = _as_its_card_says(choice, own, asking=asking) if own and benchmark.about.name == CARD else choice
         for spec in specs(own_choice, benchmark.about):
             called = (name if is_set(name) else own.stem) if own else ""
@@ -299,22 +297,22 @@ def _shared_texts(exam: Exam) -> str:
     )
 
 
+def _named(choice: TaskOptions) -> list[Language]:
+    return list(dict.fromkeys(part.strip() for given in choice.language for part in given.split(",") if part.strip()))
+
+
 def languages(choice: TaskOptions, supported: tuple[Language, ...], *, more: bool = False) -> list[Language]:
     """The languages asked for, of those a benchmark has; its first by default. With `more`, data may be in any.
 
     Raises VivaError for an unknown one.
     """
-    named = [part.strip() for given in choice.language for part in given.split(",") if part.strip()]
-    if not named:
-        return [supported[0]]
+    named = _named(choice)
     for name in named:
         if name not in ("all", *LANGUAGES) and not (more and is_language_tag(name)):
             raise VivaError(
                 f"{name!r} is unknown; there are {', '.join(LANGUAGES)}, all (Chinese is zh)", field="language"
             )
-    if "all" in named:
-        return list(supported)
-    return list(dict.fromkeys(named))
+    return list(supported) if "all" in named else named or [supported[0]]
 
 
 def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
@@ -322,9 +320,7 @@ def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
     supported = about.languages
     encoder = about.encoder if choice.encoder is None else choice.encoder
     wanted = languages(choice, supported, more=about.more_languages) if len(supported) > 1 else list(supported)
-    listed: tuple[str, ...] = ()
-    if choice.questions is not None:
-        listed = read_listed(choice.questions)
+    listed = read_listed(choice.questions) if choice.questions else ()
     return [
         ExamSpec(
             benchmark=about.name,
@@ -368,16 +364,6 @@ def sampling(draw: SamplingOptions, seed: int | None, paper: Sampling | None = N
     # The paper's nucleus belongs to the paper's temperature: with another one it is not sent unless asked for.
     top_p = draw.top_p if draw.top_p is not None or draw.temperature is not None else paper.top_p
     return Sampling(temperature=temperature, top_p=top_p, max_tokens=draw.max_tokens or paper.max_tokens, seed=seed)
-
-
-def data_folder(choice: TaskOptions, benchmark: str) -> Path | None:
-    """Where a benchmark's files are: --data, VIVA_DATA, the fetched copy; None for the bundled sample."""
-    if choice.data is not None:
-        return choice.data
-    given = os.environ.get("VIVA_DATA")
-    if given:
-        return Path(given)
-    return fetched_folder(benchmark)
 
 
 def read_listed(path: Path) -> tuple[str, ...]:

@@ -33,10 +33,12 @@ from viva.sources.sourcelist import (
     Source,
     fetched_folder,
     find_source,
+    hub_cache,
     is_whole,
     offline,
     read_manifest,
     set_folder,
+    set_folders,
     write_manifest,
 )
 from viva.version import __version__
@@ -128,6 +130,9 @@ async def fetch(
                 tell(f"{name} is in {folder} already")
                 return Fetched(folder, sum(one.size for one in read_manifest(folder).values()), 0)
             return await _Fetch(name, source, folder, mirror, tell, accept).all()
+    except asyncio.CancelledError:
+        tell(f"{name}: what came is kept, and `viva fetch {name}` goes on from there")
+        raise
     except OSError as problem:
         other = flag("to") if to else "VIVA_CACHE"
         raise StorageError(
@@ -151,12 +156,10 @@ class _Fetch:
     ) -> None:
         self.name, self.source, self.folder = name, source, folder
         self._mirror, self._tell, self._accept = mirror, tell, accept
-        self._to_record = f"`viva fetch {name} {flag('accept_hash')}` fetches and records it"
-        kept = set_folder(name)
-        self._kept = {**read_manifest(kept), **read_manifest(folder)}
-        self._places = [folder, *([kept] if kept != folder else [])]
-        if given := os.environ.get("VIVA_DATA"):
-            self._places.append(set_folder(name, Path(given)))
+        terms = f"; {_WHAT_TO_DO['gated'].format(page=source.page)}" * (source.gated and not os.environ.get("HF_TOKEN"))
+        self._to_record = f"`viva fetch {name} {flag('accept_hash')}` fetches and records it{terms}"
+        self._kept = {**read_manifest(set_folder(name)), **read_manifest(folder)}
+        self._places = list(dict.fromkeys((folder, *set_folders(name))))
 
     async def all(self) -> Fetched:
         """Every file, taken from this machine where it is, else asked for."""
@@ -176,8 +179,9 @@ class _Fetch:
         if missing and offline():
             raise DataError(self._by_hand(missing[0], "HF_HUB_OFFLINE forbids to ask for it"))
         if missing:
-            size = f", {_bytes(source.size)}" if source.size and len(missing) == len(source.files) else ""
-            files = f"{len(missing)} of " * (len(missing) < len(source.files)) + plural(len(source.files), "file")
+            some = len(missing) < len(source.files)
+            size = f", {_bytes(source.size)}" if source.size and not some else ""
+            files = f"{len(missing)} of " * some + plural(len(source.files), "file")
             given = os.environ.get("HF_ENDPOINT")
             by = f", by way of {given}" if given and source.kind != "address" else ""
             self._tell(f"{self.name}: fetching {files}{size} from {source.described}{by}")
@@ -478,9 +482,7 @@ def _hub_cache(source: Source, path: str, pin: str) -> list[Path]:
     """Where an existing cache of the Hugging Face hub would have a file."""
     if source.kind != "hub":
         return []
-    home = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface")
-    root = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
-    folder = root / f"datasets--{source.plain_name.replace('/', '--')}"
+    folder = hub_cache("datasets", source.plain_name)
     return [folder / "snapshots" / source.commit / source.remote(path), folder / "blobs" / pin]
 
 

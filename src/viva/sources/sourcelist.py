@@ -24,7 +24,6 @@ _HASH = re.compile(r"[0-9a-f]{64}|[0-9a-f]{40}|")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)?")
 _MANIFEST = ".fetched.json"
-_OFFLINE = frozenset({"1", "true", "yes", "on"})
 
 
 class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -99,16 +98,14 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
         given = os.environ.get("HF_ENDPOINT", "").rstrip("/")
         if given and not given.startswith(("http://", "https://")):
             raise DataError(f"HF_ENDPOINT={given} is no address: write http://{given} or https://{given}")
-        found = [f"{mirror.rstrip('/')}/{path}"] if mirror else []
-        if given and self.kind != "address":  # the hash says whether it is the file, whoever serves it
-            found.append(f"{given}/{resolve}")
-        if self.kind == "address":
-            found.append(f"{self.repository.rstrip('/')}/{remote}")
-        else:
-            found.append(
-                f"{HUB}/{resolve}" if self.kind == "hub" else f"{GITHUB}/{self.plain_name}/{self.commit}/{remote}"
-            )
-        return list(dict.fromkeys(found))
+        own = {
+            "address": f"{self.repository.rstrip('/')}/{remote}",
+            "hub": f"{HUB}/{resolve}",
+            "github": f"{GITHUB}/{self.plain_name}/{self.commit}/{remote}",
+        }[self.kind]
+        # the hash says whether it is the file, whatever server it comes from
+        served = f"{given}/{resolve}" if given and self.kind != "address" else own
+        return list(dict.fromkeys((f"{mirror.rstrip('/')}/{path}" if mirror else served, served, own)))
 
 
 class Kept(Struct, frozen=True):
@@ -132,19 +129,18 @@ def sources() -> Mapping[str, Source]:
 @cache
 def _read(overlay: str, _changed: int) -> dict[str, Source]:
     tables: dict[str, dict[str, Any]] = tomllib.loads(shipped_text(__file__, "sources.toml"))
-    place = "sources.toml"
+    place = overlay or "sources.toml"
     if overlay:
-        place = overlay
         try:
             own = tomllib.loads(read_regular(Path(overlay), follow=True).decode("utf-8-sig"))
         except OSError as problem:
             raise DataError(f"cannot read VIVA_SOURCES={overlay}: {problem.strerror or problem}") from None
-        except (*UNREADABLE, tomllib.TOMLDecodeError) as problem:
+        except UNREADABLE as problem:
             raise DataError(f"VIVA_SOURCES={overlay} is no TOML: {problem}") from None
         for name, table in own.items():
             if not isinstance(table, dict):
                 raise DataError(f"VIVA_SOURCES={overlay}: {name!r} must be a table [NAME] of a set")
-            described = {"second_hand": False, "root": "", "names": {}, "size": 0} if "files" in table else {}
+            described = {"second_hand": False, "root": "", "size": 0} if "files" in table else {}
             tables[name] = {**tables.get(name, {}), **described, **table}
     found: dict[str, Source] = {}
     for name, table in tables.items():
@@ -213,9 +209,23 @@ def set_folder(name: str, root: Path | None = None) -> Path:
     return (root or cache_folder()) / (find_source(name).like or name)
 
 
+def set_folders(name: str) -> list[Path]:
+    """Return where a set may lie on this machine: in Viva's cache, in VIVA_DATA (else the cache again)."""
+    given = os.environ.get("VIVA_DATA")
+    return [set_folder(name), set_folder(name, Path(given) if given else None)]
+
+
 def offline() -> bool:
-    """Whether the environment forbids to ask the hub."""
-    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _OFFLINE
+    """Tell whether the hub is switched off (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE)."""
+    said = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or ""
+    return said.upper() in ("1", "ON", "YES", "TRUE")
+
+
+def hub_cache(kind: Literal["datasets", "models"], name: str) -> Path:
+    """Return where the hub's client keeps a repository that it fetched."""
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface"
+    cached = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub").expanduser()
+    return cached / f"{kind}--{name.replace('/', '--')}"
 
 
 def read_manifest(folder: Path) -> dict[str, Kept]:
@@ -238,12 +248,13 @@ def fetched_folder(name: str) -> Path | None:
     """
     if name not in sources():
         return None
-    given = os.environ.get("VIVA_DATA")
-    roots = [Path(given)] if given else []
-    for folder in [set_folder(name, root) for root in roots] + [set_folder(name)]:
-        if is_whole(sources()[name], folder):
-            return folder
-    return None
+    return next((folder for folder in reversed(set_folders(name)) if is_whole(sources()[name], folder)), None)
+
+
+def data_folder(given: Path | None, name: str) -> Path | None:
+    """Return where a set's files are: the folder given, VIVA_DATA, the fetched copy; None for the bundled sample."""
+    chosen = given or os.environ.get("VIVA_DATA")
+    return Path(chosen) if chosen else fetched_folder(name)
 
 
 def is_whole(source: Source, folder: Path, *, unpinned: bool = False) -> bool:

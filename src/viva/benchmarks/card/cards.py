@@ -74,8 +74,8 @@ class ExamCard:
         if spec.as_published and card.format not in ("facts", "instructions"):
             raise DataError(f"{card.title or data} cannot be graded as published: it has no authors' script to follow")
         own = dict(templates or {})
-        named = own.pop(DATA, None)
-        given = Path(str(named)) if named else None
+        named = str(own.pop(DATA, ""))
+        given = Path(named) if named else None
         try:
             table = _table(card, paths_of(card, data, given), spec.seed)
             if card.lm_eval is not None:
@@ -89,11 +89,11 @@ class ExamCard:
         content = fingerprint([_meaning(card), table.fingerprint(), *shot_files])
         defects = [*table.defects, *defects]
         if card.format == "rubric":
-            return _by_rubric(spec, card, table, own, str(named or ""), content, defects)
+            return _by_rubric(spec, card, table, own, named, content, defects)
         if card.language not in LANGUAGES:
             note = f"no prompts in {card.language!r}: the task is put in English (or as `prompt` of the card says it)"
             defects.append(Defect("test", "English prompts", note, "noted"))
-        prompts = Templates(_prompts(card, str(named or "")), {**own, **({DATA: str(named)} if named else {})})
+        prompts = Templates(_prompts(card, named), {**own, **({DATA: named} if named else {})})
         if card.format == "instructions":
             _refuse_without_langdetect(table)
         before, read = _preambles(card, data.parent, given, table, spec)

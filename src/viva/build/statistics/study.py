@@ -89,12 +89,12 @@ def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
     from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
     from viva.benchmarks.csbench.csbench import HERE
     from viva.benchmarks.csbench.recordfiles import is_csbench
-    from viva.runs.exams import data_folder
+    from viva.sources.sourcelist import data_folder
 
     folder = Path(given)
     halves = given in BENCHMARKS and find_benchmark(given).about.halves
     if halves:
-        root = data_folder(choice, given) or HERE / "sample"
+        root = data_folder(choice.data, given) or HERE / "sample"
         inner = root / given
         folder = inner if inner.is_dir() else root
     if given not in BENCHMARKS or halves:
@@ -114,19 +114,15 @@ def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
     several = folder.is_dir() and not (folder / TEST).is_file()
     there = tuple(code for code in BENCHMARK.about.languages if (folder / FOLDERS[code] / TEST).is_file())
     wanted = languages(choice, there) if several else [None]
-    found = []
-    for language in wanted:
-        one = read_set(folder, language)
-        records = [("test", record) for record in one.test] + [("valid", record) for record in one.valid or []]
-        found.append(
-            Opened(
-                name=f"csbench-{one.language}",
-                language=one.language,
-                entries=[_entry(half, record) for half, record in records],
-                fingerprint=one.fingerprint,
-            )
+    return [
+        Opened(
+            name=f"csbench-{one.language}",
+            language=one.language,
+            entries=[_entry(half, record) for half in ("test", "valid") for record in getattr(one, half) or []],
+            fingerprint=one.fingerprint,
         )
-    return found
+        for one in (read_set(folder, language) for language in wanted)
+    ]
 
 
 def _entry(half: str, record: Raw) -> Entry:

@@ -22,7 +22,8 @@ from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.fields import pick
 from viva.runs.checks import check_rubrics, example_problems, failures, proposed_calls, weak_tests
 from viva.runs.config import TaskOptions
-from viva.runs.exams import data_folder, label, open_exams
+from viva.runs.exams import label, open_exams
+from viva.sources.sourcelist import data_folder
 from viva.types import Defect, outcome_name
 from viva.visible import escape_invisible, one_line, plural
 
@@ -94,9 +95,9 @@ def _check_file(file: Path, choice: TaskOptions, *, unsafe: bool, show_all: bool
 def _cards_of(benchmark: str) -> Iterator[list[str]]:
     """Name what is checked; of a table its card, or the drafts for it, which no one keeps."""
     table = Path(benchmark)
-    own = card_of(table) if is_table(benchmark) else None
-    if own or not is_table(benchmark):
-        yield [str(own or benchmark)]
+    own = card_of(table) if is_table(benchmark) else benchmark
+    if own:
+        yield [str(own)]
         return
     with TemporaryDirectory() as folder:
         drafts, said = draft_cards(table, Path(folder) / card_name(table))
@@ -112,7 +113,7 @@ def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
         yield from (exam for exam, _ in open_exams((benchmark,), choice))
         return
     languages = choice.language or find_benchmark(benchmark).about.languages
-    if not choice.language and data_folder(choice, benchmark) is None:
+    if not choice.language and data_folder(choice.data, benchmark) is None:
         languages = tuple(language for language in languages if language in ("en", "zh"))  # what the sample has
     missing: MissingDataError | None = None
     found = 0

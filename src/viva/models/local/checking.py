@@ -14,6 +14,7 @@ from typing import Any, get_args
 from viva.errors import option
 from viva.models import templates, weightfiles
 from viva.models.weightfiles import HUB_NAME, read_json
+from viva.sources.sourcelist import offline
 from viva.visible import one_line
 from viva.weights import Dtype, Weights
 
@@ -134,7 +135,7 @@ def _hub(place: str, weights: Weights) -> str:
             f"{one_line(weights.revision, 40)!r}: name one"
         )
     snapshot = weightfiles.snapshot(name, revision)
-    if snapshot is None and weightfiles.offline():
+    if snapshot is None and offline():
         return f"{shown(place)} is not on this machine, and HF_HUB_OFFLINE is set: name a folder that holds it"
     return _kind(place, snapshot, weights) if snapshot else ""
 
