@@ -20,10 +20,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from viva.analysis.quantiles import t_quantile
 
 from rows import table
 from viva.analysis.correlation import coefficient
-from viva.analysis.quantiles import t_quantile
 from viva.analysis.raters.agreement import _pearson, _spearman
 from viva.analysis.raters.gwet import gwet
 from viva.analysis.raters.kappa import agreement, cohen, confusion, fleiss
