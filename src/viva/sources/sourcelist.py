@@ -251,7 +251,7 @@ def fetched_folder(name: str) -> Path | None:
     return next((folder for folder in reversed(set_folders(name)) if is_whole(sources()[name], folder)), None)
 
 
-def data_folder(given: Path | None, name: str) -> Path | None:
+def data_folder(given: Path | str | None, name: str) -> Path | None:
     """Return where a set's files are: the folder given, VIVA_DATA, the fetched copy; None for the bundled sample."""
     chosen = given or os.environ.get("VIVA_DATA")
     return Path(chosen) if chosen else fetched_folder(name)
