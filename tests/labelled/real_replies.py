@@ -83,7 +83,7 @@ def read(reply: str, row: dict[str, str], options: list[str], letters: str, lang
         reading = read_selection(reply, letters=letters, options=options)
         return ",".join(reading.read) if reading.committed else UNREAD
     shown = SHOWN if row.get("set", "mmlupro") == "mmlupro" else 0
-    reading = read_choice(reply, letters=letters, options=options, exemplars=shown)
+    reading = read_choice(reply, letters=letters, language=language, options=options, exemplars=shown)
     return reading.read if reading.committed else UNREAD
 
 

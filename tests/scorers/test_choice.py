@@ -53,7 +53,7 @@ def test_options_repeated_in_full_count_as_their_letter(options, reply, read):
 
 @each_row(*itertools.product(STATEMENTS, "ABCDEF", ("en", "zh", "de", "fr")))
 def test_a_plain_statement_is_read_whatever_the_language_of_the_question(statement, letter, language):
-    reading = read_choice(statement.format(letter), letters="ABCDEF")
+    reading = read_choice(statement.format(letter), letters="ABCDEF", language=language)
     assert reading.read == letter
     assert reading.rule
 
@@ -100,6 +100,7 @@ def test_letters_outside_the_question_are_not_read():
 def test_a_text_that_two_options_share_decides_nothing():
     assert read_choice("one", options=("one", "one ", "two", "three")).read == "unparsed"
     assert read_choice("ONE", options=("one", "One", "two", "three")).read == "unparsed"
+    assert read_choice("bb", options=("BB", "Bb", "bb", "bB")).read == "C"
 
 
 def test_of_a_very_long_reply_head_and_tail_are_read():

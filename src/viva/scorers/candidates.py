@@ -14,6 +14,8 @@ from msgspec import Struct
 from viva.scorers.mentions import Marked
 from viva.shipped import shipped_table
 
+CONDITIONAL = "statement under a condition"
+
 
 class Firmness(IntEnum):
     """How plainly a candidate states the answer; `resolve` says how they compete."""
@@ -67,15 +69,23 @@ _RULES = {
 }
 _ODD_ONE = re.compile(r"O?[fd]?=f?dx(?:[fd]?[ON]|f(?=[.n,]|$))")
 _JUDGED = re.compile(r"[Ofd]{0,3}[=:,(\-p]?[fd=pVF,]{0,4}(!{0,2})[fdFp=]{0,3}(!?)([+x])(?![wl#h]|r=)")
+_RULED_OUT = re.compile(r"[Ofd]{0,3}[=p]?[fd=]{0,3}!(?:[.n,r]|$)")
+"""Followed by a stop: "D is ruled out."; not "D is not …"."""
 _JUDGED_BEFORE = re.compile(r"(?:^|[n.])([+x])[:\-]?$")
 _ITEM_VERDICT = re.compile(r"(!?)[fd]?([+x])(?=[.n,:r\-]|$)")
+_YES = frozenset({"yes", "ja", "oui", "是"})
+_NO = frozenset({"no", "nein", "non", "否"})
 _ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
 _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
 _HYPOTHETICAL = re.compile(r"h[^.n,:?FbcLPM]{0,14}$")
 _ONE_OF = re.compile(r"[LPM]O?,?[&/][fdO]{0,2}$")
+_BRACKETED = re.compile(r" {0,4}\([^()\n]{1,80}\)")
+_SURMISE = re.compile(r"(?:^|[.n,?])[fd]{0,3}h$")
 _INSTRUCTION = re.compile(r"i[^.n?F]{0,14}$")
 _CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
+_CONDITION = re.compile(r"(?:^|[.n])h[^.n]{0,16},[^.n]{0,8}$")
 _HEADED = re.compile(r"[F+]{0,2}N:")
+_TAKEN_BACK = re.compile(r"b[^.nLPM]{0,8}$")
 _ASKED = re.compile(r"[^.n?]{0,20}\?")
 
 
@@ -98,21 +108,41 @@ def groups(marked: Marked, letters: str) -> Iterator[Group]:
 def judge(marked: Marked, group: Group) -> Judgement | None:
     """What the reply says of this option (or of these), if anything."""
     kinds = marked.kinds
-    match = _JUDGED.match(kinds, group.end)
+    match = _JUDGED.match(kinds, group.end) or _JUDGED.match(kinds, _past_brackets(marked, group))
     if match:
         good = (match[3] == "+") == ((len(match[1]) + len(match[2])) % 2 == 0)
         stop = match.end()
+        if "," in match.group() and kinds[stop : stop + 1] in {"L", "P", "M", "O"}:
+            return None
+    elif (out := _RULED_OUT.match(kinds, group.end)) and marked.text[marked.tokens[out.end() - 1].start] != "?":
+        good, stop = False, out.end()
     elif before := _JUDGED_BEFORE.search(kinds, max(0, group.start - 4), group.start):
         good, stop = before[1] == "+", group.end
     else:
         return None
-    if _HYPOTHETICAL.search(kinds[max(0, group.start - 16) : group.start]):
+    left = kinds[max(0, group.start - 16) : group.start]
+    if _HYPOTHETICAL.search(left) or _ASKED.match(kinds, stop) or left.endswith("!"):
         return None
     return Judgement(group.letters, good, group.start, _span(marked, group.start, stop))
 
 
+def _past_brackets(marked: Marked, group: Group) -> int:
+    """The token behind the option's text in brackets: "A (stack) is wrong"."""
+    match = _BRACKETED.match(marked.text, marked.tokens[group.end - 1].end)
+    at = group.end
+    while match and at < len(marked.tokens) and marked.tokens[at].start < match.end():
+        at += 1
+    return at
+
+
 def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
     """The verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for …")."""
+    cell = group.end + 1
+    if marked.kinds[group.end : cell] == "-" and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
+        token = marked.tokens[min(cell, len(marked.tokens) - 1)]
+        word = marked.text[token.start : token.end].lower()
+        if word in _YES or word in _NO:  # | A | No | … |
+            return Judgement(group.letters, word in _YES, group.start, _span(marked, group.start, cell + 1))
     for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
         before = max(group.end, match.start() - 5)
         opening = marked.text[marked.tokens[match.start()].start - 1]
@@ -132,20 +162,34 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
     found = _by_left(kinds, group, left, side) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
+    if found is None and _surmised(marked, group) and _SURMISE.search(left):
+        found = "choice", Firmness.STATED, group.start - 1, group.end
     if found is None:
         return None
     rule, strength, start, end = found
     cue_left = left[: max(0, len(left) - (group.start - start))]
     corrects = kinds[start] == "b"  # what was doubted before no longer counts
-    if (_HYPOTHETICAL.search(cue_left) and not corrects) or _NEGATED.search(cue_left):
+    if (_HYPOTHETICAL.search(cue_left) and not corrects and not _surmised(marked, group)) or _NEGATED.search(cue_left):
         return None
     inside = kinds[start : group.start]
     headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
     concluded = "F" in inside or _CONCLUDED.search(cue_left)
-    if strength in (Firmness.SAID, Firmness.STATED) and rule != "conclusion" and (concluded or headed):
+    if strength is Firmness.ODD_ONE and concluded:
+        strength = Firmness.STATED
+    elif strength in (Firmness.SAID, Firmness.STATED) and rule != "conclusion" and (concluded or headed):
         strength = Firmness.FINAL
+    elif strength in (Firmness.SAID, Firmness.STATED) and _TAKEN_BACK.search(cue_left):
+        strength, rule = Firmness.CORRECTED, "last correction"
+    if strength is Firmness.STATED and _CONDITION.search(cue_left):
+        rule = CONDITIONAL
     letter = group.letters if len(group.letters) == 1 else ""
     return Candidate(letter, strength, rule, group.start, _span(marked, start, end))
+
+
+def _surmised(marked: Marked, group: Group) -> bool:
+    """ "可能是B吧": a guess, but an answer."""
+    end = marked.tokens[group.end - 1].end
+    return marked.text[end : end + 1] == "吧"
 
 
 def _by_left(kinds: str, group: Group, left: str, side: str) -> tuple[str, Firmness, int, int] | None:

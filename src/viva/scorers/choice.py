@@ -18,10 +18,10 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from viva.scorers.candidates import Candidate, Firmness, Judgement
+from viva.scorers.candidates import CONDITIONAL, Candidate, Firmness, Judgement
 from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.conclusion import concluded, finished
-from viva.scorers.fold import fold_ends
+from viva.scorers.fold import fold, windows
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import OptionTexts, is_lone_letter, restated_from, with_own_text
 from viva.scorers.reading import UNPARSED, Reading
@@ -29,17 +29,16 @@ from viva.scorers.reading.letters import from_slots, ticked
 from viva.scorers.reading.segments import found_retraction, read_visible
 from viva.types import Extraction
 
+_JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
 SEVERAL = "several letters"
 _TICKED = "ticked box"
 _ARGUMENT = 4
 """Words before a statement of the answer that argue for it; those of statements themselves do not count."""
-_WEAK = frozenset({"conclusion", "contrast", "arrow", "letter in brackets after the answer"})
+_WEAK = frozenset({"conclusion", "contrast", "arrow", "letter in brackets after the answer", CONDITIONAL})
 _OF_THE_ANSWER = frozenset({"statement of the answer", "heading of the answer", "boxed"})
 _CORRECTION = re.compile(r"b|[.n]x[,.n]")
 _MARKED_AFTER = 3
 """Characters that may follow a judgement at the end of a reply: a stop, a particle."""
-_REACH = 20_000
-"""Characters from the end in which a letter with its own text is looked for."""
 _LETTERED_LINE = re.compile(r"^[ \t*_>-]{0,6}[(\[]?[A-Z][)\].:][^\n]{1,400}$", re.MULTILINE)
 
 
@@ -47,6 +46,7 @@ class AskedFor(Struct, frozen=True):
     """What is known of a question and its reply."""
 
     letters: str = "ABCD"
+    language: str = "en"
     options: Sequence[str] = ()
     """Their texts, in the order of `letters`."""
     exemplars: int = 0
@@ -59,18 +59,20 @@ def read_choice(
     reply: str,
     *,
     letters: str = "ABCD",
+    language: str = "en",
     options: Sequence[str] = (),
     exemplars: int = 0,
     ended: bool = True,
 ) -> Reading:
     """The letter of `letters` that the reply commits to, or why there is none.
 
-    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. A reply
-    of as many bare statements as the prompt had `exemplars`, and one more, answers the exemplars' questions first.
+    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. All four
+    languages are recognised whatever `language` says; it only decides what a bare "A" may mean. A reply of as many bare
+    statements as the prompt had `exemplars`, and one more, answers the exemplars' questions before its own.
     """
-    if is_lone_letter(reply) and (reading := _lone(reply, letters)).committed:
+    if is_lone_letter(reply) and (reading := _lone(reply, letters, language)).committed:
         return reading
-    known = AskedFor(letters, options, exemplars, ended)
+    known = AskedFor(letters, language, options, exemplars, ended)
     return read_visible(reply, lambda start, end: _read_part(reply, start, end, known))
 
 
@@ -102,9 +104,9 @@ def _by_place(reply: str, start: int, end: int, letters: str, extraction: Extrac
 
 
 @lru_cache(maxsize=4096)
-def _lone(reply: str, letters: str) -> Reading:
+def _lone(reply: str, letters: str, language: str) -> Reading:
     """A letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, AskedFor(letters)))
+    return read_visible(reply, lambda start, end: _read_part(reply, start, end, AskedFor(letters, language)))
 
 
 class Part:
@@ -121,21 +123,27 @@ class Part:
         return self.text[: restated_from(self.text, self.texts)] if self.texts and "\n" in self.text else self.text
 
     @cached_property
-    def view(self) -> ChoiceWindow:
-        """Its letters."""
-        return ChoiceWindow(mark(fold_ends(self.body), self.letters), self.letters, self.options)
+    def windows(self) -> list[ChoiceWindow]:
+        """The windows through which it is read."""
+        found: list[ChoiceWindow] = []
+        tokens = 0
+        for first, last in windows(self.body, 0, len(self.body)):
+            marked = mark(fold(self.body[first:last]), self.letters, self.known.language, self.options)
+            found.append(ChoiceWindow(marked, first, tokens, self.letters, self.options))
+            tokens += len(marked.kinds)
+        return found
 
     @cached_property
     def judged(self) -> list[Judgement]:
         """What is said of single options."""
-        return self.view.judgements()
+        return [each for view in self.windows for each in view.judgements()]
 
     @cached_property
     def ended(self) -> bool:
         """Whether it ends as finished replies do, or with a judgement."""
         judged = self.judged
         return self.known.ended and (
-            finished(self.view.marked.text)
+            finished(self.windows[-1].marked.text)
             or {letter for each in judged for letter in each.letters} == set(self.letters)
             or bool(judged and len(self.body[judged[-1].span[1] :].strip()) < _MARKED_AFTER)
         )
@@ -143,7 +151,8 @@ class Part:
     @cached_property
     def chosen(self) -> Candidate | None:
         """The one commitment that counts."""
-        return resolve(self.view.stated(), self.judged, self.view.kinds, ended=self.ended)
+        stated = [each for view in self.windows for each in view.stated()]
+        return resolve(stated, self.judged, "".join(view.kinds for view in self.windows), ended=self.ended)
 
 
 def _read_part(reply: str, start: int, end: int, known: AskedFor) -> Reading:
@@ -167,7 +176,7 @@ def _behind_exemplars(part: Part) -> Reading | None:
     bare = [_NUMBERED.sub("", piece.group().strip()) for piece in pieces]
     if len(bare) != known.exemplars + 1 or not all(map(is_lone_letter, bare)):
         return None
-    last = _lone(bare[-1], known.letters)
+    last = _lone(bare[-1], known.letters, known.language)
     return Reading(last.read, pieces[-1].span(), "the last, behind one for each exemplar") if last.committed else None
 
 
@@ -185,11 +194,11 @@ def _with_own_text(part: Part) -> Reading | None:
 
 def _stated(part: Part) -> Reading | None:
     """What the reply states, unless it takes that back, or puts another option's text next to the letter."""
-    chosen = part.chosen
-    if chosen is None or not chosen.letter:
+    chosen, view = part.chosen, part.windows[-1]
+    if chosen is None or not chosen.letter or view.by_cases(chosen):
         return None
-    if found_retraction(part.view.marked.text, chosen.span[1]):
-        return _last_resort(part) or _NOTHING
+    if found_retraction(view.marked.text, chosen.span[1] - view.base):
+        return _affirmed(chosen, part.judged) or _last_resort(part) or _NOTHING
     if part.texts and part.texts.other_beside(part.text, chosen.letter, *chosen.span):
         return Reading(UNPARSED, None, "a letter with another option's text")
     return Reading(chosen.letter, chosen.span, chosen.rule)
@@ -208,21 +217,31 @@ def _several(part: Part) -> Reading | None:
 
 def _lettered_line(part: Part) -> Reading | None:
     """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
-    lines = _LETTERED_LINE.finditer(part.body, max(0, len(part.body) - _REACH)) if part.texts else ()
+    lines = _LETTERED_LINE.finditer(part.body) if part.texts else ()
     own = [(line.start(), each) for line in lines if (each := with_own_text(line[0], part.letters, part.options))]
     if len({each[0] for _, each in own}) != 1:
         return None
     return Reading(own[-1][1][0], own[-1][1][1:], "letter with its own text").moved(own[-1][0])
 
 
+def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
+    """ "The answer is A. Wait … So A is indeed correct.": what the reply says last of an option, after its doubt."""
+    later = [judgement for judgement in judged if judgement.at > chosen.at]
+    good = {judgement.letters for judgement in later if judgement.good}
+    if len(good) != 1 or not later[-1].good or len(later[-1].letters) > 1:
+        return None
+    return Reading(later[-1].letters, later[-1].span, "the one option called correct")
+
+
 def _last_resort(part: Part) -> Reading | None:
     """What the end of the reply suggests where nothing states the answer."""
-    hint = concluded(part.view.marked) if part.known.ended else None
+    view = part.windows[-1]
+    hint = concluded(view.marked) if part.known.ended else None
     if hint is None or any(
         each.letters != hint.letter if each.good else hint.letter in each.letters for each in part.judged
     ):
         return None
-    return Reading(hint.letter, hint.span, hint.rule)
+    return Reading(hint.letter, hint.span, hint.rule).moved(view.base)
 
 
 RULES: dict[str, Callable[[Part], Reading | None]] = {
@@ -251,11 +270,13 @@ def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, end
     firm = [candidate for candidate in stated if candidate.strength > Firmness.ODD_ONE]
     chosen = _last(firm, kinds)
     if chosen is not None:
-        return chosen
+        return _taken_back(chosen, judged, only, kinds)
     if only and (len(judged) == 1 or ended):
         return Candidate(only.letters, Firmness.STATED, "the one option called correct", only.at, only.span)
     odd = [candidate for candidate in stated if candidate.strength <= Firmness.ODD_ONE]
-    return odd[-1] if len({candidate.letter for candidate in odd}) == 1 else None
+    if len({candidate.letter for candidate in odd}) == 1 and len(good) != 1 and odd[-1].letter not in good:
+        return odd[-1]
+    return None
 
 
 def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
@@ -263,6 +284,9 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
     if not firm:
         return None
     firm = _since_correction(firm, kinds)
+    last = firm[-1]
+    if last.rule == CONDITIONAL and len({each.letter for each in firm if each.rule == CONDITIONAL}) > 1:
+        return Candidate("", last.strength, SEVERAL, last.at, last.span)  # "If …, it is A. If …, it is B."
     stated = [each for each in firm if each.rule in _OF_THE_ANSWER]
     if stated and not stated[-1].letter:
         return stated[-1]
@@ -307,3 +331,22 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
     listed = " in a list" if len(said) > 2 and not reasoned else ""
     rule = f"several answers: {said[0]}, then {', '.join(said[1:6])}{listed}"
     return Candidate("", last.strength, rule, last.at, last.span)
+
+
+def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | None, kinds: str) -> Candidate | None:
+    """ "B. Wait, that's wrong. C is correct.": what a judgement says after a correction replaces the statement before.
+
+    Without the correction it does not: the reply may be explaining why the wrong statements are true ones.
+    """
+    withdrawn = any(
+        not judgement.good
+        and judgement.at > chosen.at
+        and judgement.letters == chosen.letter
+        and _JUST_CORRECTED.search(kinds, max(chosen.at, judgement.at - 6), judgement.at)
+        for judgement in judged
+    )
+    if only and only.letters != chosen.letter and only.at > chosen.at:
+        corrected = _JUST_CORRECTED.search(kinds, max(chosen.at, only.at - 8), only.at)
+        if corrected or withdrawn:
+            return Candidate(only.letters, Firmness.CORRECTED, "last correction", only.at, only.span)
+    return None if withdrawn else chosen

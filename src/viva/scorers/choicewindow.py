@@ -1,4 +1,4 @@
-"""The letters that a reply names, and what of them commits to an option or judges one."""
+"""The letters that one window of a reply names, and what of them commits to an option or judges one."""
 
 from __future__ import annotations
 
@@ -11,19 +11,30 @@ from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group, Judgement
 from viva.scorers.fold import BOX
 from viva.scorers.mentions import Marked
-from viva.scorers.optiontext import in_own_words
+from viva.scorers.optiontext import in_own_words, squeeze
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
-_HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
-_APART = re.compile(r"[,、][\u4e00-\u9fff]| ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n])")
-"""A letter is apart from what follows in Chinese without a blank, or with its text in brackets."""
+_HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
+_HEAD_BRACKETED = re.compile("[=!hpVLPM]")
 _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
+_TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
+_HEAD_HAN = re.compile(r"O?[,&]w")
 _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
 _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
+_CASE = re.compile(r"(?:^|(?<=[.n]))[fdc]{0,2}h[^.n]{1,60}")
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
+_INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
+_NAME = re.compile(
+    r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
+    r"(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|wrote|gave|found|built|made|a|hat|fut|bewies|erfand)\b))"
+)
+
+
+_LONGEST_ITEM = 24
+"""Characters of an option in a list within a line, where the options are unknown."""
 
 
 @cache
@@ -35,10 +46,11 @@ def _inline_list(first: str) -> re.Pattern[str]:
 
 
 class ChoiceWindow:
-    """A reply, with the letters found in it."""
+    """One window of the reply, with the letters found in it."""
 
-    def __init__(self, marked: Marked, letters: str, options: Sequence[str]) -> None:
-        self.marked, self.letters, self.options = marked, letters, options
+    def __init__(self, marked: Marked, base: int, offset: int, letters: str, options: Sequence[str]) -> None:
+        """`base` is where the window begins in the reply, `offset` how many tokens came before it."""
+        self.marked, self.base, self.offset, self.letters, self.options = marked, base, offset, letters, options
         self.kinds = marked.kinds
         self.groups: list[Group] = list(candidates.groups(marked, letters))
         self.items: list[Group] = self._find_items()
@@ -57,7 +69,7 @@ class ChoiceWindow:
                 continue
             at = (
                 candidates.candidate(self.marked, group)
-                or (self._head(group) if group is self.groups[0] else None)
+                or (self._head(group) if group is self.groups[0] and self.offset == 0 else None)
                 or (self._tail(group) if group is self.groups[-1] else None)
             )
             if (
@@ -67,13 +79,14 @@ class ChoiceWindow:
             ):
                 continue
             found.append(at)
-        return self._before_restart(found)
+        return [self._moved(each) for each in self._before_restart(found)]
 
     def _is_cut_off(self, group: Group, found: Candidate) -> bool:
         """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes."""
         text, token = self.marked.text, self.marked.tokens[group.end - 1]
-        opened = text.startswith("(", token.start - 1) and not text[token.end :].strip()
-        return opened and bool(text[: token.start].strip(" (")) and not found.rule.startswith("statement")
+        before = text[: token.start]
+        opened = before.endswith("(") and not text[token.end :].strip()
+        return opened and bool(before.strip(" (")) and not found.rule.startswith("statement")
 
     def _text_of(self, found: Candidate) -> str:
         return self.marked.text[slice(*found.span)]
@@ -82,25 +95,72 @@ class ChoiceWindow:
         """Whether the letter is one that formulas of the reply use, as in a truth table."""
         return self.marked.kinds[group.start] != "P" and bool(set(group.letters) & self.variables)
 
+    def by_cases(self, chosen: Candidate) -> bool:
+        """Whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
+        at = chosen.at - self.offset
+        cases = [case for case in _CASE.finditer(self.kinds) if re.search("[LPl]", case.group())]
+        if chosen.strength > Firmness.STATED or not any(case.start() <= at < case.end() for case in cases):
+            return False
+        named = {
+            self.marked.text[token.start].upper()
+            for case in cases
+            for index in range(case.start(), case.end())
+            if self.kinds[index] in "LPl" and (token := self.marked.tokens[index])
+        }
+        return len(cases) > 1 and len(named) > 1
+
+    def _moved(self, found: Candidate) -> Candidate:
+        span = found.span[0] + self.base, found.span[1] + self.base
+        return Candidate(found.letter, found.strength, found.rule, found.at + self.offset, span)
+
     def _head(self, group: Group) -> Candidate | None:
         """The letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
         kinds = self.kinds
-        if group.listing or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
+        asked = "¿" in self.marked.text[: self.marked.tokens[group.start].start]
+        if group.listing or asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
             return None
-        apart = kinds[group.start] == "P" or _APART.match(self.marked.text, self.marked.tokens[group.end - 1].end)
-        if not apart and not _HEAD_RIGHT.match(kinds, group.end):
+        token = self.marked.tokens[group.end - 1]
+        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, token.end)
+        bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
+        if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
             return None
         judged = candidates.judge(self.marked, group)
-        if (judged and not judged.good) or self._lists_options() or self._is_a_part(group):
+        numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
+        listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
+        if (judged and not judged.good) or numbered or listed or self._is_a_name(group) or self._is_a_part(group):
             return None
         return self._made(group, "letter at the beginning")
+
+    def _is_a_name(self, group: Group) -> bool:
+        """ "A. M. Turing", and "A: The queue …", where A is short for answer."""
+        if group.letters == "A" and re.match(r":[fd]", self.kinds[group.end : group.end + 2]):
+            return True
+        text, start = self.marked.text, self.marked.tokens[group.start].start
+        if _INITIALS.match(text, start):
+            return True
+        match = _NAME.match(text, start)
+        if match is None or self.kinds[group.end + 1 : group.end + 2] not in {"w", ""}:
+            return False
+        place = self.letters.find(group.letters)
+        own = self.options[place].lower() if place < len(self.options) else ""
+        word = match["species"] or match["surname"].lower()
+        return word[:5] not in own  # "A. Turing showed …", unless option A is about Turing
 
     def _is_a_part(self, group: Group) -> bool:
         """ "(a) The current is …": the first part of a question with parts, unless the option's own words follow."""
         if self.kinds[group.start] != "P" or group.letters not in {"A", "I"}:
             return False
+        if not re.match(r"[^LPM.n,:\-r]", self.kinds[group.end : group.end + 1]):
+            return False
         start = self.marked.tokens[group.end - 1].end
         return not in_own_words(self.marked.text[start : start + 400], group.letters, self.letters, self.options)
+
+    def _han_follows(self, group: Group) -> bool:
+        """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
+        if not _HEAD_HAN.match(self.kinds, group.end):
+            return False
+        mark, word = self.marked.tokens[group.end : group.end + 2]
+        return self.marked.text[mark.start] in ",、" and self.marked.text[word.start] > "\u024f"
 
     def _tail(self, group: Group) -> Candidate | None:
         """A letter alone on the last line, or alone as the last sentence."""
@@ -109,7 +169,7 @@ class ChoiceWindow:
             return None
         if not _TAIL_LEFT.search(kinds, max(0, group.start - 4), group.start):
             return None
-        if self._breaks_off(group):
+        if (len(self.groups) > 1 and self._column(self.groups[-2], group)) or self._breaks_off(group):
             return None
         return self._made(group, "letter on the last line")
 
@@ -126,6 +186,13 @@ class ChoiceWindow:
             kind == "l" and text[each.start] == group.letters
             for kind, each in zip(self.kinds, self.marked.tokens, strict=True)
         )
+
+    def _column(self, upper: Group, lower: Group) -> bool:
+        """Two letters alone on lines of their own: a list of some kind, not an answer."""
+        kinds = self.kinds
+        apart = kinds[upper.end : lower.start]
+        alone = kinds[lower.end : lower.end + 1] in {"", "n"} and (apart == "n" or (apart == "." and upper.start == 0))
+        return alone and upper.letters != lower.letters
 
     def _made(self, group: Group, rule: str) -> Candidate:
         tokens = self.marked.tokens
@@ -169,23 +236,38 @@ class ChoiceWindow:
         if group.letters != self.letters[:1]:
             return False
         start = self.marked.tokens[group.start].start
-        if _inline_list(self.letters[:3]).match(self.marked.text, start):
+        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, start)) and self._own(inline):
             return True
         if not kinds.endswith("n", 0, group.start):
+            return False
+        if kinds.startswith(("n", ".n"), group.end):
             return False
         items = self.items
         place = next((index for index, item in enumerate(items) if item is group), len(items))
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
 
+    def _own(self, listed: re.Match[str]) -> bool:
+        """Whether what stands behind the letters of a list within a line are the options' texts, as far as known."""
+        if not self.options:
+            return max(len(said) for said in listed.groups()) <= _LONGEST_ITEM
+        return all(
+            squeeze(said).startswith(squeeze(option))
+            for said, option in zip(listed.groups(), self.options, strict=False)
+        )
+
     def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
         """Without what follows when a base model answers in the first line, then writes a new question with options."""
-        line = self.kinds.find("n")
+        kinds = self.kinds
+        line = kinds.find("n")
+        if line < 0 or not found or found[0].at > line or len(found) < 2 or "b" in kinds[line:]:
+            return found
         run = ""
-        for group in self.items if found and found[0].at < line else ():
-            if group.start > line:
-                run = run + group.letters if self.letters.startswith(run + group.letters) else ""
+        for group in self.items:
+            if group.start <= line:
+                continue
+            run = run + group.letters if self.letters.startswith(run + group.letters) else ""
             if run == self.letters:
-                return [each for each in found if each.at < group.start]
+                return [each for each in found if each.at < group.start or each.strength is Firmness.CORRECTED]
         return found
 
     def judgements(self) -> list[Judgement]:
@@ -199,5 +281,6 @@ class ChoiceWindow:
             if judged is None and group.start in following:
                 judged = candidates.judge_item(self.marked, group, following[group.start])
             if judged and len(judged.letters) < len(self.letters):
-                found.append(judged)
+                span = judged.span[0] + self.base, judged.span[1] + self.base
+                found.append(Judgement(judged.letters, judged.good, judged.at + self.offset, span))
         return found

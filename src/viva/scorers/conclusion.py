@@ -56,21 +56,47 @@ def concluded(marked: Marked) -> Candidate | None:
     alone = start < 3 and not kinds.endswith("=P", start, end)
     if end - start > _REACH or alone or kinds.startswith("?", end - 1):
         return None
-    at = [
-        index
-        for index in range(start, end)
-        if kinds[index] in "LPM" or (kinds[index] == "l" and marked.text[marked.tokens[index].start].isupper())
-    ]
+    at = [index for index in range(start, end) if kinds[index] in "LPM" or _introduced(marked, index, start, end)]
     named = {letter for index in at for letter in marked.letters(index)}
     if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
         return None
     letter = named.pop()
-    if _UNSURE.search(kinds, start, end):
+    if _UNSURE.search(kinds, start, end) or _names_things(marked, at, letter, start, end):
         return None
     text = marked.text[marked.tokens[start].start : marked.tokens[end - 1].end]
     if found_in("comparison", text) or not any(_points(marked, index, start, end) for index in at):
         return None
     return Candidate(letter, Firmness.STATED, RULE, at[-1], (marked.tokens[start].start, marked.tokens[end - 1].end))
+
+
+def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
+    """Whether a letter that looks like a name stands right behind or before words that an option is given in."""
+    tokens, text = marked.tokens, marked.text
+    if marked.kinds[index] != "l" or not text[tokens[index].start].isupper():
+        return False
+    left = text[tokens[start].start : tokens[index].start].rstrip(" ([\"'")
+    right = text[tokens[index].end : tokens[end - 1].end].lstrip(" )]\"'")
+    before = [match.end() for match in _pattern("conclusive").finditer(unaccented(left.lower()))]
+    after = _pattern("conclusive_after").match(unaccented(right.lower()))
+    return bool((before and before[-1] >= len(left)) or after)
+
+
+def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: int) -> bool:
+    """Whether letters name things in this reply (process A, node B), so that a letter alone may be one of them."""
+    kinds, tokens, text = marked.kinds, marked.tokens, marked.text
+    others = [
+        index
+        for index, kind in enumerate(kinds)
+        if kind == "l"
+        and index not in at
+        and kinds[max(0, index - 1) : index] in {"w", "l", "#"}
+        and text[tokens[index].start].isupper()
+        and text[tokens[index].end : tokens[index].end + 1] not in {".", "、", ")", ":"}
+    ]
+    if any(start <= index < end and text[tokens[index].start] != letter for index in others):
+        return True
+    options = all(kinds[index] == "P" or "O" in kinds[max(0, index - 1) : index + 2] for index in at)
+    return bool(others) and not options
 
 
 def _points(marked: Marked, index: int, start: int, end: int) -> bool:
@@ -84,7 +110,7 @@ def _points(marked: Marked, index: int, start: int, end: int) -> bool:
     if before and len(left) - before.end() <= 60 and _NEXT.match(kinds, index + 1):
         return True
     named = kinds[index - 1 : end] == "=P" and text[tokens[index].start].isupper()  # "The metal that fits is (H)."
-    if named:
+    if kinds[index] == "l" or named:
         return True
     drawn = _DRAWN.search(kinds[max(start, index - 16) : index])
     return bool(drawn and _TIED.search(kinds[start:index]) and _NEXT.match(kinds, index + 1))

@@ -5,13 +5,14 @@ characters simplified ones (選 → 选), markdown, LaTeX
 and HTML wrappers become blanks, `\\boxed{` and `<answer>` become one BOX mark and blanks, code becomes blanks. So
 position i of the folded text is position i of the reply.
 
-Of a very long reply the head and the tail are read: answers stand at the beginning or the end.
+A long reply is read through two windows, its head and its tail: answers stand at the beginning or the end.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -107,6 +108,15 @@ def thinking_end(reply: str, *, sure: bool = False) -> int | None:
     return None if opened and not start else start
 
 
+def windows(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The parts of `reply[start:end]` that are read: all of a usual reply, head and tail of a very long one."""
+    if end - start <= HEAD_WINDOW + TAIL_WINDOW:
+        yield start, end
+    else:
+        yield start, start + HEAD_WINDOW
+        yield end - TAIL_WINDOW, end
+
+
 @cache
 def _markup() -> re.Pattern[str]:
     # Every branch begins with a plain character, which lets the engine skip everything else.
@@ -160,9 +170,3 @@ def fold(text: str) -> str:
     if "```" in text:
         text = _without_code(text)
     return _markup().sub(_blank, text)
-
-
-def fold_ends(text: str) -> str:
-    """`fold` with a blank line for the middle of a very long text; the same length."""
-    gap = len(text) - HEAD_WINDOW - TAIL_WINDOW
-    return fold(text if gap <= 0 else text[:HEAD_WINDOW] + "\n".ljust(gap) + text[-TAIL_WINDOW:])

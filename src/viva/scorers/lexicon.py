@@ -25,6 +25,10 @@ _LATIN = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in _MARKS if len(m) == 1 and m != "-")) + "]"
 
 
+_SPLIT: Final = {"trifft": ("zu", "zutreffend"), "kommt": ("infrage", "zutreffend")}
+"""German verbs that a clause splits, with their particle and a word for the two of them."""
+
+
 _Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
 """How a phrase may go on: by its second word, the words that follow and its kind."""
 _GROUP = 40
@@ -82,6 +86,7 @@ class Lexicon:
         found: list[str] = (self._ascii if text.isascii() else self._mixed).findall(lower)
         seen, find, letters = self._seen, lower.find, self._letters
         tokens: list[Token] = []
+        split: list[int] = []
         end = skip = 0
         for index, word in enumerate(found):
             start = find(word, end)  # nothing between tokens looks like the beginning of one
@@ -101,7 +106,11 @@ class Lexicon:
                         if _follows(found, index + 1, rest):
                             kind, skip = phrase_kind, len(rest)
                             break
+                if word in _SPLIT and not skip:
+                    split.append(len(tokens))
             tokens.append(Token(kind, start, end))
+        for index in split:
+            self._join(lower, tokens, index)
         return tokens
 
     def _look_up(self, word: str) -> tuple[str, _Phrases | None]:
@@ -112,10 +121,26 @@ class Lexicon:
             found = self._words.get(word) or self._unknown(word), self._phrases.get(word, {})
         else:
             key = _key(word)
-            found = self._words.get(key) or self._unknown(key), self._phrases.get(key)
+            found = self._words.get(key) or self._unknown(key), self._phrases.get(key, {} if word in _SPLIT else None)
         if len(self._seen) < _REMEMBERED:
             self._seen[word] = found
         return found
+
+    def _join(self, lower: str, tokens: list[Token], index: int) -> None:
+        """ "trifft nur C zu": the particle at the end of the clause takes the meaning of verb and particle together."""
+        first = tokens[index]
+        particle, whole = _SPLIT[lower[first.start : first.end]]
+        for at in range(index + 1, min(index + 12, len(tokens))):
+            token = tokens[at]
+            if token.kind in ".n":
+                return
+            if lower[token.start : token.end] == particle:
+                tokens[index] = Token("=", first.start, first.end)
+                tokens[at] = Token(self._words.get(whole, "w"), token.start, token.end)
+                for between in range(index + 1, at):
+                    if tokens[between].kind == "w":
+                        tokens[between] = Token("f", tokens[between].start, tokens[between].end)
+                return
 
     def _unknown(self, word: str) -> str:
         first = word[0]

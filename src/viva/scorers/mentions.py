@@ -8,11 +8,14 @@ name is not read.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
-from viva.scorers.lexicon import Lexicon, Token
+from viva.scorers.lexicon import Lexicon, Token, unaccented
+from viva.scorers.optiontext import squeeze
+from viva.shipped import shipped_table
 
 _STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
 _STICKS_BEFORE = frozenset("+#@\\^%°_&")
@@ -38,6 +41,42 @@ class Marked(Struct, frozen=True):
         return self.text[token.start : token.end].upper()
 
 
+_ORDINALS = shipped_table(__file__, "ordinals.toml", dict[str, int])
+_WORDS = "|".join(sorted((word for word in _ORDINALS if len(word) > 2), key=len, reverse=True)).replace("e", "[eèé]")
+_NOUN = re.compile("option|choice|alternative|antwort|r[ée]ponse|proposition|möglichkeit|选项|第")
+_BEFORE_NOUN = re.compile(rf"(?<!\w)({_WORDS}) (?:answer )?$")
+_AFTER_NOUN = re.compile(r" ?(?:number |no\.? ?|nummer |numero |#)?([1-9]|10)(?![\w%]|[.,]\d)")
+_HAN_ORDINAL = re.compile(r"第([一二三四五六七八九十]|[1-9](?!\d))(?:个(?=$|[.,;:\s])|(?=个?选?项|个?答案))")
+_ECHO = re.compile(r"\([A-J](?:(?:, ?(?:or |and )?|/| or | and |、)[A-J]){2,9}\)(?=\s{0,2}:)")
+"""The format repeated: "Answer (A, B, C or D): B"."""
+
+
+def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
+    """A folded text with a letter in place of every ordinal that names an option, of the same length.
+
+    "the second option", "第二个选项", "option 2".
+    """
+    if "):" in text or ") :" in text:
+        text = _ECHO.sub(lambda match: " " * len(match.group()), text)
+    lower = text.lower()
+    edits: list[tuple[int, int, str]] = []
+    for noun in _NOUN.finditer(lower if len(lower) == len(text) else text):
+        if noun.group() == "第":
+            found = _HAN_ORDINAL.match(text, noun.start())
+        else:
+            found = _BEFORE_NOUN.search(lower, max(0, noun.start() - 20), noun.start())
+            found = found or _AFTER_NOUN.match(lower, noun.end())
+        place = _ORDINALS.get(unaccented(found[1]), len(letters)) if found else len(letters)
+        if found and place < len(letters) and not (found[1].isdigit() and found[1] in options):
+            start, end = found.span(1)
+            at = start - 1 if noun.group() == "第" else start
+            edits.append((at, found.end() if noun.group() == "第" else end, letters[place]))
+    for start, end, letter in reversed(edits):
+        blank = " " if text[start] == "第" else ""
+        text = text[:start] + f"{blank}{letter}".ljust(end - start) + text[end:]
+    return text
+
+
 @lru_cache(maxsize=16)
 def lexicon(letters: str) -> Lexicon:
     """The lexicon for choices among `letters`."""
@@ -50,8 +89,9 @@ def _several(letters: str) -> re.Pattern[str]:
     return re.compile(rf"[{letters}]{{2}}")
 
 
-def mark(text: str, letters: str) -> Marked:
+def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Marked:
     """Lex a folded text and decide for every single letter whether it names an option."""
+    text = with_letters(text, letters, options)
     tokens = lexicon(letters).lex(text)
     raw = [token.kind for token in tokens]
     for index in _letters_in(raw):
@@ -65,12 +105,45 @@ def mark(text: str, letters: str) -> Marked:
                     raw[index] = "M"
     kinds = raw.copy()
     for index in _letters_in(raw):
-        kinds[index] = _Mention(text, tokens, raw, index).kind()
+        kinds[index] = _Mention(text, tokens, raw, index, language).kind(letters, options)
+    if "I" in letters:
+        _sort_out_numerals(text, tokens, kinds, options)
     return Marked(text, tokens, "".join(kinds))
 
 
 def _letters_in(kinds: list[str]) -> list[int]:
     return [match.start() for match in re.finditer("L", "".join(kinds))]
+
+
+_NUMERAL = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3}|IX|i{2,3}|iv|vi{0,3}|ix)(?![a-zA-Z])")
+_NUMERAL_NEXT = re.compile(
+    r"[)\].\s]{0,3}(?:,|and|or|&|[-–~和与及、])+[\s(,\[]{0,4}(?:and |or )?[(\[]?(?:I{2,3}|IV|VI{0,3})(?![a-zA-Z])"
+)
+_NUMERAL_LAST = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3})[)\]]?[\s,]{0,3}(?:,|and|or|&|[和与及、])[\s(\[]{0,3}$")
+
+
+def _sort_out_numerals(text: str, tokens: list[Token], kinds: list[str], options: Sequence[str]) -> None:
+    """The numeral I among II and III, and the pronoun, are no option I: "Thus, (i), (ii) and (iii) are true"."""
+    places = [index for index, kind in enumerate(kinds) if kind in "LP" and text[tokens[index].start] in "iI"]
+    if not places:
+        return
+    cases = {found[0] for found in _NUMERAL.findall(text) if found not in {"V", "v"}}
+    listed = "I" in cases or "V" in cases or _numbered(tuple(options))
+    for index in places:
+        start, end = tokens[index].start, tokens[index].end
+        if text[start] == "i":
+            if {"i", "v"} & cases:
+                kinds[index] = "l"
+            continue
+        pronoun = kinds[index] == "L" and "".join(kinds[index + 1 : index + 2]) in {*"!VhmfbwN"}
+        joined = _NUMERAL_NEXT.match(text, end) or _NUMERAL_LAST.search(text, max(0, start - 16), start)
+        if pronoun or (listed and (kinds[index] == "L" or joined)):
+            kinds[index] = "l"
+
+
+@lru_cache(maxsize=4096)
+def _numbered(options: tuple[str, ...]) -> bool:
+    return any(_NUMERAL.search(option) for option in options)
 
 
 def _lower_case(text: str, tokens: list[Token], index: int) -> str:
@@ -97,14 +170,15 @@ def _is_latin(char: str) -> bool:
 class _Mention:
     """One letter among its neighbours."""
 
-    def __init__(self, text: str, tokens: list[Token], raw: list[str], index: int) -> None:
-        self.text, self.tokens, self.raw, self.index = text, tokens, raw, index
+    def __init__(self, text: str, tokens: list[Token], raw: list[str], index: int, language: str) -> None:
+        self.text, self.tokens, self.raw, self.index, self.language = text, tokens, raw, index, language
         token = tokens[index]
         self.start, self.end = token.start, token.end
+        self.char = text[token.start].upper()
         self.before = text[token.start - 1] if token.start else "\n"
         self.after = text[token.end : token.end + 1] or "\n"
 
-    def kind(self) -> str:
+    def kind(self, letters: str, options: Sequence[str]) -> str:
         """L, P or l; what the neighbours leave of it."""
         bracketed = "call" if self._sticks() else self._bracketed()
         if bracketed == "call":
@@ -115,8 +189,11 @@ class _Mention:
             return "P"
         if not named and previous in _NAMELIKE | {"L", "M"}:
             return "l"
-        touched = not named and following in _NAMELIKE | {"L", "M"}
-        return "l" if following == "~" or touched else "L"
+        article = self.char in "AI" and self._is_article()
+        touched = not named and following in _NAMELIKE | {"L", "M"} and not self._bold()
+        if following == "~" or article or touched:
+            return "P" if self._own_text_follows(letters, options) else "l"
+        return "L"
 
     def _sticks(self) -> bool:
         """Whether it is part of a name or a formula: C++, B-tree, A[i], A*, x_A, 3F, A.1, D.C."""
@@ -166,3 +243,32 @@ class _Mention:
         elif (")" in (between := self.text[self.tokens[at].end : self.start])) or "]" in between or len(between) > 60:
             return ""
         return kind
+
+    def _bold(self) -> bool:
+        """**B** Queue: set apart by markup (two blanks or more where it was)."""
+        return self.text[self.start - 2 : self.start] == "  " and self.text[self.end : self.end + 2] == "  "
+
+    def _is_article(self) -> bool:
+        """English "A" before something that an article can stand before."""
+        following = self._neighbour(+1)
+        if following not in set("+xNOFfw"):
+            return False
+        word = self.tokens[self.index + 1]
+        if not self.text[word.start].isascii() or (self.language in {"zh", "de"} and following != "w"):
+            return False
+        if following in "NO":
+            return self.text[word.start].lower() not in "aeiou"
+        return re.match(r"[f+xF]*[NOw]", "".join(self.raw[self.index + 1 : self.index + 8])) is not None
+
+    def _own_text_follows(self, letters: str, options: Sequence[str]) -> bool:
+        """ "B Queue" is a choice where option B reads "Queue"; for "A stack" the case must be the option's own too."""
+        place = letters.find(self.char)
+        if not 0 <= place < len(options) or self._neighbour(-1) in _NAMELIKE:
+            return False
+        option = options[place].strip()
+        rest = self.text[self.end : self.end + len(option) + 40].lstrip()
+        if not option or squeeze(rest[: len(option)]) != squeeze(option):
+            return False
+        if self.char in "AI" and rest[: len(option)] != option:
+            return False
+        return re.match(r"\s*(?:$|[.,;:\n])", rest[len(option) :]) is not None

@@ -35,6 +35,12 @@ class OptionTexts:
         self.options = tuple(zip(letters, map(str.strip, options), strict=False))
 
     @cached_property
+    def _exact(self) -> dict[str, str]:
+        """The options as they are written, for those that differ in case only."""
+        texts = [option.strip() for _, option in self.options]
+        return {text: letter for text, (letter, _) in zip(texts, self.options, strict=True) if texts.count(text) == 1}
+
+    @cached_property
     def _letters(self) -> dict[str, str]:
         letters: dict[str, str] = {}
         for letter, option in self.options:
@@ -56,6 +62,8 @@ class OptionTexts:
         if letter := self._letters.get(squeeze(text)):
             return letter
         text = text.strip()
+        if letter := self._exact.get(text):
+            return letter
         bare = ARTICLE.sub("", text)
         return self._letters.get(squeeze(bare), "") if len(bare) < len(text) else ""
 
@@ -83,6 +91,8 @@ class OptionTexts:
         for end in _ENDS:
             match = end.search(rest, len(rest) - len(rest.lstrip()))
             stop = match.start() if match else len(rest)
+            if rest[:stop].rstrip().endswith("?") or rest[stop : stop + 1] == "?":  # "Is it a queue?"
+                return "", start
             if letter := self.letter(rest[:stop]):
                 return letter, start + stop
         return "", start

@@ -88,7 +88,7 @@ def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), end
     if len(known) < len(options):
         known = {}  # two read alike: their texts tell nothing
     reading = _of_whole(plain, letters, known) if ended else None
-    decided = reading or _in_prose(text, plain, letters, known, ended=ended)
+    decided = reading or _in_prose(text, plain, letters, known, options, ended=ended)
     if decided is None:
         return Reading(UNPARSED, rule="names no selection")
     chosen, rule = decided
@@ -110,7 +110,7 @@ def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str]
 
 
 def _in_prose(
-    text: str, plain: str, letters: str, known: dict[str, str], *, ended: bool
+    text: str, plain: str, letters: str, known: dict[str, str], options: Sequence[str], *, ended: bool
 ) -> tuple[set[str], str] | None:
     """What a reply in sentences selects: where a slot holds a selection, or where it judges every option."""
     last = text.rstrip().rpartition("\n")[2]
@@ -129,7 +129,7 @@ def _in_prose(
         return None if isinstance(decided[0], Unsure) else (decided[0], decided[1].rule)
     if found := _except(plain, letters):
         return found, "all except some"
-    found = _judged(text, letters)
+    found = _judged(text, letters, options)
     return (found, "every option judged") if found else None
 
 
@@ -165,11 +165,11 @@ def _except(text: str, letters: str) -> set[str] | None:
     return set(letters) - denied if denied else None
 
 
-def _judged(text: str, letters: str) -> set[str] | None:
+def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """The options called correct, where every option is judged, and none in two ways."""
     if len(text) > LONGEST:
         return None
-    marked = mark(fold(text), letters)
+    marked = mark(fold(text), letters, "en", options)
     verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
     groups = list(candidates.groups(marked, letters))
     items = [group.start for group in groups]

@@ -77,6 +77,7 @@ def reading_of(row: Row) -> Reading:
             return read_choice(
                 row.reply,
                 letters=letters,
+                language=row.language,
                 options=options,
                 exemplars=row.exemplars,
                 ended=ended,

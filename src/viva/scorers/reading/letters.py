@@ -14,6 +14,7 @@ from viva.scorers.conclusion import finished, found_in
 from viva.scorers.fold import plain
 from viva.scorers.optiontext import ARTICLE, OptionTexts, squeeze
 from viva.scorers.reading import Reading
+from viva.scorers.reading.segments import found_retraction
 from viva.scorers.reading.slots import (
     UNSURE,
     Slot,
@@ -133,7 +134,7 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
     named = {other[1] for other in _apart(letters).finditer(said, match.end())} - {letter}
     listed = {other[1] for other in _apart(letters).finditer(plain(slot.rest.partition("\n")[0]), 1)}
     following = set(letters[place + 1 : place + 3])
-    if named or (following and following <= listed):
+    if named or (following and following <= listed) or found_retraction(said, match.end(1)):
         return UNSURE
     apart = match.end() == len(said) or match["closed"] or said[match.end(1) : match.end()].strip()
     return letter if apart else None

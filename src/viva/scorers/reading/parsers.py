@@ -79,7 +79,7 @@ def read_value(
         values[span] = value
         return Reading(VALUE, span, slot.rule)
 
-    reading = read_visible(reply, read_part)
+    reading = read_visible(reply, read_part, loops=False)
     return (values.get(reading.span) if reading.span and reading.read == VALUE else None), reading
 
 

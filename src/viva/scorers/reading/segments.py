@@ -12,13 +12,17 @@ from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, Reading
 
 _TEMPLATE = re.compile(r"(?:\s{0,4}(?:\[/INST\]|<s>|<\|(?!im_end|end|eo)[a-z_]{1,30}\|>)){1,4}")
 """What a chat template leaves in front of a reply."""
+_LOOP = re.compile(
+    r"\s{0,8}(?:([^\W\d_]{2,10})(?:[\s,.]{1,3}\1){2,2000}|([^\W\d_])(?:[\s,.]{1,3}\2){3,2000})[\s.]{0,3}\w{0,9}[\s.]{0,8}\Z"
+)
+"""One word over and over: a model that does not stop."""
 
 
-def read_visible(reply: str, read_part: Callable[[int, int], Reading]) -> Reading:
+def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops: bool = True) -> Reading:
     """Read what follows the thinking, up to a made-up next question; tell empty and refused from unparsed.
 
     `read_part` reads `reply[start:end]`. A part that says nothing either way (no rule) is read on past its end: the
-    reply may only have restated the question.
+    reply may only have restated the question. With `loops` a word said over and over is read once.
     """
     if is_blank(reply):
         return Reading(EMPTY, None, "nothing visible")
@@ -27,15 +31,28 @@ def read_visible(reply: str, read_part: Callable[[int, int], Reading]) -> Readin
         return Reading(UNPARSED, None, "unfinished thinking")
     if start and is_blank(reply[start:]):
         return Reading(EMPTY, None, "nothing visible after thinking")
-    if template := _TEMPLATE.match(reply, start):
-        start = template.end()
-    for end in boundaries(reply, start):
-        reading = read_part(start, end)
-        if reading.committed or reading.rule:
-            return reading
+    reading = _first_part(reply, start, read_part, loops=loops)
+    if reading.committed or reading.rule:
+        return reading
     if span := refusal(reply, start):
         return Reading(REFUSED, span, "refusal")
     return Reading(UNPARSED, None, "no commitment")
+
+
+def _first_part(reply: str, start: int, read_part: Callable[[int, int], Reading], *, loops: bool) -> Reading:
+    """The first part that says something, without the template in front; a word repeated is read once."""
+    if template := _TEMPLATE.match(reply, start):
+        start = template.end()
+    if loops and (loop := _LOOP.match(reply, start)):
+        reading = read_part(*loop.span(1 if loop[1] else 2))
+        if reading.committed:
+            return reading
+    reading = Reading(UNPARSED)
+    for end in boundaries(reply, start):
+        reading = read_part(start, end)
+        if reading.committed or reading.rule:
+            break
+    return reading
 
 
 _MOST = 4

@@ -236,6 +236,8 @@ def _closing(text: str, start: int) -> int:
     depth = 1
     for at in range(start, min(len(text), start + 2_000)):
         depth += (text[at] == "{") - (text[at] == "}")
+        if text[at - 1] == "\\" and text[at] in "{}":
+            depth -= (text[at] == "{") - (text[at] == "}")
         if depth == 0:
             return at
     return -1
@@ -411,7 +413,7 @@ def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule:
     begin = gap.end() if gap else at
     stop = _STOP.search(shown, begin)
     end = stop.start() if stop and stop.start() > begin else len(shown)
-    if shown[end : end + 1] == "?":
+    if stop and stop.group().startswith("?") and stop.start() > begin:
         return
     if _words()["denied"].match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
         yield Slot("", (base + begin, base + end), Strength.CONCLUDED, "denied")
@@ -421,9 +423,9 @@ def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule:
     judging = _words()["empty"].fullmatch(shown, begin, end) is not None
     if dressed := _DRESSED.search(text, base + max(0, begin - 40), base + begin):
         begin = max(dressed.start() - base, 0)
+    if reason := _REASON.search(shown, begin, end):
+        end = reason.start() if reason.start() > begin else end
     begin += len(text[base + begin : base + end]) - len(text[base + begin : base + end].lstrip())
-    if reason := _REASON.search(shown, begin + 1, end):
-        end = reason.start()
     if copula := _words()["copula"].search(shown, begin, end):
         end = copula.start()
     said = text[base + begin : base + end]

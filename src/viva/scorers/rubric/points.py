@@ -155,7 +155,9 @@ def _said(execution: Execution) -> str:
 def _grade_choice(part: ChoicePart, text: str, language: str) -> Points:
     """The weight for the letter of the right option."""
     letters = ascii_uppercase[: len(part.options)]
-    return _grade_reading(read_choice(text, letters=letters, options=part.options), part.answer.upper(), part.weight)
+    return _grade_reading(
+        read_choice(text, letters=letters, language=language, options=part.options), part.answer.upper(), part.weight
+    )
 
 
 def _grade_truth(part: TruthPart, text: str, language: str) -> Points:
