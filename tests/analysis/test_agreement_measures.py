@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from viva.analysis.quantiles import t_quantile
 
 from rows import table
 from viva.analysis.correlation import coefficient
@@ -32,6 +31,7 @@ from viva.analysis.raters.measure import Measure
 from viva.analysis.raters.ratings import marks_of, nearest, typical
 from viva.analysis.raters.reliability import cronbach, intraclass
 from viva.analysis.tilting import FEWEST, NAME, score_interval
+from viva.analysis.uncertainty import t_quantile
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "agreement.jsonl"
 LEVELS: tuple[Level, ...] = get_args(Level)

@@ -72,5 +72,6 @@ def test_missing_isolation_is_said_and_is_the_exit_code(monkeypatch: pytest.Monk
 def test_the_harness_has_a_file_for_every_name_in_the_table() -> None:
     folder = Path(__file__).parents[2] / "src/viva/sandbox/harness"
     for row in languages().values():
-        for name in (*row.harness, *(source for source in row.sources.values() if source)):
-            assert (folder / name).is_file(), name
+        for way in (way for way in (row.published, row.shared, row.answering) if way):
+            for name in (*way.harness, *(source for source in way.sources.values() if source)):
+                assert (folder / name).is_file(), name

@@ -6,6 +6,7 @@ import http.server
 import json
 import threading
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
@@ -13,13 +14,15 @@ import pytest
 from cli.told import told
 from rows import tabled
 from viva.cli.ask.fetch import fetch_command
+from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
 from viva.files import parse_toml
 from viva.interop.reading.dataset import read
 from viva.interop.reading.rows import Columns
 from viva.io import columnar
-from viva.models.replay import Replay, located
+from viva.models.replay import Replay
 from viva.prompting import read_templates
+from viva.runs.open import _located
 from viva.sources import fetching
 from within import within
 
@@ -53,10 +56,12 @@ def test_half_of_a_surrogate_pair_costs_one_character(tmp_path: Path) -> None:
 
 
 def test_a_kept_answer_file_is_one_of_the_folder(tmp_path: Path) -> None:
-    assert located("replay/{run}/answers.jsonl", tmp_path) == f"replay/{tmp_path}/answers.jsonl"
+    folder = RunFolder(tmp_path, cast(RunRecord, None))  # its path alone is looked at
+    kept = _located(ModelRecord(name="replay/{run}/answers.jsonl"), folder)
+    assert kept.name == f"replay/{tmp_path}/answers.jsonl"
     for name, row in tabled("../precious", "..", "", "a/b", "/etc/passwd"):
         with row, pytest.raises(DataError):
-            located("replay/{run}/" + name, tmp_path)
+            _located(ModelRecord(name="replay/{run}/" + name), folder)
 
 
 def test_a_table_that_unpacks_to_far_more_than_its_file_is_refused(

@@ -323,7 +323,7 @@ def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, more: str, few
     short |= {at: both[place * len(table.rows) : (place + 1) * len(table.rows)] for place, at in enumerate(pairs)}
     least = {at: max(head, parts[at] if flush[at] else whole[at]) for at, head in enumerate(heads)}
     for at in names:
-        least[at] = max(heads[at], min(whole[at], _NAME, max(_SHORT, *map(cell_len, short[at]))))
+        least[at] = max(heads[at], min(whole[at], _NAME, max([_SHORT, *map(cell_len, short[at])])))
     order = _order(table)
     dropped: list[int] = []
     while order and (_total(least, kept) > wide or len(dropped) < fewer):
