@@ -138,10 +138,10 @@ def _past_brackets(marked: Marked, group: Group) -> int:
 def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
     """The verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for …")."""
     cell = group.end + 1
-    if marked.kinds[group.end : cell] == "-" and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
+    if marked.kinds[group.end : cell] in {"-", ":"} and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
         token = marked.tokens[min(cell, len(marked.tokens) - 1)]
         word = marked.text[token.start : token.end].lower()
-        if word in _YES or word in _NO:  # | A | No | … |
+        if word in _YES or word in _NO:  # | A | No | … |, "A: no"
             return Judgement(group.letters, word in _YES, group.start, _span(marked, group.start, cell + 1))
     for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
         before = max(group.end, match.start() - 5)

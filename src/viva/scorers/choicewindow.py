@@ -124,7 +124,7 @@ class ChoiceWindow:
         bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
         if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
             return None
-        judged = candidates.judge(self.marked, group)
+        judged = candidates.judge(self.marked, group) or candidates.judge_item(self.marked, group, group.end)
         numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
         listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
         if (judged and not judged.good) or numbered or listed or self._is_a_name(group) or self._is_a_part(group):
