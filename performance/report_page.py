@@ -4,7 +4,8 @@ import importlib.util
 import time
 from pathlib import Path
 
-CHROMIUM = "/usr/bin/chromium"
+BROWSERS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
+CHROMIUM = next((path for path in BROWSERS if Path(path).exists()), BROWSERS[0])
 
 
 def missing() -> str:
