@@ -110,9 +110,18 @@ def test_a_second_hand_hash_is_marked_and_another_file_is_refused_with_its_whole
     own = tmp_path / "own.toml"
     own.unlink()
     mirrored = "".join(f'[agieval{part}]\nrepository = "hf:our/agieval"\n' for part in ("", "-zh", "-math"))
-    own.write_text(f'{mirrored}commit = "{"0" * 40}"\n[mmlu.files]\n"all/test.jsonl" = "{PIN}"\n', encoding="utf-8")
+    paths = {"mmlu": "all/test.jsonl", "squad": "dataset/dev-v1.1.json", "gsm8k": "own.jsonl"}
+    paths["hellaswag"] = "validation-00000-of-00001.parquet"
+    files = "".join(f'[{name}.files]\n"{path}" = "{PIN}"\n' for name, path in paths.items())
+    own.write_text(f'{mirrored}commit = "{"0" * 40}"\n{files}', encoding="utf-8")
     assert not sources()["mmlu"].second_hand, "what the user pins is the user's"
-    assert sources()["mmlu"].remote("all/test.jsonl") == "all/test.jsonl", "the list's folder is of the list's paths"
+    laid = {name: (sources()[name].root, *sources()[name].files) for name in paths}
+    assert laid == {  # a path of the list is below the list's folder, however it is written
+        "mmlu": ("", "all/test.jsonl"),
+        "squad": ("dataset", "dev-v1.1.json"),
+        "gsm8k": ("", "own.jsonl"),
+        "hellaswag": ("data", "validation-00000-of-00001.parquet"),
+    }
     assert [sources()[f"agieval{part}"].like for part in ("-zh", "-math")] == ["agieval", ""], "equal files, one folder"
 
 

@@ -126,6 +126,16 @@ def sources() -> Mapping[str, Source]:
     return _read(overlay, Path(overlay).stat().st_mtime_ns if overlay and Path(overlay).exists() else 0)
 
 
+def _laid_over(shipped: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a set's table with a user's fields; paths are written as the list has them, or from the repository."""
+    files, root = own.get("files"), shipped.get("root", "")
+    if not isinstance(files, dict):
+        return {**shipped, **own}
+    inside = {path.removeprefix(f"{root}/"): pin for path, pin in files.items()}
+    listed = {"root": root, "files": inside} if inside.keys() & shipped.get("files", {}).keys() else {"root": ""}
+    return {**shipped, "second_hand": False, "size": 0, **own, **({} if "root" in own else listed)}
+
+
 @cache
 def _read(overlay: str, _changed: int) -> dict[str, Source]:
     tables: dict[str, dict[str, Any]] = tomllib.loads(shipped_text(__file__, "sources.toml"))
@@ -140,8 +150,7 @@ def _read(overlay: str, _changed: int) -> dict[str, Source]:
         for name, table in own.items():
             if not isinstance(table, dict):
                 raise DataError(f"VIVA_SOURCES={overlay}: {name!r} must be a table [NAME] of a set")
-            described = {"second_hand": False, "root": "", "size": 0} if "files" in table else {}
-            tables[name] = {**tables.get(name, {}), **described, **table}
+            tables[name] = _laid_over(tables.get(name, {}), table)
     found: dict[str, Source] = {}
     for name, table in tables.items():
         base = {key: one for key, one in tables.get(str(table.get("like", "")), {}).items() if key != "parts"}
