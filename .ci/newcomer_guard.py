@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ISOLATION = ("bwrap",)
-BROWSERS = ("chromium", "google-chrome")
+BROWSERS = ("chromium", "chromium-headless-shell", "google-chrome")
 SERVERS = ("nginx", "wrk")
 SHARED = {"python3"}
 """Programs of the sandbox that a newcomer has all the same."""
