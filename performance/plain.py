@@ -39,7 +39,7 @@ class Plain:
         try:
             (box / row.file).write_text(source, encoding="utf-8")
             environment = self._environment(row, box)
-            commands = [command for command in (row.compile, row.run) if command]
+            commands = [command for command in (row.published.compile, row.published.run) if command]
             return all(_ends_well([self._here(word) for word in one], box, environment) for one in commands)
         finally:
             shutil.rmtree(box, ignore_errors=True)
