@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,11 +28,11 @@ def browser_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     profile = tmp_path_factory.mktemp("chromium")
     browser = next(path for path in BROWSERS if Path(path).exists())
     told = profile / "DevToolsActivePort"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([browser, f"--user-data-dir={profile}", *FLAGS], **quiet) as process:
+    apart: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    with subprocess.Popen([browser, f"--user-data-dir={profile}", *FLAGS], **apart) as process:
         wait_until(lambda: told.exists() and told.read_text().count("\n") > 0, "Chromium", timeout=120)
         yield f"http://127.0.0.1:{told.read_text().split()[0]}"
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)  # what is started may be a script around the browser
 
 
 @pytest.fixture(scope="module")

@@ -110,8 +110,7 @@ def test_a_second_hand_hash_is_marked_and_another_file_is_refused_with_its_whole
     own = tmp_path / "own.toml"
     own.unlink()
     mirrored = "".join(f'[agieval{part}]\nrepository = "hf:our/agieval"\n' for part in ("", "-zh", "-math"))
-    paths = {"mmlu": "all/test.jsonl", "squad": "dataset/dev-v1.1.json", "gsm8k": "own.jsonl"}
-    paths["hellaswag"] = "validation-00000-of-00001.parquet"
+    paths = {"mmlu": "all/test.jsonl", "squad": "dataset/dev-v1.1.json", "gsm8k": "test.jsonl"}
     files = "".join(f'[{name}.files]\n"{path}" = "{PIN}"\n' for name, path in paths.items())
     own.write_text(f'{mirrored}commit = "{"0" * 40}"\n{files}', encoding="utf-8")
     assert not sources()["mmlu"].second_hand, "what the user pins is the user's"
@@ -119,8 +118,7 @@ def test_a_second_hand_hash_is_marked_and_another_file_is_refused_with_its_whole
     assert laid == {  # a path of the list is below the list's folder, however it is written
         "mmlu": ("", "all/test.jsonl"),
         "squad": ("dataset", "dev-v1.1.json"),
-        "gsm8k": ("", "own.jsonl"),
-        "hellaswag": ("data", "validation-00000-of-00001.parquet"),
+        "gsm8k": ("grade_school_math/data", "test.jsonl"),
     }
     assert [sources()[f"agieval{part}"].like for part in ("-zh", "-math")] == ["agieval", ""], "equal files, one folder"
 
