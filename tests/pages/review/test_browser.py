@@ -71,8 +71,12 @@ def wait_for(page: Any, item: Any) -> None:
 
 
 def said(page: Any, text: str) -> None:
-    """Wait for the page to say so. It allows no eval, so playwright's `wait_for_function` is not to be had."""
+    """Wait for the page to say so, and for its script: the words are in the HTML before any key is heard.
+
+    The page allows no eval, so playwright's `wait_for_function` is not to be had.
+    """
     page.locator("#said", has_text=text).wait_for(state="attached")
+    page.wait_for_load_state()
 
 
 def marks(path: Path, item: Any) -> set[tuple[str, float]]:
