@@ -15,7 +15,7 @@ from benchmarks import explaining
 from benchmarks.handmade_syneval import changed, exam, rows, write
 from published import syneval as paper
 from viva.benchmarks.syneval.facts import Item
-from viva.benchmarks.syneval.tables import tags
+from viva.benchmarks.syneval.tables import tags_of
 from viva.contracts import Exam
 from viva.engine.stages import parts_shown
 from viva.types import Question, Response, Score, ScoreRow
@@ -150,7 +150,7 @@ def test_the_truth_values_of_mvp_are_those_of_its_arguments(folder: Path) -> Non
 
 
 def test_pooling_is_of_true_and_false_and_of_four_points_only() -> None:
-    pooled = {(row["knowledge_point"], row["format"]) for row in rows() if tags(convert(row, Item))["mvp"] == "yes"}
+    pooled = {(row["knowledge_point"], row["format"]) for row in rows() if tags_of(convert(row, Item))["mvp"] == "yes"}
     assert pooled == {*((point, "TF") for point in paper.POOLED), ("MVP", "MC"), ("MVP", "FITB")}
 
 

@@ -28,9 +28,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from viva.analysis.comparing import Floats
 from viva.analysis.uncertainty import LEVEL
-
-Floats = NDArray[np.float64]
 
 PRIOR = 5.0
 """a: bets of about ±0.3, right for 65 of 100 differing questions. With it 80 % power takes about 1.65 times the

@@ -15,7 +15,7 @@ from viva.distributed.worker import outcome
 from viva.distributed.worker_handles import Needs
 from viva.errors import VivaError
 
-Recipe = Callable[[int], Callable[[Sequence[tuple[str, str]]], list[float]]]
+EncoderRecipe = Callable[[int], Callable[[Sequence[tuple[str, str]]], list[float]]]
 """Opens the encoder of the worker at a machine's n-th place; it reports name, identity and batch."""
 
 
@@ -29,7 +29,7 @@ class RemoteEncoder:
     """Replicas are opened to learn what they are, and again when there is something to compare: in between, the cluster
     is others'. Raises VivaError where none can be opened."""
 
-    def __init__(self, on: str, recipe: Recipe) -> None:
+    def __init__(self, on: str, recipe: EncoderRecipe) -> None:
         self._on = on
         self._recipe = recipe
         self._opening = threading.Lock()

@@ -15,17 +15,15 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from viva.errors import DataError
 from viva.files import UNREADABLE, reading
 from viva.io import bounded, columnar
-from viva.io.documents import listed, unnested
+from viva.io.documents import Record, listed, unnested
 from viva.io.tables import within
 
-Record = dict[str, Any]
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
 """Files of a folder that are tables; any of the text forms may end in .gz besides."""
 DOCUMENTS = (".json", ".yaml", ".yml")

@@ -32,10 +32,10 @@ from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, u
 
 def cronbach(rows: Rows, questions: Sequence[int]) -> Measure:
     """Alpha of items × raters, over complete items; `left_out` counts the others."""
-    return estimated(*usable("cronbach", rows, questions), _alpha, "the raters' sums do not vary from item to item")
+    return estimated(*usable("cronbach", rows, questions), _cronbach, "the raters' sums do not vary from item to item")
 
 
-def _alpha(values: Floats) -> Statistic:
+def _cronbach(values: Floats) -> Statistic:
     raters = values.shape[1]
     centred = values - values.mean(axis=0)
     sums = centred.sum(axis=1)

@@ -20,10 +20,10 @@ _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?!
 
 def read_json(text: str) -> Node:
     """Return the tree of one JSON text. Raises Unreadable with the place and what is wrong there."""
-    return _Reader(text).read()
+    return _JsonReader(text).read()
 
 
-class _Reader:
+class _JsonReader:
     """One pass from left to right."""
 
     def __init__(self, text: str) -> None:

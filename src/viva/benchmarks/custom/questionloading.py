@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
-from viva.benchmarks.custom import validate
 from viva.benchmarks.custom.examples import read_example
 from viva.benchmarks.custom.jsontext import read_json
 from viva.benchmarks.custom.parts import (
@@ -25,6 +24,12 @@ from viva.benchmarks.custom.rubricrules import read_blanks, read_keywords
 from viva.benchmarks.custom.slowpatterns import Patience
 from viva.benchmarks.custom.strictfields import MANY, Notes, Section, TooManyErrors, shown, to_text
 from viva.benchmarks.custom.tables import tables
+from viva.benchmarks.custom.validate import (
+    check_examples_possible,
+    note_traps,
+    warn_of_missing_examples,
+    warn_of_repetitions,
+)
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.scorers.rubric.rubrics import Rubric
@@ -67,7 +72,7 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
         if not is_language_tag(language):
             section.error("language", f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
         placed = _questions(notes, section, folder, tested)
-        validate.warn_of_repetitions(notes, [(node, one) for node, one in placed if isinstance(one, OwnQuestion)])
+        warn_of_repetitions(notes, [(node, one) for node, one in placed if isinstance(one, OwnQuestion)])
     return QuestionFile(
         title=title,
         language=language,
@@ -162,8 +167,8 @@ class _Reader:
         placed = section.items("examples", "every example")
         examples = tuple(read_example(notes, item, where) for item, where in placed)
         if notes.errors == before:
-            validate.check_examples_possible(notes, placed, examples, rubric)
-            validate.warn_of_missing_examples(section, examples, rubric)
+            check_examples_possible(notes, placed, examples, rubric)
+            warn_of_missing_examples(section, examples, rubric)
         if notes.errors > before:
             first = next(problem for problem in notes.problems[found:] if problem.severity == "error")
             called = identity if len(self._lines) > known else f"{identity[:100]}#{number}"
@@ -211,7 +216,7 @@ class _Reader:
             min_score=section.number("min", 0.0),
         )
         if notes.errors == before:
-            validate.note_traps(section, rubric, text, self._patience)
+            note_traps(section, rubric, text, self._patience)
         notes.patterns.clear()
         return rubric
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viva.benchmarks.custom import traps
 from viva.benchmarks.custom.examples import impossible, shares_of
 from viva.benchmarks.custom.positions import Node
 from viva.benchmarks.custom.questionmodel import Example, OwnQuestion
 from viva.benchmarks.custom.slowpatterns import Patience, is_slow
 from viva.benchmarks.custom.strictfields import Notes, Section, shown
+from viva.benchmarks.custom.traps import blank_trap, keyword_traps, slow_text, test_traps, total_traps
 from viva.scorers.rubric.rubrics import ChoicePart, Rubric
 
 Placed = tuple[Node, str]
@@ -24,7 +24,7 @@ Placed = tuple[Node, str]
 def note_traps(section: Section, rubric: Rubric, question: str, patience: Patience) -> None:
     """Note the traps of a rubric where they are; where nothing can be earned, that alone."""
     notes = section.notes
-    for trap in traps.total_traps(rubric):
+    for trap in total_traps(rubric):
         key = trap.part if trap.part in section else "max" if trap.part == "min" else ""
         (section.error if trap.error else section.warn)(key, trap.text)
         if trap.error:
@@ -33,10 +33,10 @@ def note_traps(section: Section, rubric: Rubric, question: str, patience: Patien
     placed = {"keywords": section.items("keywords", "")}
     if rubric.tests:
         placed["tests"] = Section(notes, section.known["tests"], section.at("tests"), "tests").items("cases", "")
-    for trap in (*traps.keyword_traps(rubric, question, patience), *traps.test_traps(rubric.tests, question)):
+    for trap in (*keyword_traps(rubric, question, patience), *test_traps(rubric.tests, question)):
         node, where = placed[trap.part][trap.index]
         notes.warn(node, where, trap.text)
-    if blank := traps.blank_trap(rubric.blanks, patience):
+    if blank := blank_trap(rubric.blanks, patience):
         (section.error if blank.error else section.warn)("blanks", blank.text)
     check_choice(section, rubric.choice, question)
 
@@ -48,7 +48,7 @@ def check_patterns(notes: Notes, patience: Patience) -> None:
         if patience.exhausted and pattern not in patience.verdicts:
             untried += 1
         elif is_slow(pattern, patience):
-            notes.warn(node, where, traps.slow_text(pattern))
+            notes.warn(node, where, slow_text(pattern))
     if untried:
         node, where, _ = notes.patterns[-1]
         notes.warn(node, where, f"{untried} expressions were not tried for speed: that took too long already")

@@ -20,8 +20,10 @@ import msgspec
 
 from viva.benchmarks.defaults import GradedByRule
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
-from viva.benchmarks.syneval import setfiles, synevalgrading, synevalprompts, tables
+from viva.benchmarks.syneval import setfiles, synevalprompts
 from viva.benchmarks.syneval.facts import FORMATS, Format, Item
+from viva.benchmarks.syneval.synevalgrading import as_published, grade
+from viva.benchmarks.syneval.tables import OA, incomplete, table_specs, tags_of
 from viva.contracts import ContextWindow
 from viva.errors import DataError, option
 from viva.prompting import BREAKS, ESTIMATED, Templates, fit_to_context, gap_between, read_templates
@@ -81,7 +83,7 @@ class SynEvalExam(GradedByRule):
             self.defects += synevalprompts.in_the_test(listed, self._pools)
         self._listed = [listed[index] for index in spread(len(listed), spec.limit)]
         self._items = {one.item.id: one.item for one in self._listed}
-        self.defects += tables.incomplete(self._items.values())
+        self.defects += incomplete(self._items.values())
         self._tags: dict[tuple[str, ...], dict[str, str]] = {}
 
     def __len__(self) -> int:
@@ -94,7 +96,7 @@ class SynEvalExam(GradedByRule):
 
     def _question(self, item: Item, times: int) -> Question:
         # Questions of one kind share one dictionary of tags: a set can hold very many.
-        tags = self._tags.setdefault((item.knowledge_point, item.format, item.category), tables.tags(item))
+        tags = self._tags.setdefault((item.knowledge_point, item.format, item.category), tags_of(item))
         return Question(
             id=item.id,
             kind=KINDS[item.format],
@@ -161,17 +163,17 @@ class SynEvalExam(GradedByRule):
             return no_reply(response.error)
         item, base = self._items[question.id], self.spec.form == "base"
         if self.spec.as_published:
-            return synevalgrading.as_published(item, response, self._texts.text("lead") if base else "")
-        return synevalgrading.grade(item, response, base=base)
+            return as_published(item, response, self._texts.text("lead") if base else "")
+        return grade(item, response, base=base)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """The tables of the paper."""
-        present = dict.fromkeys(tables.tags(one.item)["category"] for one in self._listed)
-        return tables.layouts(list(present), self.spec.shots)
+        present = dict.fromkeys(tags_of(one.item)["category"] for one in self._listed)
+        return table_specs(list(present), self.spec.shots)
 
     def headline(self) -> Aggregate:
         """The paper's overall score."""
-        return tables.OA
+        return OA
 
 
 class SynEval:

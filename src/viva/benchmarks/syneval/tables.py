@@ -28,7 +28,7 @@ _POINTS = tuple(
 )
 
 
-def tags(item: Item) -> dict[str, str]:
+def tags_of(item: Item) -> dict[str, str]:
     """What the tables go by."""
     pooled = item.knowledge_point in POOLED and item.format == "TF"
     return {
@@ -44,7 +44,7 @@ def incomplete(items: Iterable[Item]) -> Iterator[Defect]:
     """The rows of which OA is no OA, since not every format is asked there."""
     present: dict[str, set[str]] = {}
     for item in items:
-        of = [item.knowledge_point, "Overall", *(["MVP"] if tags(item)["mvp"] == "yes" else [])]
+        of = [item.knowledge_point, "Overall", *(["MVP"] if tags_of(item)["mvp"] == "yes" else [])]
         for row in of:
             present.setdefault(row, set()).add(item.format)
     for row in (*KNOWLEDGE_POINTS, "Overall"):
@@ -54,7 +54,7 @@ def incomplete(items: Iterable[Item]) -> Iterator[Defect]:
             yield Defect(row, "missing format", detail, "noted")
 
 
-def layouts(categories: Sequence[str], shots: int) -> tuple[TableSpec, ...]:
+def table_specs(categories: Sequence[str], shots: int) -> tuple[TableSpec, ...]:
     """The tables of one run. `categories` are the tags' values that the set has."""
     how = f"{shots}-shot" if shots else "zero-shot"
     overall = Aggregate("Overall")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 from viva.errors import VivaError, option
-from viva.models.local import drawing
+from viva.models.local.drawing import UNUSABLE, choose, is_greedy
 from viva.models.local.memory import OutOfMemory, out_of_memory
 from viva.models.local.stopping import Reply
 from viva.models.local.thinking import CLOSING, Marks, Thought
@@ -138,7 +138,7 @@ class _Row:
 
     def __init__(self, asked: Asked, seed: str, limit: int, tokens: Tokens) -> None:
         self.sampling = asked.sampling
-        self._greedy = drawing.is_greedy(asked.sampling)
+        self._greedy = is_greedy(asked.sampling)
         self._chance = random.Random(seed)
         self._limit = limit
         self._ends = tokens.stop_ids
@@ -222,10 +222,10 @@ def _write(
         if cancelled():
             raise Cancelled
         # A row that has ended is still read until it is dropped, and no longer looked at.
-        chosen = drawing.choose(logits, [row.sampling for row in rows], [row.number() for row in rows])
+        chosen = choose(logits, [row.sampling for row in rows], [row.number() for row in rows])
         for index, (row, token) in enumerate(zip(rows, chosen, strict=True)):
             if row.stop is None:
-                if token == drawing.UNUSABLE:
+                if token == UNUSABLE:
                     raise VivaError(_no_numbers(opened))
                 chosen[index] = row.take(token)
         live = [index for index, row in enumerate(rows) if row.stop is None]
