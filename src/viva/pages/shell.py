@@ -15,7 +15,7 @@ from jinja2 import Environment
 from viva.analysis.wording import interval_text, percent, score_text
 from viva.errors import StorageError, VivaError
 from viva.pages.serving.forms import FormError, read_form
-from viva.shipped import shipped_text
+from viva.shipped import shipped_table, shipped_text
 from viva.types import outcome_name
 from viva.web.chartpages import outcome_style
 from viva.web.chartpages import script as charts
@@ -38,7 +38,7 @@ SIGNS = {
 """What stands for an outcome in a cell; its colour says the same."""
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
 """What renders Markdown and formulas, in the browser."""
-_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+_FIGURE = re.compile(r"(?P<shown>(?P<mean>[−-]?\d[\d,]*(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -49,15 +49,19 @@ def templates(**more: object) -> Environment:
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
         "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
         "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "interval_text": interval_text,
-        "highlighted": highlighted, "value_of": value_of, **more,
+        "highlighted": highlighted, "figure_parts": figure_parts, "saved": None,
+        "why": shipped_table(__file__, "outcomes.toml", dict[str, str]), **more,
     }  # fmt: skip
     return made
 
 
-def value_of(text: str) -> str:
-    """The number that a table's cell begins with, for sorting; "" where it begins with none."""
-    found = _NUMBER.match(text.strip())
-    return found[0].replace(",", "") if found else ""
+def figure_parts(text: str) -> tuple[str, str, str]:
+    """Return the figure that a table's cell begins with, what follows it (an interval, a mark), and its number, for
+    sorting; of a cell without a figure the text alone."""
+    parts = _FIGURE.fullmatch(text.strip())
+    if parts is None:
+        return text, "", ""
+    return parts["shown"], parts["rest"].strip(), parts["mean"].replace(",", "").replace("−", "-")
 
 
 def number(value: int) -> str:

@@ -13,7 +13,7 @@ from viva.pages.leaderboard.boards import Row, Site
 from viva.pages.leaderboard.sitefiles import build, check_out
 from viva.pages.leaderboard.sitepages import STYLES, TABLES, Way, Where, page_of
 from viva.pages.leaderboard.study import LeaderboardConfig, study
-from viva.pages.report.study import PageOptions, names_of, together, write_report
+from viva.pages.report.study import PageOptions, write_report
 from viva.pages.runs.run_views import Card, RunViews
 from viva.pages.runs.runpages import ago, listing
 from viva.runs.results import read_run
@@ -59,6 +59,4 @@ def _write_list(site: Site, way: Way, cards: list[Card], pages: Mapping[str, str
 
 
 def _write(folder: Path, path: Path) -> None:
-    read = read_run(folder, "none")  # again: all runs of a folder do not fit into memory
-    names = names_of([read])
-    write_report([read], names, together([read], names), PageOptions(), path)
+    write_report([read_run(folder, "none")], PageOptions(), path)  # again: all runs of a folder do not fit into memory

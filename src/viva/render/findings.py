@@ -10,7 +10,7 @@ from viva.errors import EXIT_OK, VivaError, missing_extras
 from viva.render.markuptext import TABLE_FORMATS, csv_text, json_text
 from viva.render.notebook import tables_html
 from viva.render.table import Records, Table
-from viva.render.terminal import LINES, screen_terminal, tables_terminal
+from viva.render.terminal import screen_terminal, tables_terminal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 F = TypeVar("F")
 Drawing: TypeAlias = "Callable[[], Chart] | None"
 """A chart that is drawn when it is asked for; None where a study has none."""
-_CHART = 72
-"""Columns that a chart in characters needs."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -70,14 +68,9 @@ class Findings(Generic[F]):
         return tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
 
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
-        """What a command prints unless everything is asked for: tables in one screen, the chart of an only one above
-        them."""
-        charts = [table.drawn for table in self.shown if table.drawn is not None]
-        chart = charts[0] if len(charts) == 1 and (width or _CHART) >= _CHART else ""
-        lines = LINES - len(chart.splitlines()) - bool(chart)
+        """What a command prints unless everything is asked for: tables in one screen."""
         shown, notes = self.first or (self.shown, self.notes)
-        text = screen_terminal(_printed(shown), notes, width=width, colour=colour, lines=lines)
-        return f"{chart}\n{text}" if chart else text
+        return screen_terminal(_printed(shown), notes, width=width, colour=colour)
 
     def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
         """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""

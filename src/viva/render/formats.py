@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from viva.analysis.wording import UNSURE
-from viva.io.tables import CsvText
 from viva.render.canaries import canaries_table
 from viva.render.costs import consumption_table, cut_off_notes, served_table
 from viva.render.deciders import deciding_tables
-from viva.render.markuptext import json_text, tables_latex, tables_markdown
+from viva.render.markuptext import csv_text, json_text, tables_latex, tables_markdown
 from viva.render.notebook import tables_html
 from viva.render.result import (
     LEFT_OUT,
@@ -30,7 +30,6 @@ from viva.render.result import (
 from viva.render.table import Table
 from viva.render.terminal import tables_terminal
 from viva.types import OUTCOMES
-from viva.visible import csv_safe
 
 LEGEND = (
     "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "
@@ -107,9 +106,12 @@ def as_csv(report: Report) -> str:
     So have canaries, in the table `canaries`.
     """
     measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "clusters")  # of a range there is no mean
-    table = CsvText(
-        ["exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published"]
-    )
+    header = ("exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published")
+    return csv_text(header, itertools.chain(_lines(report, measures), _canary_lines(report)))
+
+
+def _lines(report: Report, measures: Sequence[str]) -> Iterator[list[object]]:
+    empty = [""] * (len(measures) - 2 + len(OUTCOMES) + 2)  # but for n and mean; and tokens and signature
     for result in report.results:
         for found in result.tables:
             for label, cells in zip(found.rows, found.cells, strict=True):
@@ -117,32 +119,24 @@ def as_csv(report: Report) -> str:
                     values = [getattr(cell, measure) for measure in measures]
                     counts = [cell.outcomes.get(outcome, 0) for outcome in OUTCOMES]
                     where = [result.exam, result.model, found.name, label, column]
-                    table.add([*map(csv_safe, where), *values, *counts, result.trained, csv_safe(result.signature), ""])
-        for published in _published_lines(result):
-            table.add(published)
-    table.add_all(_canary_lines(report))
-    return table.text()
+                    yield [*where, *values, *counts, result.trained, result.signature, ""]
+        tables = {found.name: found for found in result.tables}
+        for one in result.beside:
+            cited = f"{one.source.cited}; {one.condition}"
+            for (name, row, column), figure in one.figures.items():
+                if name in tables and row in tables[name].rows and column in tables[name].columns:
+                    yield [result.exam, one.model, name, row, column, "", figure, *empty, cited]
 
 
 def _canary_lines(report: Report) -> Iterator[list[object]]:
     """Judges stand where models do: the share of verdicts that agree, and the mean marks of right and wrong answers."""
     empty = [""] * (6 + len(OUTCOMES) + 3)
     for one in report.canaries:
-        where = [csv_safe(one.exam), csv_safe(one.judge), "canaries"]
+        where = [one.exam, one.judge, "canaries"]
         yield [*where, "all", "agreement", len(one.known), one.agreement, *empty]
         for row, right in (("known right", True), ("known wrong", False)):
             mean, count = one.mean(right=right)
             yield [*where, row, "mark", count, mean, *empty]
-
-
-def _published_lines(result: Result) -> Iterator[list[object]]:
-    empty = [""] * (6 + len(OUTCOMES) + 2)  # intervals, bounds, sd and clusters, outcomes, tokens and signature
-    for one in result.beside:
-        where = csv_safe(f"{one.source.cited}; {one.condition}")
-        tables = {found.name: found for found in result.tables}
-        for (name, row, column), figure in one.figures.items():
-            if name in tables and row in tables[name].rows and column in tables[name].columns:
-                yield [*map(csv_safe, (result.exam, one.model, name, row, column)), "", figure, *empty, where]
 
 
 def as_json(report: Report) -> str:

@@ -167,8 +167,6 @@ class Table(Struct, frozen=True):
     """Whether an option asked for it: of several tables it gives way last."""
     dim: int = 0
     """How many of the last rows are only there to compare with: published ones."""
-    drawn: str | None = None
-    """Its chart in characters: below it on a terminal, and above all on a screen where it is the only one."""
 
     @property
     def printed(self) -> tuple[Column, ...]:

@@ -147,8 +147,6 @@ def tables_terminal(
     for table in tables:
         console.print(Text(whole(table.title), style="bold"), soft_wrap=True)
         console.print(_framed(table, console.width))
-        if table.drawn is not None:
-            console.print(Text(f"\n{table.drawn}" if table.drawn else ""), soft_wrap=True)
     for line in closing:
         console.print(Text(whole(line)), soft_wrap=True)
     return _printed(console)

@@ -8,9 +8,9 @@ from typing import Any
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import wilson
-from viva.pages.leaderboard.assembling import Entry, Heading, site
-from viva.pages.leaderboard.boards import Board, Dimension, Facts, Row, Site
-from viva.pages.leaderboard.publishedboards import published_boards
+from viva.pages.leaderboard.assembling import Entry
+from viva.pages.leaderboard.boards import Dimension, Facts, Row, Site
+from viva.pages.leaderboard.entries import benchmark_page
 
 FAMILIES = ("Alpaca", "Bison", "Camel", "Dingo")
 SIZES = (1.0, 3.0, 7.0, 13.0, 34.0, 70.0, None)
@@ -76,6 +76,6 @@ def zoo(count: int, *, benchmark: str = "csbench", **settings: Any) -> list[Entr
 
 def made(entries: Sequence[Entry], *published: str, title: str = "A zoo of models", notes: Sequence[str] = ()) -> Site:
     """A site of these entries and of the papers' boards of these benchmarks."""
-    boards: dict[str, list[Board]] = {name: published_boards(name) for name in published}
-    headings = {"csbench": Heading(title="CS-Bench", paper="A paper", url="https://arxiv.org/abs/2406.08587")}
-    return site(title, "2026-01-01 00:00 UTC", "0.1.0", entries, boards, headings, notes)
+    names = dict.fromkeys([*(entry.benchmark for entry in entries), *published])
+    pages = tuple(benchmark_page(name, entries, published=name in published) for name in names)
+    return Site(title=title, made="2026-01-01 00:00 UTC", viva="0.1.0", benchmarks=pages, notes=tuple(notes))

@@ -15,7 +15,7 @@ from pages.runs.growing import Growing
 from rows import tabled
 from viva.pages.runs.runserver import application
 from viva.pages.serving.guard import Access
-from viva.pages.shell import value_of
+from viva.pages.shell import figure_parts
 from viva.visible import escape_invisible
 from web.hostile import LONG, MODELS, TEXTS, UNBROKEN, assert_harmless, assert_only_text
 
@@ -120,7 +120,7 @@ def test_run_json_is_shown_as_plain_text(run: tuple[TestClient, str]) -> None:
 
 def test_every_answer_carries_the_headers_and_only_its_own_server_is_asked(visit: Visit, growing: Growing) -> None:
     visitor = visit(growing.root)
-    for where in ("/", "/run/growing", "/run/growing/progress.json", "/static/view.js", "/nowhere", "/favicon.ico"):
+    for where in ("/", "/run/growing", "/run/growing/live", "/static/view.js", "/nowhere", "/favicon.ico"):
         headers = visitor.get(where).headers
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; ")
@@ -149,4 +149,4 @@ def test_a_cell_is_sorted_by_the_number_that_it_begins_with() -> None:
     cells = {"61.20 [59.1, 63.3]": "61.20", "1,234": "1234", "–†": "", "": "", "-3.5": "-3.5", "right 3": ""}
     for (text, value), row in tabled(*cells.items()):
         with row:
-            assert value_of(text) == value
+            assert figure_parts(text)[2] == value

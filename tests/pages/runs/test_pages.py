@@ -80,7 +80,7 @@ def test_what_is_with_a_provider_is_waited_for(visit: Visit, growing: Growing) -
     assert f"waiting: 15 requests in 2 batches are with the provider · viva resume {growing.path} reads them" in said
     assert "waiting 5 of 20" in text_of(visitor.get("/").text)
     log.note(Read(label="0" * 16, answered=5, failed=0, at=time.time()))
-    assert "waiting: 10 requests in a batch are" in visitor.get("/run/growing/progress.json").json()["sentence"]
+    assert "waiting: 10 requests in a batch are" in text_of(visitor.get("/run/growing/live").text)
     log.note(Dropped(label="1" * 16, why="refused", at=time.time()))
     assert "stopped before its end: 15 not asked" in text_of(visitor.get("/run/growing").text)
     log.close()
@@ -98,13 +98,13 @@ def test_the_page_of_a_broken_run_is_a_sentence(visit: Visit, tmp_path: Path) ->
         for content in ('{"format": 99, "viva": "<b>7"}', "{", "null", "[]", "", '{"format": 2}', "\ufeff{}"):
             (tmp_path / "runs" / "x" / "run.json").write_text(content, encoding="utf-8")
             visitor = visit(tmp_path / "runs")
-            for address in ("/run/x", "/run/x/answers", "/run/x/answer/1.1", "/run/x/progress.json"):
+            for address in ("/run/x", "/run/x/answers", "/run/x/answer/1.1", "/run/x/live"):
                 with row((content, address)):
                     answer = visitor.get(address)
                     assert answer.status_code == 404
                     assert "run.json" in answer.text or "folder format" in answer.text
                     assert "Traceback" not in answer.text
-                    assert "<b>7" not in answer.text or answer.headers["content-type"] == "application/json"
+                    assert "<b>7" not in answer.text
 
 
 def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growing) -> None:
@@ -131,22 +131,21 @@ def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growi
 
 def test_progress_counts_answers_failures_and_tokens_by_model(visit: Visit, growing: Growing) -> None:
     visitor = visit(growing.root)
-    address = "/run/growing/progress.json"
-    assert visitor.get(address).json()["state"] == "running"
+
+    def said() -> str:
+        return text_of(visitor.get("/run/growing/live").text)
+
+    assert said().startswith("running (process")
     growing.answer(10)
     growing.answer(2, failed=True)
     growing.answer(3)
-    news = visitor.get(address).json()
-    assert (news["answered"], news["failed"], news["left"], news["total"]) == ("13", "2", "5", "20")
-    assert (news["input"], news["output"]) == ("1,300", "130")
-    assert news["parts"] == [[MODELS[0], "fruit", "10", "0", "0"], [MODELS[1], "fruit", "3", "2", "5"]]
-    assert int(news["rate"]) > 10
-    assert news["remaining"]
+    news = said()
+    assert "13 of 20 answered 2 failed 5 left" in news
+    assert "Tokens in 1,300 Tokens out 130" in news
+    assert f"{MODELS[0]} fruit 10 0 0 {MODELS[1]} fruit 3 2 5" in news
+    assert re.search(r"Answers a minute [1-9]\d+ Remaining, at this rate \d", news)
     growing.close()
-    news = visitor.get(address).json()
-    assert news["state"] == "stopped"
-    assert news["sentence"] == "stopped before its end: 2 failed, 5 not asked"
-    assert news["rate"] == "0"
+    assert said().startswith("stopped before its end: 2 failed, 5 not asked · viva resume")
 
 
 def test_a_graded_run_with_a_baseline_is_counted_whole_at_every_look(visit: Visit, tmp_path: Path) -> None:
@@ -159,8 +158,7 @@ def test_a_graded_run_with_a_baseline_is_counted_whole_at_every_look(visit: Visi
         said = text_of(visitor.get("/run/growing").text)
         assert "20 of 20 answered" in said
         assert "20 of 20 answers, graded" in said
-        parts = visitor.get("/run/growing/progress.json").json()["parts"]
-        assert parts == [["openai/alpha", "fruit", "10", "0", "0"], ["baseline/first", "fruit", "10", "0", "0"]]
+        assert "openai/alpha fruit 10 0 0 baseline/first fruit 10 0 0" in said
     assert "20 of 20 have come in" in text_of(visitor.get("/run/growing/answers").text)
 
 
@@ -212,7 +210,7 @@ def test_a_torn_last_line_is_not_there_and_a_damaged_one_is_told(visit: Visit, g
 def test_a_run_that_is_removed_meanwhile_is_a_sentence(visit: Visit, growing: Growing) -> None:
     growing.answer(3)
     visitor = visit(growing.root)
-    pages = ("/run/growing", "/run/growing/answers", "/run/growing/answer/1.1", "/run/growing/progress.json")
+    pages = ("/run/growing", "/run/growing/answers", "/run/growing/answer/1.1", "/run/growing/live")
     assert {visitor.get(page).status_code for page in pages} == {200}
     growing.close()
     shutil.rmtree(growing.path)
@@ -262,7 +260,7 @@ def test_looking_takes_no_lock_and_writes_nothing(visit: Visit, growing: Growing
         growing.path.chmod(stat.S_IRWXU)
     again = RunFolder.open(growing.path)
     again.lock()
-    assert visitor.get("/run/growing/progress.json").json()["state"] == "running"
+    assert 'data-state="running"' in visitor.get("/run/growing/live").text
     again.unlock()
 
 

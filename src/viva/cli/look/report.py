@@ -56,13 +56,13 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     from viva.runs.results import read_run
 
     read = [read_run(folder, given["published_rows"]) for folder in folders]
-    names = names_of(read)
-    report = together(read, names)
     if form == "html":
-        size, shown, warnings = write_report(read, names, report, pick(PageOptions, given), out)
+        size, shown, warnings = write_report(read, pick(PageOptions, given), out)
         say(f"viva: wrote {out} ({size / 1e6:.1f} MB, {shown:,} answers to look at)")
         for warning in warnings:
             say(f"viva: {warning}")
     else:
-        print_report(report, pick(OutputOptions, {"format": form, "out": out, "all": True}))
+        print_report(
+            together(read, names_of(read, whole=True)), pick(OutputOptions, {"format": form, "out": out, "all": True})
+        )
     return 0

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
-from viva.analysis.standings import THRESHOLDS, Best, Contender, best_by, ranks
+from viva.analysis.standings import THRESHOLDS, Contender, best_by, ranks
 from viva.pages.leaderboard.boards import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site
 from viva.pages.leaderboard.naming import page_name
 from viva.pages.leaderboard.settings import (
@@ -25,7 +25,6 @@ from viva.pages.leaderboard.settings import (
     titles,
 )
 from viva.published import plain
-from viva.published.catalogue import catalogue
 from viva.types import Aggregate, TableSpec
 
 
@@ -50,14 +49,6 @@ class Entry(Struct, frozen=True, kw_only=True):
     over: str = ""
     """The tag whose values its score averages first."""
     notes: tuple[str, ...] = ()
-
-
-class Heading(Struct, frozen=True, kw_only=True):
-    """What a benchmark's page says at its top."""
-
-    title: str
-    paper: str = ""
-    url: str = ""
 
 
 def dimensions(
@@ -238,21 +229,20 @@ def page_of(row: Row) -> str:
 
 def _best(rows: Sequence[Row]) -> tuple[tuple[str, tuple[BestRow, ...]], ...]:
     """Best by type and size as InfiBench's Table 4, by size alone, and by family; what tells nothing is left out."""
-    counted = [index for index, row in enumerate(rows) if row.rank is not None]
-    contenders = [_contender(rows[index]) for index in counted]
-    told = [name for name in ("access", "domain", "type") if _told(contenders, name)]
+    contenders = [_contender(row) for row in rows]
+    told = [name for name in ("access", "domain", "type") if _told([one for one in contenders if one.words], name)]
     sizes = (*THRESHOLDS, None)
     ways: tuple[tuple[str, Callable[[Contender], tuple[str, ...] | None], Sequence[float | None]], ...] = (
         ("type and size", lambda one: _kind(one, told), sizes),
-        ("size", lambda one: () if one.size is not None else None, THRESHOLDS),
-        ("family", lambda one: (one.words["family"],) if one.words["family"] else None, (None,)),
+        ("size", lambda one: () if one.words and one.size is not None else None, THRESHOLDS),
+        ("family", lambda one: (one.words["family"],) if one.words and one.words["family"] else None, (None,)),
     )
-    found: list[tuple[str, tuple[BestRow, ...]]] = []
-    for name, kind, below in ways:
-        lines = [_line(one, counted) for one in best_by(contenders, kind, below)]
-        if len(lines) > 1:
-            found.append((name, tuple(lines)))
-    return tuple(found)
+    return tuple(
+        (name, lines)
+        for name, kind, below in ways
+        if len(lines := tuple(BestRow(kind=" · ".join(one.kind), below=one.below, row=one.index, among=one.among,
+                                      level=one.level) for one in best_by(contenders, kind, below))) > 1
+    )  # fmt: skip
 
 
 def _told(contenders: Sequence[Contender], name: str) -> bool:
@@ -263,80 +253,22 @@ def _told(contenders: Sequence[Contender], name: str) -> bool:
 
 def _kind(one: Contender, told: Sequence[str]) -> tuple[str, ...] | None:
     """Closed models are one kind, whatever they were made for; of the others their words tell."""
-    words = [one.words[name] for name in told]
-    return tuple(words[: 1 if one.words["access"] == "Closed" else None]) or None
+    words = [one.words[name] for name in told if one.words]
+    return tuple(words[: 1 if one.words["access"] == "Closed" else None]) if words else None
 
 
 def _contender(row: Row) -> Contender:
-    facts = row.facts
-    words = {"family": facts.family, "type": facts.type, "domain": facts.domain, "access": facts.access}
-    return Contender(model=row.model, score=cast("Estimate", row.score), words=words, size=facts.total)
-
-
-def _line(one: Best, counted: Sequence[int]) -> BestRow:
-    return BestRow(
-        kind=" · ".join(one.kind),
-        below=one.below,
-        row=counted[one.index],
-        among=one.among,
-        level=tuple(counted[index] for index in one.level),
-    )
-
-
-def site(
-    title: str,
-    made: str,
-    viva: str,
-    entries: Sequence[Entry],
-    published: Mapping[str, Sequence[Board]],
-    headings: Mapping[str, Heading],
-    notes: Sequence[str] = (),
-) -> Site:
-    """Everything: a page a benchmark, its own boards first."""
-    names = dict.fromkeys([*(entry.benchmark for entry in entries), *published])
-    pages: list[BenchmarkPage] = []
-    for name in names:
-        boards = own_boards([entry for entry in entries if entry.benchmark == name])
-        heading = headings.get(name, Heading(title=name))
-        pages.append(
-            BenchmarkPage(
-                name=name,
-                title=heading.title,
-                page=f"{name}.html" if name in catalogue() else page_name("benchmark", name),
-                paper=heading.paper,
-                url=heading.url,
-                boards=(*boards, *map(ranked, published.get(name, ()))),
-            )
-        )
-    return Site(title=title, made=made, viva=viva, benchmarks=tuple(pages), notes=tuple(notes))
+    """A row as it is compared; one without a rank has no words, and is of no kind."""
+    words = {name: getattr(row.facts, name) for name in ("family", "type", "domain", "access")} if row.rank else {}
+    return Contender(model=row.model, score=row.score or Estimate(), words=words, size=row.facts.total)
 
 
 class RankedRow(Struct, frozen=True, kw_only=True):
-    """One model on one board, with its neighbours there."""
+    """One model on one board."""
 
     benchmark: BenchmarkPage
     board: Board
     row: Row
-    place: int
-    """Index among the board's rows."""
-    counted: int
-    """How many rows have a rank."""
-
-    @property
-    def around(self) -> tuple[tuple[Row, bool], ...]:
-        """The two rows above and below, and the row itself (True), best first."""
-        low, high = self.place - 2, self.place + 3
-        return tuple((row, index == self.place) for index, row in enumerate(self.board.rows) if low <= index < high)
-
-    @property
-    def before(self) -> Row | None:
-        """The row above it."""
-        return self.board.rows[self.place - 1] if self.place else None
-
-    @property
-    def after(self) -> Row | None:
-        """The row below it."""
-        return self.board.rows[self.place + 1] if self.place + 1 < len(self.board.rows) else None
 
 
 class ModelPage(Struct, frozen=True, kw_only=True):
@@ -355,10 +287,9 @@ def model_pages(found: Site) -> list[ModelPage]:
     for benchmark in found.benchmarks:
         at_home = {row.page for board in benchmark.boards if not board.own for row in board.rows}
         for board in benchmark.boards:
-            counted = sum(row.rank is not None for row in board.rows)
-            for place, row in enumerate(board.rows):
+            for row in board.rows:
                 if row.own == board.own or row.page not in at_home:
-                    standing = RankedRow(benchmark=benchmark, board=board, row=row, place=place, counted=counted)
+                    standing = RankedRow(benchmark=benchmark, board=board, row=row)
                     standings.setdefault(row.page, []).append(standing)
     return [
         ModelPage(

@@ -16,9 +16,10 @@ from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.scorefile import fault
 from viva.errors import DataError, StorageError, VivaError, flag
-from viva.pages.leaderboard.assembling import Entry, Heading, dimensions, site
-from viva.pages.leaderboard.boards import Dimension, Row, Site
+from viva.pages.leaderboard.assembling import Entry, dimensions, own_boards, ranked
+from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Row, Site
 from viva.pages.leaderboard.model_facts import ModelFacts
+from viva.pages.leaderboard.naming import page_name
 from viva.pages.leaderboard.publishedboards import published_boards, published_rows
 from viva.pages.leaderboard.settings import in_words
 from viva.pages.runs.following import Followed
@@ -46,24 +47,28 @@ TABLES = "item scores"
 def site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
     """The whole site: a page a benchmark and a model, with the papers' boards where they are wanted."""
     asked = dict.fromkeys(entry.benchmark for entry in entries) or catalogue()
-    boards = {name: published_boards(name) for name in asked if name in catalogue()} if published else {}
-    return site(
-        one_line(title, 120) or "Leaderboard",
-        datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        __version__,
-        entries,
-        boards,
-        {name: _heading(name) for name in asked},
-        [f"Left out: {why}." for why in left_out],
+    return Site(
+        title=one_line(title, 120) or "Leaderboard",
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        viva=__version__,
+        benchmarks=tuple(benchmark_page(name, entries, published=published) for name in asked),
+        notes=tuple(f"Left out: {why}." for why in left_out),
     )
 
 
-def _heading(name: str) -> Heading:
-    if name in catalogue():
-        paper = about(name)
-        return Heading(title=paper.title, paper=paper.paper, url=paper.url)
-    return Heading(
-        title=name.removeprefix(OWN_QUESTIONS).capitalize() if name == TABLES else name.removeprefix(OWN_QUESTIONS)
+def benchmark_page(name: str, entries: Sequence[Entry], *, published: bool) -> BenchmarkPage:
+    """The page of a benchmark or question file: boards of the entries that are its own, then the papers'."""
+    known = name in catalogue()
+    paper = about(name) if known else None
+    boards = own_boards([entry for entry in entries if entry.benchmark == name])
+    title = name.removeprefix(OWN_QUESTIONS)
+    return BenchmarkPage(
+        name=name,
+        title=paper.title if paper else title.capitalize() if name == TABLES else title,
+        page=f"{name}.html" if known else page_name("benchmark", name),
+        paper=paper.paper if paper else "",
+        url=paper.url if paper else "",
+        boards=(*boards, *(map(ranked, published_boards(name)) if published else ())),
     )
 
 

@@ -104,30 +104,16 @@ def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
-    """Which parts are not the same on all boards, without those that follow from another."""
-    names = dict.fromkeys(name for parts in boards for name in parts)
-    found = [
-        name
-        for name in names
-        if len({parts.get(name) for parts in boards}) > 1 and (name not in (*_TITLED, "asked") or name == "vary")
-    ]
-    # Other data, other questions: the fingerprint and their number are said together. What follows from them (how
-    # many were wanted at most, which seed chose them) need not be said.
-    said = next((name for name in ("data", "n") if name in found), "")
-    return [
-        name
-        for name in found
-        if name == said
-        or name not in ("n", "limit", "seed")
-        or not ((name == "n" and said) or _follows(name, said, boards))
-    ]
+    """The parts that tell boards apart, data and questions first; what follows from these is left out."""
+    kept: list[str] = []
 
+    def count(names: Sequence[str]) -> int:
+        return len({tuple(map(parts.get, names)) for parts in boards})
 
-def _follows(name: str, said: str, boards: Sequence[Mapping[str, str]]) -> bool:
-    """Whether boards of the same `said` are all of the same `name`."""
-    if not said:
-        return False
-    return len({(parts.get(said), parts.get(name)) for parts in boards}) == len({parts.get(said) for parts in boards})
+    for name in dict.fromkeys(("data", "n", *(name for parts in boards for name in parts))):
+        if (name not in (*_TITLED, "asked") or name == "vary") and count([*kept, name]) > count(kept):
+            kept.append(name)
+    return kept
 
 
 def _differing(name: str, parts: Mapping[str, str]) -> str:

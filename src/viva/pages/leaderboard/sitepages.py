@@ -253,12 +253,10 @@ def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
 
 
 def _charts(board: Board) -> Iterator[tuple[str, str]]:
-    """A board's charts as specifications: standings, scores over cost, and over size."""
-    from viva.pages.leaderboard.chart import chart, cost_chart
+    """A board's charts as specifications: scores over cost, and over size."""
+    from viva.pages.leaderboard.chart import cost_chart
     from viva.render import charts
 
-    if sum(row.score is not None for row in board.rows) > 1:
-        yield "standings", charts.as_json(charts.spec(chart(board)))
     if sum(row.cost is not None for row in board.rows) > 1:
         yield "cost", charts.as_json(charts.spec(cost_chart(board)))
     sized = _scaling(board)
@@ -296,7 +294,9 @@ def _scaling(board: Board) -> str | None:
 
 
 def _model(site: Site, way: Way, model: ModelPage, twin: ModelPage | None) -> str:
-    facts = model.facts
+    facts, first = model.facts, model.standings[0]
+    others = [row for row in first.board.rows if row is first.row or row.page != model.page]
+    place = others.index(first.row)
     told = [
         (name, str(getattr(facts, name))) for name in ("family", "type", "domain", "access") if getattr(facts, name)
     ]
@@ -310,8 +310,8 @@ def _model(site: Site, way: Way, model: ModelPage, twin: ModelPage | None) -> st
         here="",
         root="../",
         model=model,
-        before=model.standings[0].before,
-        after=model.standings[0].after,
+        before=others[place - 1] if place else None,
+        after=others[place + 1] if place + 1 < len(others) else None,
         twin=twin,
         facts=told,
         groups_of=groups_of,

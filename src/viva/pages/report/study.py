@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -59,26 +60,23 @@ Names = dict[tuple[int, str, str], str]
 """(number of the run, exam, model) → what the report calls the model."""
 
 
-def names_of(read: Sequence[Reported]) -> Names:
-    """Models by their names; with the run's where one sat an exam in several runs."""
-    times = Counter((result.exam, result.model) for run in read for result in run.results)
-    return {
-        (number, result.exam, result.model): result.model
-        if times[result.exam, result.model] == 1
-        else f"{result.model} ({run.folder.path.name})"
-        for number, run in enumerate(read)
-        for result in run.results
-    }
-
-
-def differing_names(names: Names) -> Names:
-    """Paths of models without the folders that all of them have in common; other names stay."""
-    paths = {name for name in names.values() if name.count("/") > 1 and "://" not in name}
-    folders = zip(*(name.split("/")[:-1] for name in paths), strict=False)
+def names_of(read: Sequence[Reported], *, whole: bool = False) -> Names:
+    """Models by their names, with the run's where a model sat an exam in several runs; paths without the folders that
+    all of them have in common, unless they are to be `whole`."""
+    results = [(number, run.folder.path.name, result) for number, run in enumerate(read) for result in run.results]
+    short = {result.model: result.model for *_, result in results}
+    paths = {name for name in short if name.count("/") > 1 and "://" not in name and not whole}
+    folders = zip(*(path.split("/")[:-1] for path in paths), strict=False)
     shared = [level[0] for level in itertools.takewhile(lambda level: len(set(level)) == 1, folders)]
-    start = len("/".join(shared)) + 1
-    short = {name: name[start:] if name in paths and shared else name for name in names.values()}
-    return names if len(set(short.values())) < len(short) else {key: short[name] for key, name in names.items()}
+    cut = {path: path[len("/".join([*shared, ""])) :] for path in paths}
+    if not set(cut.values()) & (short.keys() - paths):
+        short |= cut
+    times = Counter((result.exam, result.model) for *_, result in results)
+    return {
+        (number, result.exam, result.model): short[result.model]
+        + (f" ({run})" if times[result.exam, result.model] > 1 else "")
+        for number, run, result in results
+    }
 
 
 def together(read: Sequence[Reported], names: Names) -> Report:
@@ -100,14 +98,12 @@ def together(read: Sequence[Reported], names: Names) -> Report:
     )
 
 
-def write_report(
-    read: Sequence[Reported], names: Names, report: Report, config: PageOptions, out: Path
-) -> tuple[int, int, list[str]]:
+def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tuple[int, int, list[str]]:
     """Write the page of some runs. Returns its bytes, how many answers it shows, and warnings about comparing."""
     from viva.pages.report.sections import page_of
     from viva.pages.report.writing import write_page
 
-    names = differing_names(names)
+    names = names_of(read)
     report = together(read, names)
     title = config.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
         f" and {len(read) - 4} more runs" if len(read) > 4 else ""
@@ -116,7 +112,7 @@ def write_report(
     warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
     called = [one_line(run.folder.path.resolve().name, 200) for run in read]
     above = [*(note for run in read for note in run.estimates), *warnings]
-    page = page_of(report, [run.folder.record for run in read], title, names=called, warnings=above)
+    page = page_of(report, [run.folder.record for run in read], title, called, above)
     spooled, notes = _spool_items(read, names, config, out.absolute().parent)
     try:
         size = write_page(out, page, spooled, notes)
@@ -149,18 +145,15 @@ def _uneven(results: Sequence[Result]) -> Iterator[str]:
 
 def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
     """The ways of asking, by the parts of the signatures in which models of one comparison may not differ."""
-    from viva.pages.leaderboard.settings import OF_THE_MODEL, OF_THE_REQUEST, for_baseline, of_baseline
+    from viva.pages.leaderboard.settings import OF_THE_MODEL, for_baseline, of_baseline
 
     found: list[dict[str, str]] = []
     signed = [dict(part.split(":", 1) for part in one.signature.split("|") if ":" in part) for one in results]
     for settings in sorted(signed, key=of_baseline):
         parts = {name: value for name, value in settings.items() if name not in OF_THE_MODEL | {"seed"}}
-        if not of_baseline(settings):
-            if parts not in found:
-                found.append(parts)
-        elif for_baseline(parts) not in map(for_baseline, found):
-            like = found[0] if found else parts
-            found.append(for_baseline(parts) | {name: like[name] for name in OF_THE_REQUEST if name in like})
+        same: Callable[[dict[str, str]], dict[str, str]] = for_baseline if of_baseline(settings) else dict
+        if same(parts) not in map(same, found):  # a baseline's requests are as the others', whatever they said
+            found.append({**found[0], **same(parts)} if found and of_baseline(settings) else parts)
     return found
 
 
@@ -204,14 +197,10 @@ def _spool_items(
 def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answer]:
     starts = [0, *itertools.accumulate(len(run.strata) for run in read)]
     for number, run in enumerate(read):
-        yield from run.items(_wanted(chosen, starts[number]), _called(names, number))
+        yield from run.items(
+            functools.partial(_wanted, chosen, starts[number]), lambda *which, run=number: names[run, *which]
+        )
 
 
-def _wanted(chosen: set[int] | None, start: int) -> Callable[[int], bool]:
-    if chosen is None:
-        return lambda place: True
-    return lambda place: start + place in chosen
-
-
-def _called(names: Names, number: int) -> Callable[[str, str], str]:
-    return lambda exam, model: names[number, exam, model]
+def _wanted(chosen: set[int] | None, start: int, place: int) -> bool:
+    return chosen is None or start + place in chosen

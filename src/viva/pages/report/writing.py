@@ -13,13 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from markupsafe import Markup
+
 from viva.engine.answerrecord import Answer
 from viva.errors import StorageError
 from viva.files import replacing
 from viva.pages.report.itemindex import Block, ItemWriter, Written, packed
-
-PUBLISHED_MARK = "(published"
-"""Stands behind the name of a published row."""
 
 
 class Spooled:
@@ -49,11 +48,13 @@ class Spooled:
         else:
             self._texts.write(_element(block))
 
-    def write(self, out: IO[str], *, texts: bool) -> None:
-        """The blocks as elements: those that are needed first, or the texts."""
-        if not texts:
-            out.writelines(map(_element, self._first))
-            return
+    @property
+    def first(self) -> Markup:
+        """The blocks that are needed first, as elements."""
+        return Markup("".join(map(_element, self._first)))  # noqa: S704 - base64, and JSON that ends no element
+
+    def copy_texts(self, out: IO[str]) -> None:
+        """Write the blocks of texts, as elements."""
         self._texts.seek(0)
         shutil.copyfileobj(self._texts, out, 1 << 20)
 
@@ -79,35 +80,26 @@ def write_page(path: Path, page: Mapping[str, Any], items: Spooled | None, notes
 
 
 def _write(out: IO[str], page: Mapping[str, Any], items: Spooled | None, notes: Sequence[str]) -> None:
-    from viva.pages.shell import PROSE, asset, templates
-    from viva.web.chartpages import script as charts
-    from viva.web.pagetemplates import asset as chart_asset
-    from viva.web.policy import policy
+    from viva.pages.report.sections import Downloads
+    from viva.pages.shell import PROSE, Inlined, templates
 
-    own = [asset(name) for name in ("tables.js", "blocks.js", "report.js")]
-    browser = [asset("items.js")] if items is not None else []
-    wanted = (items.written.marked, items.written.formulas, True) if items is not None else ()
-    rendering = [asset(name) for name, there in zip(PROSE, wanted, strict=False) if there]
-    style = "\n".join((*map(asset, ("viva.css", "text.css", "report.css")), chart_asset("chart.css")))
-    template = templates(is_published=_is_published).get_template("report.html")
-    shown = {"shown": items is not None, "notes": notes}
-    states = {outcome for one in page["results"] for outcome in one.estimate.outcomes}
-    allowed = policy([*own, *browser, charts(), *rendering], [style])
-    head, _, end = template.render(page=page, items=shown, states=states, styles=[style], policy=allowed).rpartition(
-        "</body>"
+    wanted = (items.written.marked, items.written.formulas, True) if items else ()
+    rendering = [name for name, there in zip(PROSE, wanted, strict=False) if there]
+    scripts = ("tables.js", "blocks.js", "report.js", *(["items.js"] if items else []), *rendering, "charts.js")
+    downloads = Downloads(page["figures"])
+    made = (
+        templates(saved=downloads.add)
+        .get_template("report.html")
+        .render(
+            page=page,
+            items={"shown": items is not None, "notes": notes, "first": items.first if items else ""},
+            states={outcome for row in page["results"] for outcome in row.estimate.outcomes},
+            **Inlined(("viva.css", "text.css", "report.css", "chart.css"), scripts),
+        )
     )
+    head, _, end = made.rpartition("</body>")
     out.write(head)
-    out.write("".join(f"<script>{text}</script>\n" for text in own))
+    out.write(_element(Block("downloads", packed(downloads.files))))
     if items is not None:
-        items.write(out, texts=False)
-    out.write("".join(f"<script>{text}</script>\n" for text in browser))
-    out.write(f"<script data-now>{charts()}</script>\n")
-    out.write(_element(Block("downloads", packed(page["downloads"]))))
-    if items is not None:
-        items.write(out, texts=True)
-    out.write("".join(f"<script>{text}</script>\n" for text in rendering))
+        items.copy_texts(out)
     out.write(f"</body>{end}\n")
-
-
-def _is_published(name: str) -> bool:
-    return PUBLISHED_MARK in name

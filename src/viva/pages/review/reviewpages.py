@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
 
 import msgspec
-from markupsafe import Markup, escape
+from markupsafe import escape
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,7 +17,6 @@ from starlette.responses import RedirectResponse, Response
 
 from viva.engine.reviews import Review
 from viva.errors import VivaError
-from viva.io.tables import CsvText
 from viva.pages.review.reviewsession import Refused, ReviewSession
 from viva.pages.review.submissions import COMMENT_LIMIT, Marking, form_id
 from viva.pages.review.views import aspects, figure, labels, marked, said
@@ -27,9 +26,9 @@ from viva.pages.serving.guard import Access
 from viva.pages.shell import Served, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
+from viva.render.markuptext import csv_text
 from viva.review.filters import Filter
 from viva.review.items import TELLING, THOUGHT, Item, name_problem
-from viva.visible import csv_safe
 
 _SAID = {
     "saved": "Saved.",
@@ -55,7 +54,7 @@ class Pages(Served):
 
     def __init__(self, session: ReviewSession, access: Access) -> None:
         self._session = session
-        super().__init__(access, raw=_raw, figure=figure, marked=marked, said_of=said)
+        super().__init__(access, raw=escape, figure=figure, marked=marked, said_of=said)
 
     # Who is asking
 
@@ -280,19 +279,8 @@ def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
 
 def reviews_csv(reviews: Sequence[Review]) -> str:
     """A row a line of the log; texts are made harmless to spreadsheets."""
-    table = CsvText(_COLUMNS)
-    for review in reviews:
-        row: Mapping[str, object] = msgspec.structs.asdict(review)
-        table.add([_cell(row[name]) for name in _COLUMNS])
-    return table.text()
+    return csv_text(_COLUMNS, ([_cell(getattr(one, name)) for name in _COLUMNS] for one in reviews))
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, dict):
-        return csv_safe("; ".join(f"{name}={text}" for name, text in value.items()))
-    return csv_safe(value) if isinstance(value, str) else value
-
-
-def _raw(text: str) -> Markup:
-    """A text for a field that is posted back: escaped, and otherwise as it is."""
-    return escape(text)
+    return "; ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, dict) else value

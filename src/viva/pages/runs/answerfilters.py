@@ -117,12 +117,16 @@ def without_text(sheets: Sequence[Sheet], chosen: Chosen) -> list[Place]:
         for place in range(len(sheet.rows)):
             if asked and not asked[place // samples]:
                 continue
-            if chosen.outcome and state(sheet, place) != chosen.outcome:
-                continue
-            if chosen.finer and finer(sheet.rows[place], sheet.rows[place].stopped) != chosen.finer:
-                continue
-            found.append((number, place))
+            if has_outcome(sheet, place, chosen):
+                found.append((number, place))
     return found
+
+
+def has_outcome(sheet: Sheet, place: int, chosen: Chosen) -> bool:
+    """Whether an answer has the outcome of a choice, where it chooses one."""
+    if chosen.outcome and state(sheet, place) != chosen.outcome:
+        return False
+    return not chosen.finer or finer(sheet.rows[place], sheet.rows[place].stopped) == chosen.finer
 
 
 def has_tags(tags: Mapping[str, str], wanted: Sequence[tuple[str, str]]) -> bool:

@@ -1,9 +1,9 @@
-"""A run opened for the pages of `viva view`, and its tables as far as it is."""
+"""A run opened for the pages of `viva view`, and the tables that its page and its report show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import msgspec
@@ -14,8 +14,19 @@ from viva.engine.budget import Consumed, Consumption
 from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
-from viva.render.costs import consumption_table, judging_notes
-from viva.render.result import Result, across_models, footnotes, score_table, side_by_side, signature, summary
+from viva.render.costs import consumption_table, cut_off_notes, judging_notes
+from viva.render.deciders import deciding_tables
+from viva.render.result import (
+    Result,
+    across_models,
+    comparable,
+    footnotes,
+    published_notes,
+    score_table,
+    side_by_side,
+    signature,
+    summary,
+)
 from viva.render.table import Table
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
@@ -34,18 +45,27 @@ class ResultRow(Struct, frozen=True, kw_only=True):
     """Of the answers alone (`Result.answer`)."""
 
 
+class ExamTables(Struct, frozen=True, kw_only=True):
+    """The tables of one exam."""
+
+    exam: str
+    across: Sequence[Table]
+    """Over its models."""
+    models: Sequence[tuple[str, Sequence[Table]]]
+    """Model by model."""
+
+
 class Tables(Struct, frozen=True, kw_only=True):
-    """A run's tables: over all models, of every sitting (model and exam), and what belongs below."""
+    """The tables of a run, or of several: over all models, exam by exam, and what belongs below."""
 
     results: Sequence[ResultRow]
-    took: Table | None = None
-    """What answers took; None where nobody counted."""
-    first: Sequence[Table]
-    languages: Sequence[Table] = ()
+    summary: Table
+    took: Table
+    """What answers took; without rows where nobody counted."""
+    exams: Sequence[ExamTables]
+    languages: Sequence[Table]
     """Models that were asked in several languages, language beside language."""
-    each: Sequence[tuple[str, str, Sequence[Table]]] = ()
-    """Exam, model, tables."""
-    notes: Sequence[str] = ()
+    notes: Sequence[str]
 
 
 class Opened(Struct, frozen=True):
@@ -65,7 +85,14 @@ class Opened(Struct, frozen=True):
 
     def tables(self, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
         """The tables that `viva score` would print of these rows, one list of them a sitting."""
-        return tables_so_far(self.run, rows, self.signatures)
+        opened, judged = self.run, bool(self.run.folder.record.judges)
+        took = _consumed(opened, rows)
+        results = [
+            msgspec.structs.replace(result_of(evaluation, own, said, judged=judged), consumed=consumed)
+            for evaluation, own, said, consumed in zip(opened.evaluations, rows, self.signatures, took, strict=True)
+        ]
+        results, estimated = with_estimates(opened.folder, opened.exams[0].headline(), results, rows)
+        return tables_of(results, [*estimated, *judging_notes(_judging(opened)), *opened.notes()])
 
 
 def open_run(path: Path) -> Opened:
@@ -97,62 +124,57 @@ def result_row(result: Result) -> ResultRow:
     return ResultRow(exam=result.exam, model=result.model, estimate=result.overall, answer=result.answer)
 
 
-def tables_so_far(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]], signatures: Sequence[str]) -> Tables:
-    """The tables that `viva score` would print of these rows, one list of them a sitting."""
-    judged = bool(opened.folder.record.judges)
-    results = [
-        msgspec.structs.replace(result_of(evaluation, own, said, judged=judged), consumed=took)
-        for evaluation, own, said, took in zip(
-            opened.evaluations, rows, signatures, _consumed(opened, rows), strict=True
-        )
-    ]
-    results, estimated = with_estimates(opened.folder, opened.exams[0].headline(), results, rows)
-    each = [
-        (
-            result.exam,
-            result.model,
-            [score_table(table) for table in result.tables if not table.across or len(results) == 1],
-        )
-        for result in results
-    ]
-    took = consumption_table(results)
+def tables_of(results: Sequence[Result], notes: Sequence[str] = ()) -> Tables:
+    """Return what the page of a run and a report show of results; `notes` come before those on single figures."""
+    answered = [result for result in results if result.answered]
+    by_exam = {exam: [r for r in answered if r.exam == exam] for exam in dict.fromkeys(r.exam for r in answered)}
+    alone, beside = len(results) == 1, [row for exam in by_exam for row in _published(exam, results)]
     return Tables(
-        results=[result_row(one) for one in results],
-        took=took if took.rows else None,
-        first=[summary(results), *across_models(results)],
-        languages=side_by_side(results),
-        each=each,
-        notes=[*estimated, *footnotes(results), *judging_notes(_judging(opened)), *opened.notes()],
+        results=[result_row(result) for result in results],
+        summary=summary(results, beside),
+        took=consumption_table(results),
+        exams=[
+            ExamTables(exam=exam, across=across_models(own), models=[(r.model, _own(r, alone)) for r in own])
+            for exam, own in by_exam.items()
+        ],
+        languages=[table for table in side_by_side(answered) if table.rows],
+        notes=[*notes, *footnotes(results), *cut_off_notes(results), *published_notes(results)],
     )
 
 
+def _own(result: Result, alone: bool) -> list[Table]:
+    tables = [score_table(table, result.beside) for table in result.tables if alone or not table.across]
+    tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
+    return [table for table in tables if table.rows]
+
+
+def _published(exam: str, results: Sequence[Result]) -> list[tuple[str, str, float]]:
+    """The published rows beside the models that sat an exam, best first."""
+    of_exam = [result for result in results if result.exam == exam]
+    beside = comparable({one.model: one for result in of_exam for one in result.beside}.values(), of_exam)
+    scored = sorted((-one.score, one.model, one.score) for one in beside if one.score is not None)
+    return [(name, exam, score) for _, name, score in scored]
+
+
 def _judging(opened: OpenRun) -> dict[str, Consumed]:
-    try:
+    with suppress(StorageError):
         return judging_consumed(opened)
-    except StorageError:
-        return {}
+    return {}
 
 
 def _consumed(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> list[Consumed | None]:
     """What the answers of each sitting took so far; None for recorded replies, and where the journal is damaged."""
     found: list[Consumed | None] = [None] * len(opened.evaluations)
-    if all(map(recorded, opened.evaluations)):
-        return found
-    try:
-        journal = opened.folder.journal("responses", write=False)
-    except StorageError:
-        return found  # the page lists the damaged lines
-    try:
+    with suppress(StorageError), ExitStack() as stack:  # the page lists the damaged lines
+        journal = None if all(map(recorded, opened.evaluations)) else opened.folder.journal("responses", write=False)
+        if journal is not None:
+            stack.callback(journal.close)
         for number, (evaluation, own) in enumerate(zip(opened.evaluations, rows, strict=True)):
-            if recorded(evaluation):
+            if journal is None or recorded(evaluation):
                 continue
             consumption = Consumption(evaluation.price)
             for _, _, entry in evaluation.answers(journal):
                 if entry:
                     consumption.count(entry)
             found[number] = consumption.consumed(sum(row.outcome == "right" for row in own))
-    except StorageError:
-        return found
-    finally:
-        journal.close()
     return found

@@ -7,7 +7,6 @@ from statistics import fmean, pstdev
 
 from msgspec import Struct
 
-from viva.benchmarks.outcomes import finer
 from viva.pages.runs import answerfilters
 from viva.pages.runs.answerfilters import Chosen
 from viva.pages.runs.folders import slug
@@ -134,15 +133,9 @@ def _row(number: int, question: Question, cells: Sequence[Cell]) -> MatrixRow:
 def _wanted(row: MatrixRow, chosen: Chosen, sheets: Sequence[Sheet]) -> bool:
     if (chosen.show == "disagree" and not row.spread) or not answerfilters.is_asked(row.question, chosen):
         return False
-    if not (chosen.outcome or chosen.finer):
-        return True
-    return any(_has(sheet, row.number, chosen) for sheet in sheets)
-
-
-def _has(sheet: Sheet, number: int, chosen: Chosen) -> bool:
-    samples = sheet.evaluation.samples
     return any(
-        (not chosen.outcome or answerfilters.state(sheet, place) == chosen.outcome)
-        and (not chosen.finer or finer(sheet.rows[place], sheet.rows[place].stopped) == chosen.finer)
-        for place in range(number * samples, (number + 1) * samples)
+        answerfilters.has_outcome(sheet, place, chosen)
+        for sheet in sheets
+        for samples in (sheet.evaluation.samples,)
+        for place in range(row.number * samples, (row.number + 1) * samples)
     )

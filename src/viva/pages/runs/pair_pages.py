@@ -234,12 +234,12 @@ def _question(two: _Two, match: Match) -> dict[str, object]:
     spans: tuple[Spans, Spans] = ([], [])
     kind = ""
     if two.chosen.view in ("", "words"):
-        compared = compare_words(items[0].reply[:LONGEST], items[1].reply[:LONGEST])
+        compared = compare_words(*(item.answer.reply[:LONGEST] for item in items))
         spans, kind = (compared.only, "only") if compared.alike else (compared.both, "both")
     places = [one.places for one in two.shown]
     at = places.index(match.places) if match.places in places else None
     return {
-        "reworded": items[0].prompt != items[1].prompt and items[0].question.text != items[1].question.text,
+        "reworded": items[0].question.text != items[1].question.text,
         "sides": [
             {
                 "item": item,

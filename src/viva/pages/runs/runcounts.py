@@ -20,7 +20,6 @@ from viva.pages.runs.gradedrows import Sheet
 from viva.pages.runs.live_tables import ResultRow
 from viva.providers import traits_of
 from viva.types import outcome_name
-from viva.visible import escape_invisible
 
 State = Literal["running", "finished", "waiting", "stopped", "incomplete", "empty"]
 """Incomplete: all was asked, and some was not answered or not graded."""
@@ -76,7 +75,7 @@ class Part(Struct, frozen=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """All of a run at one moment. All texts are visible ones."""
+    """All of a run at one moment. All texts are hostile."""
 
     state: State
     sentence: str
@@ -149,11 +148,9 @@ def progress_of(
         resumable=bool(left) or any(not one.failures.keys() <= LASTING for one in (answers, *stages.values())),
         parts=parts,
         stages={name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))},
-        failures={escape_invisible(kind, limit=40): count for kind, count in answers.failures.items()}
-        if failed
-        else {},
-        damaged=tuple(escape_invisible(one, limit=200) for one in answers.damaged[:3]),
-        problem=escape_invisible(waiting.problem, limit=400),
+        failures=dict(answers.failures) if failed else {},
+        damaged=tuple(answers.damaged[:3]),
+        problem=waiting.problem,
     )
 
 
@@ -210,15 +207,7 @@ def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
             became = Counter(row.outcome for row in sheet.rows)
             failed = became["error"]
             answered = len(sheet) - failed - became["not asked"]
-        parts.append(
-            Part(
-                escape_invisible(sheet.evaluation.model.name, limit=300),
-                escape_invisible(sheet.evaluation.label, limit=300),
-                answered,
-                failed,
-                len(sheet),
-            )
-        )
+        parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
     return parts
 
 
@@ -232,13 +221,5 @@ def _rough(record: RunRecord, wanted: Sequence[int], answers: Followed) -> list[
             of_exam = [label for label, (exam, _) in labels.items() if exam.spec.benchmark == benchmark]
             total = sum(labels[label][1] for label in of_exam)
             counts = answers.by_group.get((name, benchmark)) or answers.by_group.get((model.name, benchmark)) or [0, 0]
-            found.append(
-                Part(
-                    escape_invisible(name, limit=300),
-                    escape_invisible(", ".join(of_exam), limit=300),
-                    counts[0],
-                    counts[1],
-                    total,
-                )
-            )
+            found.append(Part(name, ", ".join(of_exam), counts[0], counts[1], total))
     return found

@@ -10,8 +10,9 @@ from typing import Any
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
+from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
 from viva.files import read_regular
 from viva.pages.leaderboard.boards import Row
@@ -27,7 +28,6 @@ from viva.pages.runs.matrix import ROWS, Matrix, matrix
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.run_view import STEP, Graded, RunView
 from viva.pages.runs.run_views import Card, RunViews, scored_at
-from viva.pages.runs.runcounts import Progress
 from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access
 from viva.pages.shell import SIGNS, Kept, number, paged
@@ -66,6 +66,7 @@ class Pages(PairPages):
             duration=duration,
             texts=TEXTS,
             alone=views.alone,
+            thought_size=thought_size,
         )
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
@@ -105,7 +106,7 @@ class Pages(PairPages):
             chosen = Chosen(exam=slug(row.exam), model=slug(row.model), tags=tags)
             return f"../run/{runs[row.origin]}/answers?{chosen.query()}" if row.own and row.origin in runs else ""
 
-        found = study(LeaderboardConfig(sources=(self._views.root,))).found.site
+        found = study(LeaderboardConfig(sources=(self._views.root,) if runs else ())).found.site  # else the papers'
         return dict(site_files(found, Way(answers=answers, runs="../", served=True)))
 
     # A run
@@ -162,9 +163,11 @@ class Pages(PairPages):
 
         return self._found.get((view.path, graded.number, chosen.query(view="")), find)
 
-    def progress(self, request: Request) -> Response:
+    def live(self, request: Request) -> Response:
         """How far the run is, for the script of a page that is open while it is running."""
-        return JSONResponse(live(self._view(request).progress(STEP)))
+        view = self._view(request)
+        run = request.path_params["run"]
+        return self.page(request, "live.html", run=run, path=str(view.path), progress=view.progress(STEP))
 
     def record(self, request: Request) -> Response:
         """run.json as it is on the disk."""
@@ -209,7 +212,8 @@ class Pages(PairPages):
         at = bisect_left(found, place)
         listed = at < len(found) and found[at] == place
         sheet = graded.sheets[place[0]]
-        first = place[1] - item.sample
+        sample = item.answer.row.sample
+        first = place[1] - sample
         samples = range(first, first + item.samples if item.samples > 1 else first)
         others = [
             (_address((number, place[1])), other.evaluation.model.name, answerfilters.state(other, place[1]))
@@ -228,7 +232,7 @@ class Pages(PairPages):
                 (_address((place[0], one)), sheet.sample_name(one - first), answerfilters.state(sheet, one))
                 for one in samples
             ],
-            "sample_name": sheet.sample_name(item.sample),
+            "sample_name": sheet.sample_name(sample),
             "others": others,
             "signature": graded.opened.signatures[place[0]],
             "look": "text" if chosen.view == "text" else "rendered",
@@ -274,9 +278,9 @@ class Pages(PairPages):
             raise HTTPException(404, "There is no such text, or not yet.")
         (sheet, place), item = self._place(request, view, graded)
         texts = {
-            "thought": item.thought,
-            "reply": item.reply,
-            "prompt": item.prompt,
+            "thought": item.answer.response.reasoning,
+            "reply": item.answer.reply,
+            "prompt": item.answer.prompt_text,
             "reading": item.score.explanation,
         }
         content = texts[part]
@@ -297,15 +301,6 @@ class Pages(PairPages):
             if isinstance(problem, VivaError)
             else 400
         )
-
-    async def refused(self, request: Request, problem: Exception) -> Response:
-        """A page that says what was wrong; to the script that asks for progress a sentence."""
-        if not request.url.path.endswith("/progress.json"):
-            return await super().refused(request, problem)
-        known = isinstance(problem, HTTPException)
-        sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
-        status = getattr(problem, "status_code", 0) if known else self.status(problem)
-        return JSONResponse({"problem": escape_invisible(sentence)}, status)
 
 
 def listing(cards: Sequence[Card]) -> dict[str, object]:
@@ -340,29 +335,6 @@ def _as_text(content: str, name: str, *, download: bool) -> Response:
     # A page of plain text runs nothing; `sandbox` holds even where a browser is told to see something else in it.
     headers = {"Content-Disposition": f'{how}; filename="{name}"', "X-Download-Options": "noopen"}
     return StreamingResponse(chunks(), media_type="text/plain; charset=utf-8", headers=headers)
-
-
-def live(progress: Progress) -> dict[str, object]:
-    """What the script shows of a run's progress; the same words as the template's."""
-    return {
-        "state": progress.state,
-        "sentence": progress.sentence,
-        "answered": number(progress.answered),
-        "failed": number(progress.failed),
-        "left": number(progress.left),
-        "total": number(progress.total),
-        "done": progress.answered,
-        "of": progress.total,
-        "rate": number(round(progress.rate)),
-        "remaining": duration(progress.seconds_left),
-        "input": tokens(progress.input_tokens, progress.uncounted),
-        "output": tokens(progress.output_tokens, progress.uncounted),
-        "stages": {name: number(count) for name, count in progress.stages.items()},
-        "parts": [
-            [part.model, part.exam, number(part.answered), number(part.failed), number(part.left)]
-            for part in progress.parts
-        ],
-    }
 
 
 def tokens(counted: int, uncounted: int) -> str:

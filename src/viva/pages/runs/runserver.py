@@ -21,7 +21,7 @@ def application(root: Path, access: Access) -> Guard:
         Route("/", pages.home),
         Route("/leaderboard/{path:path}", pages.leaderboard),
         Route("/run/{run}", pages.run),
-        Route("/run/{run}/progress.json", pages.progress),
+        Route("/run/{run}/live", pages.live),
         Route("/run/{run}/run.json", pages.record),
         Route("/run/{run}/answers", pages.answers),
         Route("/run/{run}/matrix", pages.matrix),

@@ -5,62 +5,41 @@
   const PATIENCE = 5;
 
   const follow = (live) => {
-    const fields = new Map([...live.querySelectorAll("[data-field]")].map((one) => [one.dataset.field, one]));
-    const lost = live.querySelector("#lost");
+    const focusable = () => [...live.querySelectorAll("a, summary, [tabindex]")];
     let missed = 0;
-
-    const say = (element, text) => {
-      if (element && element.textContent !== text) element.textContent = text;
+    const stop = (sentence) => {
+      const lost = live.querySelector("#lost");
+      lost.textContent = `${sentence} These are the last counts.`;
+      lost.hidden = false;
     };
     const show = (news) => {
-      for (const name of ["sentence", "answered", "total", "failed", "left", "rate", "input", "output"]) say(fields.get(name), news[name]);
-      say(fields.get("remaining"), news.remaining || "–");
-      const meter = live.querySelector("#meter");
-      meter.max = news.of || 1;
-      meter.value = news.done;
-      meter.parentElement.setAttribute("aria-label", `${news.answered} of ${news.total} answered, ${news.failed} failed`);
-      for (const [name, count] of Object.entries(news.stages)) {
-        const cell = live.querySelector(`[data-stage="${name}"]`);
-        if (cell) {
-          say(cell, count);
-          cell.parentElement.hidden = false;
-        }
-      }
-      const rows = live.querySelector("#parts tbody").rows;
-      if (rows.length === news.parts.length) {
-        news.parts.forEach((part, index) => [...rows[index].cells].forEach((cell, column) => say(cell.firstElementChild ?? cell, part[column])));
-      }
+      const at = focusable().indexOf(document.activeElement);
+      news.querySelector("details").open = live.querySelector("details").open;
+      live.replaceWith(news);
+      live = news;
+      focusable()[at]?.focus();
     };
-    const stop = (sentence) => {
-      lost.textContent = sentence;
-      lost.hidden = !sentence;
-    };
-    const ask = async () => {
-      if (document.hidden) {
-        setTimeout(ask, EVERY);
-        return;
-      }
-      let answer = null;
-      try {
-        const reply = await fetch(live.dataset.live, { headers: { Accept: "application/json" } });
-        answer = await reply.json();
-        if (!reply.ok) {
-          stop(`${answer.problem ?? "This run cannot be read any more."} These are the last counts.`);
-          return;
-        }
-      } catch {
+    const ask = () => {
+      if (document.hidden) return setTimeout(ask, EVERY);
+      const request = new XMLHttpRequest(); // it gives a document: no text becomes markup here
+      request.open("GET", live.dataset.live);
+      request.responseType = "document";
+      request.onerror = () => {
         missed += 1;
-        if (missed >= PATIENCE) {
-          stop("Viva does not answer any more: these are the last counts. Start `viva view` again, then reload.");
-          return;
+        if (missed < PATIENCE) setTimeout(ask, EVERY * missed);
+        else stop("Viva does not answer any more: start `viva view` again, then reload.");
+      };
+      request.onload = () => {
+        const news = request.response?.getElementById("live");
+        missed = 0;
+        if (!news) stop(request.response?.querySelector("main p")?.textContent ?? "This run cannot be read any more.");
+        else if (!news.dataset.live) location.reload(); // once: the page of a run that has ended does not ask
+        else {
+          show(document.adoptNode(news));
+          setTimeout(ask, EVERY);
         }
-        setTimeout(ask, EVERY * missed);
-        return;
-      }
-      missed = 0;
-      show(answer);
-      if (answer.state === "running") setTimeout(ask, EVERY);
-      else location.reload(); // once: the page of a run that has ended does not ask
+      };
+      return request.send();
     };
     setTimeout(ask, EVERY);
   };

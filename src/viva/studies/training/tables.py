@@ -1,4 +1,4 @@
-"""Scores over training: a table of checkpoints, curves as characters, and as data."""
+"""Scores over training: a table of checkpoints, a table of curves, and both as data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viva.analysis.wording import UNSURE
 from viva.render.findings import Drawing, Findings
 from viva.render.result import RANGE
 from viva.render.table import ESTIMATE, NAME, PERCENT, Column, Kind, P, Table, counted, fields, figure, item
-from viva.render.textchart import Dot, Series, short_number, sparkline, text_chart
+from viva.render.textchart import short_number, sparkline
 
 _NONE = Estimate()
 
@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 
 
 def training_tables(found: Training) -> Iterator[Table]:
-    """A row a checkpoint, then a row a curve, and the curves."""
+    """A row a checkpoint, then a row a curve."""
     rows = [Row(point, max(point.cells.values(), key=lambda cell: cell.n, default=_NONE)) for point in found.points]
     checkpoints = (
         Column("checkpoint", "point.checkpoint", NAME),
@@ -50,8 +50,7 @@ def training_tables(found: Training) -> Iterator[Table]:
         return sparkline([cell.mean if cell else None for cell in cells], *ends)
 
     curves = (Column("curve", "name", NAME), Column("over training", line, key=None), *_CURVE)
-    drawn = text_chart(series(found), found.axis)
-    yield Table(f"Over training · {found.exam}", curves, found.curves, drawn=drawn)
+    yield Table(f"Over training · {found.exam}", curves, found.curves)
 
 
 def _change(curve: Curve) -> float | None:
@@ -99,13 +98,3 @@ def legend(found: Training) -> list[str]:
     if any(point.at == 0 for point in found.points) and any(point.at > 0 for point in found.points):
         lines.append(f"A logarithmic axis has no 0: the checkpoint at 0 {found.axis} is in the tables only.")
     return lines
-
-
-def series(found: Training) -> list[Series]:
-    """The curves as a chart takes them."""
-    curves: list[Series] = []
-    for curve in found.curves:
-        cells = [(point.at, point.cells[curve.name]) for point in found.points if curve.name in point.cells]
-        dots = tuple(Dot(at, cell.mean) for at, cell in cells if cell.mean is not None)
-        curves.append(Series(curve.name, dots))
-    return curves

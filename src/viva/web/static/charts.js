@@ -151,11 +151,7 @@
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
   addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
   window.vivaCharts = { draw, drawAll, download };
-  // `data-now`: all figures stand before this script, and much else comes after it.
-  // What readers want first, text and tables, is drawn first.
-  const now = document.currentScript?.hasAttribute("data-now");
-  const idle = () => (window.requestIdleCallback ? requestIdleCallback(drawAll, { timeout: 1500 }) : setTimeout(drawAll, 200));
-  if (now) idle();
-  else if (document.readyState === "loading") addEventListener("DOMContentLoaded", drawAll);
-  else drawAll();
+  // What readers want first, text and tables, is drawn first; all figures stand before this script, or it is deferred.
+  if (window.requestIdleCallback) requestIdleCallback(drawAll, { timeout: 1500 });
+  else setTimeout(drawAll, 200);
 })();
