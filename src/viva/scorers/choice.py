@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 from viva.scorers.candidates import CONDITIONAL, Candidate, Firmness, Judgement
 from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.conclusion import concluded, finished
-from viva.scorers.fold import fold, windows
+from viva.scorers.fold import fold
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import OptionTexts, is_lone_letter, restated_from, with_own_text
 from viva.scorers.reading import UNPARSED, Reading
@@ -123,27 +123,22 @@ class Part:
         return self.text[: restated_from(self.text, self.texts)] if self.texts and "\n" in self.text else self.text
 
     @cached_property
-    def windows(self) -> list[ChoiceWindow]:
-        """The windows through which it is read."""
-        found: list[ChoiceWindow] = []
-        tokens = 0
-        for first, last in windows(self.body, 0, len(self.body)):
-            marked = mark(fold(self.body[first:last]), self.letters, self.known.language, self.options)
-            found.append(ChoiceWindow(marked, first, tokens, self.letters, self.options))
-            tokens += len(marked.kinds)
-        return found
+    def view(self) -> ChoiceWindow:
+        """The letters in it."""
+        marked = mark(fold(self.body), self.letters, self.known.language, self.options)
+        return ChoiceWindow(marked, self.letters, self.options)
 
     @cached_property
     def judged(self) -> list[Judgement]:
         """What is said of single options."""
-        return [each for view in self.windows for each in view.judgements()]
+        return self.view.judgements()
 
     @cached_property
     def ended(self) -> bool:
         """Whether it ends as finished replies do, or with a judgement."""
         judged = self.judged
         return self.known.ended and (
-            finished(self.windows[-1].marked.text)
+            finished(self.view.marked.text)
             or {letter for each in judged for letter in each.letters} == set(self.letters)
             or bool(judged and len(self.body[judged[-1].span[1] :].strip()) < _MARKED_AFTER)
         )
@@ -151,8 +146,7 @@ class Part:
     @cached_property
     def chosen(self) -> Candidate | None:
         """The one commitment that counts."""
-        stated = [each for view in self.windows for each in view.stated()]
-        return resolve(stated, self.judged, "".join(view.kinds for view in self.windows), ended=self.ended)
+        return resolve(self.view.stated(), self.judged, self.view.kinds, ended=self.ended)
 
 
 def _read_part(reply: str, start: int, end: int, known: AskedFor) -> Reading:
@@ -194,10 +188,10 @@ def _with_own_text(part: Part) -> Reading | None:
 
 def _stated(part: Part) -> Reading | None:
     """What the reply states, unless it takes that back, or puts another option's text next to the letter."""
-    chosen, view = part.chosen, part.windows[-1]
+    chosen, view = part.chosen, part.view
     if chosen is None or not chosen.letter or view.by_cases(chosen):
         return None
-    if found_retraction(view.marked.text, chosen.span[1] - view.base):
+    if found_retraction(view.marked.text, chosen.span[1]):
         return _affirmed(chosen, part.judged) or _last_resort(part) or _NOTHING
     if part.texts and part.texts.other_beside(part.text, chosen.letter, *chosen.span):
         return Reading(UNPARSED, None, "a letter with another option's text")
@@ -235,13 +229,12 @@ def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
 
 def _last_resort(part: Part) -> Reading | None:
     """What the end of the reply suggests where nothing states the answer."""
-    view = part.windows[-1]
-    hint = concluded(view.marked) if part.known.ended else None
+    hint = concluded(part.view.marked) if part.known.ended else None
     if hint is None or any(
         each.letters != hint.letter if each.good else hint.letter in each.letters for each in part.judged
     ):
         return None
-    return Reading(hint.letter, hint.span, hint.rule).moved(view.base)
+    return Reading(hint.letter, hint.span, hint.rule)
 
 
 RULES: dict[str, Callable[[Part], Reading | None]] = {

@@ -1,4 +1,4 @@
-"""The letters that one window of a reply names, and what of them commits to an option or judges one."""
+"""The letters that a reply names, and what of them commits to an option or judges one."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ def _inline_list(first: str) -> re.Pattern[str]:
 
 
 class ChoiceWindow:
-    """One window of the reply, with the letters found in it."""
+    """A reply with the letters found in it."""
 
-    def __init__(self, marked: Marked, base: int, offset: int, letters: str, options: Sequence[str]) -> None:
-        """`base` is where the window begins in the reply, `offset` how many tokens came before it."""
-        self.marked, self.base, self.offset, self.letters, self.options = marked, base, offset, letters, options
+    def __init__(self, marked: Marked, letters: str, options: Sequence[str]) -> None:
+        self.marked, self.letters, self.options = marked, letters, options
         self.kinds = marked.kinds
         self.groups: list[Group] = list(candidates.groups(marked, letters))
         self.items: list[Group] = self._find_items()
@@ -69,7 +68,7 @@ class ChoiceWindow:
                 continue
             at = (
                 candidates.candidate(self.marked, group)
-                or (self._head(group) if group is self.groups[0] and self.offset == 0 else None)
+                or (self._head(group) if group is self.groups[0] else None)
                 or (self._tail(group) if group is self.groups[-1] else None)
             )
             if (
@@ -79,7 +78,7 @@ class ChoiceWindow:
             ):
                 continue
             found.append(at)
-        return [self._moved(each) for each in self._before_restart(found)]
+        return self._before_restart(found)
 
     def _is_cut_off(self, group: Group, found: Candidate) -> bool:
         """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes."""
@@ -97,9 +96,8 @@ class ChoiceWindow:
 
     def by_cases(self, chosen: Candidate) -> bool:
         """Whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
-        at = chosen.at - self.offset
         cases = [case for case in _CASE.finditer(self.kinds) if re.search("[LPl]", case.group())]
-        if chosen.strength > Firmness.STATED or not any(case.start() <= at < case.end() for case in cases):
+        if chosen.strength > Firmness.STATED or not any(case.start() <= chosen.at < case.end() for case in cases):
             return False
         named = {
             self.marked.text[token.start].upper()
@@ -108,10 +106,6 @@ class ChoiceWindow:
             if self.kinds[index] in "LPl" and (token := self.marked.tokens[index])
         }
         return len(cases) > 1 and len(named) > 1
-
-    def _moved(self, found: Candidate) -> Candidate:
-        span = found.span[0] + self.base, found.span[1] + self.base
-        return Candidate(found.letter, found.strength, found.rule, found.at + self.offset, span)
 
     def _head(self, group: Group) -> Candidate | None:
         """The letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
@@ -281,6 +275,5 @@ class ChoiceWindow:
             if judged is None and group.start in following:
                 judged = candidates.judge_item(self.marked, group, following[group.start])
             if judged and len(judged.letters) < len(self.letters):
-                span = judged.span[0] + self.base, judged.span[1] + self.base
-                found.append(Judgement(judged.letters, judged.good, judged.at + self.offset, span))
+                found.append(judged)
         return found

@@ -5,14 +5,13 @@ characters simplified ones (選 → 选), markdown, LaTeX
 and HTML wrappers become blanks, `\\boxed{` and `<answer>` become one BOX mark and blanks, code becomes blanks. So
 position i of the folded text is position i of the reply.
 
-A long reply is read through two windows, its head and its tail: answers stand at the beginning or the end.
+Of a very long reply the middle becomes blank: answers are at the beginning or the end.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -22,8 +21,9 @@ BOX = "\x01"
 """What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
 reply can forge it."""
 
-HEAD_WINDOW = 4_000
-TAIL_WINDOW = 12_000
+HEAD = 4_000
+TAIL = 12_000
+"""Characters of a very long reply that are read from its beginning, and from its end."""
 
 _THINKING = ("think", "thinking", "thought", "reasoning", "scratchpad")
 OPENINGS = (*(f"<{tag}>" for tag in _THINKING), "[THINK]", "◁think▷", "<|begin_of_thought|>")
@@ -108,15 +108,6 @@ def thinking_end(reply: str, *, sure: bool = False) -> int | None:
     return None if opened and not start else start
 
 
-def windows(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The parts of `reply[start:end]` that are read: all of a usual reply, head and tail of a very long one."""
-    if end - start <= HEAD_WINDOW + TAIL_WINDOW:
-        yield start, end
-    else:
-        yield start, start + HEAD_WINDOW
-        yield end - TAIL_WINDOW, end
-
-
 @cache
 def _markup() -> re.Pattern[str]:
     # Every branch begins with a plain character, which lets the engine skip everything else.
@@ -164,7 +155,8 @@ def _without_code(text: str) -> str:
 
 def fold(text: str) -> str:
     """`text` with styles, markup and code gone; the same length."""
-    text = plain(text)
+    middle = len(text) - HEAD - TAIL
+    text = plain(text if middle < 1 else text[:HEAD] + "\n".rjust(middle) + text[-TAIL:])
     if not _HAS_MARKUP.search(text):
         return text
     if "```" in text:
