@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from viva.scorers.fold import plain
 from viva.shipped import shipped_table
 
 _ROLES: Final = shipped_table(__file__, "roles.toml", dict[str, dict[str, str]])
@@ -201,6 +202,31 @@ def _tree(entries: set[str]) -> str:
         rest = {entry[1:] for entry in entries if entry[:1] == first}
         branches.append(re.escape(first) + (f"(?:{_tree(rest)})" if rest != {""} else ""))
     return "|".join([*branches, ""] if "" in entries else branches)
+
+
+_PLACE = re.compile(r"(?<!\?P)<(\w+)>")
+
+
+@cache
+def _lists(file: str) -> dict[str, str]:
+    table = shipped_table(__file__, file, dict[str, str | list[str]])
+    made = {name: entries for name, entries in table.items() if isinstance(entries, str)}
+    for name, entries in table.items():
+        if not isinstance(entries, str):
+            written = "|".join(plain(entry) for entry in sorted(entries, key=len, reverse=True))
+            made[name] = written.replace(" ", made.get("blank", " "))
+    return made
+
+
+@cache
+def pattern(file: str, text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    """A pattern in which `<name>` is any entry of that list of a file, or another pattern in it.
+
+    In a file that says what a `blank` is, those of its lists are that.
+    """
+    while "<" in text and (made := _PLACE.sub(lambda match: f"(?:{_lists(file)[match[1]]})", text)) != text:
+        text = made
+    return re.compile(text, flags)
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from viva.scorers.lexicon import pattern
 from viva.scorers.number import NumberRead, only_number, the_number
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import UNPARSED, Reading
@@ -20,7 +21,6 @@ from viva.scorers.reading.segments import read_visible
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed, whole
 from viva.scorers.term import LONGEST_TERM, same_term, words_in
 from viva.scorers.units import unit_of
-from viva.shipped import shipped_table
 
 T = TypeVar("T")
 VALUE = "value"
@@ -34,7 +34,6 @@ _MATHS = re.compile(r"\$\$?([^$]{1,400})\$\$?|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?
 _FORMAL = re.compile(r"[\d=+*/^\\<>()\[\]{}$%√π∞]|^\W*[^\W\d_]\W*$")
 _LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_])")
 """How a formula begins that words follow: "5 apples"; not "divisible by 7"."""
-_JOINING = frozenset(shipped_table(__file__, "slots.toml", dict[str, list[str]])["joining"])
 _LONGEST_NAME = 6
 _DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
 _ASIDE = re.compile(r"\s*\([^()]{0,80}\)[.!\s]*\Z")
@@ -141,7 +140,7 @@ def _as_formula(slot: Slot) -> str | Unsure | None:
 
 def _prose(text: str) -> int:
     """Words that are no names of functions, no units and no words between formulas."""
-    words = [word for word in _WORD.findall(_COMMAND.sub(" ", text)) if word.lower() not in _JOINING]
+    words = [word for word in _WORD.findall(_COMMAND.sub(" ", text)) if not pattern("reading/slots.toml", "<joining>").fullmatch(word)]
     return sum(max(1, len(word) // 2) if word[0] > "\u2e7f" else 1 for word in words if not _is_unit(word))
 
 
