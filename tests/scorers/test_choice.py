@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rows import each_row, tables_beside
 from viva.scorers.choice import read_choice
-from viva.scorers.fold import HEAD, TAIL
+from viva.scorers.reading.segments import HEAD, TAIL
 from within import within
 
 TABLES = tables_beside(__file__)

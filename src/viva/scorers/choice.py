@@ -70,10 +70,8 @@ def read_choice(
     languages are recognised whatever `language` says; it only decides what a bare "A" may mean. A reply of as many bare
     statements as the prompt had `exemplars`, and one more, answers the exemplars' questions before its own.
     """
-    if is_lone_letter(reply) and (reading := _lone(reply, letters, language)).committed:
-        return reading
     known = AskedFor(letters, language, options, exemplars, ended)
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, known))
+    return read_visible(reply, lambda text: _read_part(text, known))
 
 
 def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
@@ -83,7 +81,7 @@ def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
     `last` take the first or last capital letter that stands by itself, whatever is said of it.
     """
     if extraction in {"first", "last"}:
-        return read_visible(reply, lambda start, end: _by_place(reply, start, end, known.letters, extraction))
+        return read_visible(reply, lambda text: _by_place(text, known.letters, extraction), whole=True)
     reading = read_choice(reply, **asdict(known))
     if (
         extraction == "strict"
@@ -95,26 +93,25 @@ def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
     return reading
 
 
-def _by_place(reply: str, start: int, end: int, letters: str, extraction: Extraction) -> Reading:
-    found = list(re.finditer(rf"(?<![A-Za-z0-9])[{letters}](?![A-Za-z0-9'’])", reply[start:end]))
+def _by_place(text: str, letters: str, extraction: Extraction) -> Reading:
+    found = list(re.finditer(rf"(?<![A-Za-z0-9])[{letters}](?![A-Za-z0-9'’])", text))
     if not found:
         return Reading(UNPARSED)
     at = found[0 if extraction == "first" else -1]
-    return Reading(at.group(), (start + at.start(), start + at.end()), f"{extraction} letter")
+    return Reading(at.group(), at.span(), f"{extraction} letter")
 
 
 @lru_cache(maxsize=4096)
-def _lone(reply: str, letters: str, language: str) -> Reading:
+def _lone(text: str, letters: str, language: str) -> Reading:
     """A letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, AskedFor(letters, language)))
+    return _by_rules(Part(text, AskedFor(letters, language)))
 
 
 class Part:
     """A part of a reply, and what it says of the options: worked out when the first rule asks for it."""
 
-    def __init__(self, reply: str, start: int, end: int, known: AskedFor) -> None:
-        self.text, self.known, self.letters = reply[start:end], known, known.letters
-        self.options = () if start and is_lone_letter(self.text) else known.options
+    def __init__(self, text: str, known: AskedFor) -> None:
+        self.text, self.known, self.letters, self.options = text, known, known.letters, known.options
         self.texts = OptionTexts(self.options, self.letters) if self.options else None
 
     @cached_property
@@ -149,9 +146,14 @@ class Part:
         return resolve(self.view.stated(), self.judged, self.view.kinds, ended=self.ended)
 
 
-def _read_part(reply: str, start: int, end: int, known: AskedFor) -> Reading:
-    part = Part(reply, start, end, known)
-    return next((found for rule in RULES.values() if (found := rule(part))), _NOTHING).moved(start)
+def _read_part(text: str, known: AskedFor) -> Reading:
+    if is_lone_letter(text) and (reading := _lone(text, known.letters, known.language)).committed:
+        return reading
+    return _by_rules(Part(text, known))
+
+
+def _by_rules(part: Part) -> Reading:
+    return next((found for rule in RULES.values() if (found := rule(part))), _NOTHING)
 
 
 _NOTHING = Reading(UNPARSED)

@@ -4,8 +4,6 @@ Every step keeps the length of the text: full-width and styled letters become AS
 characters simplified ones (選 → 选), markdown, LaTeX
 and HTML wrappers become blanks, `\\boxed{` and `<answer>` become one BOX mark and blanks, code becomes blanks. So
 position i of the folded text is position i of the reply.
-
-Of a very long reply the middle becomes blank: answers are at the beginning or the end.
 """
 
 from __future__ import annotations
@@ -21,9 +19,6 @@ BOX = "\x01"
 """What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
 reply can forge it."""
 
-HEAD = 4_000
-TAIL = 12_000
-"""Characters of a very long reply that are read from its beginning, and from its end."""
 
 _THINKING = ("think", "thinking", "thought", "reasoning", "scratchpad")
 OPENINGS = (*(f"<{tag}>" for tag in _THINKING), "[THINK]", "◁think▷", "<|begin_of_thought|>")
@@ -155,8 +150,7 @@ def _without_code(text: str) -> str:
 
 def fold(text: str) -> str:
     """`text` with styles, markup and code gone; the same length."""
-    middle = len(text) - HEAD - TAIL
-    text = plain(text if middle < 1 else text[:HEAD] + "\n".rjust(middle) + text[-TAIL:])
+    text = plain(text)
     if not _HAS_MARKUP.search(text):
         return text
     if "```" in text:

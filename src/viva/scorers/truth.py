@@ -114,7 +114,7 @@ def read_truth(reply: str, *, ended: bool = True) -> Reading:
 
 
 def _read(reply: str, ended: bool) -> Reading:
-    return read_visible(reply, lambda start, end: _read_part(reply[start:end], ended=ended).moved(start))
+    return read_visible(reply, lambda text: _read_part(text, ended=ended))
 
 
 _short = lru_cache(maxsize=4096)(_read)

@@ -25,8 +25,6 @@ from viva.scorers.units import unit_of
 T = TypeVar("T")
 VALUE = "value"
 """What a reading says that holds a value; the value itself comes with it."""
-LONGEST = 20_000
-"""Characters of a reply that are read: of a longer one its end."""
 _SENTENCE = re.compile(r"[^\n]*?(?:(?<!\.[A-Za-z])[.!?](?=[\s*_\"')]|$)|[。]|\n|$)")
 _COMMAND = re.compile(r"\\(?:(?:text|mathrm|textbf|mbox|operatorname)\s?\{|[A-Za-z]+)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -53,11 +51,9 @@ def read_value(
     `ended`: whether the reply ended by itself; what was cut off has no last resort. `judgements`: see `slots.stated`.
     `slots`: those of a format that has its own.
     """
-    values: dict[tuple[int, int], T] = {}
+    values: list[T] = []
 
-    def read_part(start: int, end: int) -> Reading:
-        start = max(start, end - LONGEST)
-        text = reply[start:end]
+    def read_part(text: str) -> Reading:
         places = (
             slots(text)
             if slots
@@ -74,12 +70,11 @@ def read_value(
         value, slot = decided
         if isinstance(value, Unsure):
             return Reading(UNPARSED, None, f"{slot.rule}: no single value")
-        span = start + slot.span[0], start + slot.span[1]
-        values[span] = value
-        return Reading(VALUE, span, slot.rule)
+        values.append(value)
+        return Reading(VALUE, slot.span, slot.rule)
 
     reading = read_visible(reply, read_part, loops=False)
-    return (values.get(reading.span) if reading.span and reading.read == VALUE else None), reading
+    return (values[-1] if reading.committed else None), reading
 
 
 def _last(text: str) -> list[Slot]:

@@ -18,10 +18,16 @@ _LOOP = re.compile(
 """One word over and over: a model that does not stop."""
 
 
-def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops: bool = True) -> Reading:
+HEAD, TAIL = 4_000, 20_000
+"""Characters of a very long part that are read from its beginning, and from its end."""
+
+
+def read_visible(
+    reply: str, read_part: Callable[[str], Reading], *, loops: bool = True, whole: bool = False
+) -> Reading:
     """Read what follows the thinking, up to a made-up next question; tell empty and refused from unparsed.
 
-    `read_part` reads `reply[start:end]`. A part that says nothing either way (no rule) is read on past its end: the
+    `read_part` reads a part of the reply, of a very long one (unless the `whole` counts) head and tail. A part that says nothing either way (no rule) is read on past its end: the
     reply may only have restated the question. With `loops` a word said over and over is read once.
     """
     if is_blank(reply):
@@ -31,7 +37,7 @@ def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops:
         return Reading(UNPARSED, None, "unfinished thinking")
     if start and is_blank(reply[start:]):
         return Reading(EMPTY, None, "nothing visible after thinking")
-    reading = _first_part(reply, start, read_part, loops=loops)
+    reading = _first_part(reply, start, read_part, loops, whole)
     if reading.committed or reading.rule:
         return reading
     if span := refusal(reply, start):
@@ -39,20 +45,22 @@ def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops:
     return Reading(UNPARSED, None, "no commitment")
 
 
-def _first_part(reply: str, start: int, read_part: Callable[[int, int], Reading], *, loops: bool) -> Reading:
+def _first_part(reply: str, start: int, read_part: Callable[[str], Reading], loops: bool, whole: bool) -> Reading:
     """The first part that says something, without the template in front; a word repeated is read once."""
     if template := _TEMPLATE.match(reply, start):
         start = template.end()
     if loops and (loop := _LOOP.match(reply, start)):
-        reading = read_part(*loop.span(1 if loop[1] else 2))
+        reading = read_part(loop[1] or loop[2])
         if reading.committed:
-            return reading
+            return reading.moved(loop.start(1 if loop[1] else 2))
     reading = Reading(UNPARSED)
     for end in boundaries(reply, start):
-        reading = read_part(start, end)
+        text = reply[start:end]
+        gap = 0 if whole else max(0, len(text) - HEAD - TAIL)
+        reading = read_part(f"{text[:HEAD]}\n{text[HEAD + gap + 1 :]}" if gap else text)
         if reading.committed or reading.rule:
             break
-    return reading
+    return reading.moved(start + gap * (reading.span is not None and reading.span[0] > HEAD))
 
 
 _MOST = 4
