@@ -184,7 +184,7 @@ def _ticked(part: Part) -> Reading | None:
 
 
 def _with_own_text(part: Part) -> Reading | None:
-    own = with_own_text(part.text, part.letters, part.known.options)
+    own = with_own_text(part.text, part.texts) if part.texts else None
     return Reading(own[0], own[1:], "letter with its own text") if own else None
 
 
@@ -213,8 +213,8 @@ def _several(part: Part) -> Reading | None:
 
 def _lettered_line(part: Part) -> Reading | None:
     """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
-    lines = _LETTERED_LINE.finditer(part.body) if part.texts else ()
-    own = [(line.start(), each) for line in lines if (each := with_own_text(line[0], part.letters, part.options))]
+    lines = _LETTERED_LINE.finditer(part.body)
+    own = [(line.start(), each) for line in lines if part.texts and (each := with_own_text(line[0], part.texts))]
     if len({each[0] for _, each in own}) != 1:
         return None
     return Reading(own[-1][1][0], own[-1][1][1:], "letter with its own text").moved(own[-1][0])

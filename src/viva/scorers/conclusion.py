@@ -8,10 +8,9 @@ mean something else is turned down: a second letter, a denial, a doubt, a compar
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from viva.scorers.candidates import Candidate, Firmness
-from viva.scorers.lexicon import phrases, unaccented
+from viva.scorers.lexicon import pattern, unaccented
 from viva.scorers.mentions import Marked
 
 RULE = "option in the closing sentence"
@@ -24,13 +23,9 @@ _TIED = re.compile(r"[=VNpOm+X][fdON+=:&Vp]{0,4}$")
 _DRAWN = re.compile(r"F[^.n?:LPMlx!hi]{0,14}$")
 
 
-@cache
 def _pattern(role: str) -> re.Pattern[str]:
-    """A list of `phrases.toml` as a pattern: Chinese anywhere, the others as whole words."""
-    entries = sorted(phrases(role), key=len, reverse=True)
-    return re.compile(
-        "|".join(re.escape(each) if each[0] > "\u024f" else rf"\b{re.escape(each)}\b" for each in entries)
-    )
+    """A list of `phrases.toml` as a pattern."""
+    return pattern("phrases.toml", rf"(?<![a-z])<{role}>(?![a-z])", 0)
 
 
 def found_in(role: str, text: str) -> re.Match[str] | None:

@@ -49,13 +49,16 @@ class NumberRead(Struct, frozen=True):
     value: Fraction
     percent: bool
 
+    @property
+    def share(self) -> Fraction:
+        """Its value, of a percentage the hundredth part."""
+        return self.value / 100 if self.percent else self.value
+
 
 def value_of(text: str) -> Fraction | None:
     """The value of a text that is a number, perhaps with a currency and a unit; None for what is none."""
     found = only_number(text)
-    if found is None:
-        return None
-    return found.value / 100 if found.percent else found.value
+    return found and found.share
 
 
 def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
@@ -63,15 +66,10 @@ def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0
     within = Fraction(tolerance)
     for wanted in accepted:
         gold = only_number(wanted)
-        if gold is None:
-            continue
-        if found.percent == gold.percent:
-            pairs = [(found.value, gold.value)]
-        elif found.percent:
-            pairs = [(found.value, gold.value), (found.value / 100, gold.value)]
-        else:
-            pairs = [(found.value, gold.value), (found.value, gold.value / 100)]
-        if any(abs(said - true) <= within for said, true in pairs):
+        if gold and (
+            abs(found.value - gold.value) <= within
+            or (found.percent != gold.percent and abs(found.share - gold.share) <= within)
+        ):
             return wanted
     return None
 
@@ -164,7 +162,7 @@ def _number(match: re.Match[str], text: str) -> NumberRead | None:
             value *= Fraction(10) ** int(match["power"].replace("−", "-"))
     if value is None:
         return None
-    if "-" in (sign := (match["sign"] or "") + (match["minus"] or "")) or "−" in sign:
+    if re.search("[-−]", f"{match['sign']}{match['minus']}"):
         value = -value
     written, end = match[0].strip().rstrip("."), match.end()
     spelt, powers = times()

@@ -20,6 +20,7 @@ from viva.shipped import shipped_table
 
 LONGEST = 2_000
 """Characters; no term is longer."""
+OPEN, CLOSE = "([{⦃", ")]}⦄"
 LONGEST_TERM = 25
 """Words. A longer reply that neither is an accepted answer nor states one is no answer at all."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
@@ -197,14 +198,17 @@ def _same(answer: str, given: str, wanted: str) -> bool:
 
 def _inside(form: str) -> str:
     """What stands in the brackets that enclose the whole form; the form itself without such."""
-    if form[:1] + form[-1:] not in ("()", "[]"):
-        return form
+    return form[1:-1] if form[:1] + form[-1:] in ("()", "[]") and is_enclosed(form) else form
+
+
+def is_enclosed(text: str) -> bool:
+    """Whether the bracket that opens a text is closed at its end."""
     depth = 0
-    for at, char in enumerate(form):
-        depth += (char in "([") - (char in ")]")
-        if depth == 0:
-            return form[1:-1] if at == len(form) - 1 else form
-    return form
+    for char in text[:-1]:
+        depth += (char in OPEN) - (char in CLOSE)
+        if depth < 1:
+            return False
+    return text[-1:] in CLOSE and len(text) > 1
 
 
 def _value(form: str) -> Fraction | None:

@@ -135,7 +135,11 @@ def _as_formula(slot: Slot) -> str | Unsure | None:
 
 def _prose(text: str) -> int:
     """Words that are no names of functions, no units and no words between formulas."""
-    words = [word for word in _WORD.findall(_COMMAND.sub(" ", text)) if not pattern("reading/slots.toml", "<joining>").fullmatch(word)]
+    words = [
+        word
+        for word in _WORD.findall(_COMMAND.sub(" ", text))
+        if not pattern("reading/slots.toml", "<joining>").fullmatch(word)
+    ]
     return sum(max(1, len(word) // 2) if word[0] > "\u2e7f" else 1 for word in words if not _is_unit(word))
 
 

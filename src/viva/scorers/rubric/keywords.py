@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from time import process_time
 from typing import Final
 
@@ -60,14 +60,11 @@ class _Answer:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lower: str | None = None
         self._spent = 0.0
 
-    @property
+    @cached_property
     def lower(self) -> str:
-        if self._lower is None:
-            self._lower = self.text.lower()
-        return self._lower
+        return self.text.lower()
 
     def contains(self, literal: str, item: Keyword) -> bool:
         return literal.lower() in self.lower if item.ignore_case else literal in self.text
