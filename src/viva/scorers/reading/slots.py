@@ -119,14 +119,14 @@ _DRESSING = ' \t\r\n*_`"“”„«»'
 
 def boxed(text: str) -> str | None:
     """What the last box of a text holds, or the last boxes where they make a list; None where there is none."""
-    found = _boxes(text, 0)
+    found = _boxes(text)
     return found[-1].text if found else None
 
 
-def _boxes(text: str, start: int) -> list[Slot]:
+def _boxes(text: str) -> list[Slot]:
     found: list[Slot] = []
     outer = 0
-    for match in list(_BOX.finditer(text, start))[-20:]:
+    for match in list(_BOX.finditer(text))[-20:]:
         if match["bare"]:
             begin, end, after = match.start("bare"), match.end(), match.end()
         else:
@@ -173,34 +173,32 @@ def _closing(text: str, start: int) -> int:
     return -1
 
 
-def marked(
-    text: str, start: int = 0, *, judgements: bool = False, keys: Callable[[str], bool] | None = None
-) -> list[Slot]:
+def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] | None = None) -> list[Slot]:
     """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order.
 
     `keys`: further keys, of the format.
     """
     found: list[Slot] = []
     if "\\" in text:
-        found += _boxes(text, start)
+        found += _boxes(text)
     if "<" in text:
-        tags = list(_pattern("<tagged>").finditer(text, start))
+        tags = _pattern("<tagged>").finditer(text)
         found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
     boxes = boxes_in(text)
     ticked = [box for box in boxes if box.ticked]
     if len(boxes) > 1 and len(ticked) == 1:
         found.append(Slot(ticked[0].said.strip(), ticked[0].span, Strength.MARKED, "ticked box"))
     if '"' in text and "{" in text:
-        found += _pairs(text, start, "<key>|<judgement>" if judgements else "<key>", keys)
+        found += _pairs(text, "<key>|<judgement>" if judgements else "<key>", keys)
     if "####" in text:
-        for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
+        for match in _MARK.finditer(text, max(0, len(text) - TAIL)):
             if not _pattern("<heading>").match(fold(match[1]).lower()):
                 found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
 
-def _pairs(text: str, start: int, key: str, keys: Callable[[str], bool] | None) -> Iterator[Slot]:
-    for match in _PAIR.finditer(text, start):
+def _pairs(text: str, key: str, keys: Callable[[str], bool] | None) -> Iterator[Slot]:
+    for match in _PAIR.finditer(text):
         named = match["key"].strip()
         if not _pattern(key).fullmatch(named) and not (keys and keys(named)):
             continue
@@ -225,7 +223,6 @@ def masked(text: str) -> str:
 
 def stated(
     text: str,
-    start: int = 0,
     *,
     letters: bool = False,
     judgements: bool = False,
@@ -237,50 +234,45 @@ def stated(
     With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not. With
     `judgements` those are among them that mostly say something of an answer.
     """
-    base = max(start, len(text) - TAIL)
-    shown = seen[base:] or masked(text[base:])
-    if base:
-        shown = "x" + shown[1:]  # not the beginning of a sentence
-    last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
+    cut = max(0, len(text) - TAIL)
+    shown = seen or "x" * cut + masked(text[cut:])  # "x": not the beginning of a sentence
+    last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip(), cut)), default=cut)
     found: list[Slot] = []
     low = shown.lower() if len(shown.lower()) == len(shown) else shown
-    for match in list(_pattern(_NOUNS.format("".join(f"{noun}|" for noun in nouns)), 0).finditer(low))[-_MOST:]:
-        if match["blank"] and letters:
-            continue
-        first = shown.rfind("\n", 0, match.start()) + 1
-        first = max(first, match.start() - 260)
+    for match in list(_pattern(_NOUNS.format("".join(f"{noun}|" for noun in nouns)), 0).finditer(low, cut))[-_MOST:]:
+        answer, line = match["answer"], shown.find("\n", match.end())
+        first = max(shown.rfind("\n", 0, match.start()) + 1, match.start() - 260)
         left = _pattern("<before>").search(shown[first : match.start()])
-        right = left and _pattern("<after>").match(shown, match.end(), _line_end(shown, match.end()))
-        if not left or not right:
+        right = left and _pattern("<after>").match(shown, match.end(), line if line >= 0 else len(shown))
+        if not left or not right or (match["blank"] and letters):
             continue
         leading = letters and shown.startswith(":\n", right.end() - 1)  # "The most plausible explanation is:\n\nA. …"
-        weak = not match["answer"] and not left["adjective"] and match.start() < last and not leading
-        if weak or (right["heading"] is not None and not match["answer"]):
+        named = answer or left["adjective"]
+        above = right["heading"] is not None
+        if (not named and match.start() < last and not leading) or (above and not answer):
             continue
-        if right["colon"] and not match["answer"] and not match["blank"] and not left["adjective"]:
+        if right["colon"] and not named and not match["blank"]:
             continue  # "Options: B, C"
         if left["drawn"] or firm(shown, first + left.start()):
-            rule = (
-                "heading of the answer" if right["colon"] or right["heading"] is not None else "statement of the answer"
-            )
-            strength = Strength.STATED if match["answer"] or left["adjective"] else Strength.CONCLUDED
-            found += _behind(text, shown, base, right.end(), strength, rule)
-    for match in list(_pattern(_FILLS, 0).finditer(low))[-_MOST:]:
+            rule = "heading of the answer" if right["colon"] or above else "statement of the answer"
+            found += _behind(text, shown, right.end(), Strength.STATED if named else Strength.CONCLUDED, rule)
+    for match in list(_pattern(_FILLS, 0).finditer(low, cut))[-_MOST:]:
         if firm(shown, match.start()):
-            found += _behind(text, shown, base, match.end(), Strength.STATED, "statement of the answer")
+            found += _behind(text, shown, match.end(), Strength.STATED, "statement of the answer")
     concluded = _pattern("<concludes>").match(shown, max(0, last - 1))
     if concluded and (concluded["drawn"] or concluded.start() == 0):
-        found += _behind(text, shown, base, concluded.end(), Strength.CONCLUDED, "conclusion")
-    named = _pattern("<said><named_options><ends>" if letters else "<said><named><ends>").search(
-        shown, max(0, last - 4)
-    )
-    if named and (named["drawn"] or firm(shown, named.start())):
-        span = base + named.start("said"), base + named.end("said")
+        found += _behind(text, shown, concluded.end(), Strength.CONCLUDED, "conclusion")
+    naming = _pattern(f"<said><{'named_options' if letters else 'named'}><ends>")
+    behind = naming.search(shown, max(0, last - 4))
+    if behind and (behind["drawn"] or firm(shown, behind.start())):
+        span = behind.span("said")
         found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
-    found = [
-        slot for slot in found if not found_retraction(shown, slot.span[1] - base) and (judgements or not slot.judging)
-    ]
-    return _before_explanation(text, sorted(found, key=lambda slot: slot.span), base)
+    found = [slot for slot in found if (judgements or not slot.judging) and not found_retraction(shown, slot.span[1])]
+    found.sort(key=lambda slot: slot.span)
+    end = explained_from(text, cut)  # an explanation that follows the answer states none, unless under a heading
+    before = [slot for slot in found if slot.span[0] < end]
+    later = any(slot.span[0] >= end and slot.rule.startswith("heading") for slot in found)
+    return found if later else before or found
 
 
 def headed(text: str) -> list[Slot]:
@@ -316,19 +308,6 @@ def explained_from(text: str, start: int = 0) -> int:
     return match.start() if match and text[: match.start()].strip() else len(text)
 
 
-def _before_explanation(text: str, found: list[Slot], base: int) -> list[Slot]:
-    """Without statements of an explanation that follows the answer."""
-    end = explained_from(text, base) if found else len(text)
-    before = [slot for slot in found if slot.span[0] < end < len(text)]
-    later = [slot for slot in found if slot.span[0] >= end and slot.rule.startswith("heading")]
-    return before if before and not later else found
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
-
-
 def firm(shown: str, start: int) -> bool:
     """Whether the sentence in front of a cue denies and supposes nothing that no conclusion follows."""
     base = max(0, start - 400)
@@ -338,30 +317,29 @@ def firm(shown: str, start: int) -> bool:
     return _pattern("<tentative>").search(head, drawn[-1] if drawn else 0) is None
 
 
-def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule: str) -> Iterator[Slot]:
+def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) -> Iterator[Slot]:
     """The slot behind a cue: to the end of the sentence, or the next line that says something."""
-    gap = _GAP.match(shown, at)
-    begin = gap.end() if gap else at
+    if gap := _GAP.match(shown, begin):
+        begin = gap.end()
     stop = _STOP.search(shown, begin)
     end = stop.start() if stop and stop.start() > begin else len(shown)
     if stop and stop.group().startswith("?") and stop.start() > begin:
         return
     if _pattern("<denied>").match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
-        yield Slot("", (base + begin, base + end), Strength.CONCLUDED, "denied")
+        yield Slot("", (begin, end), Strength.CONCLUDED, "denied")
         return
     if not shown[begin:end].strip(" .*_") or end - begin > LONGEST:
         return
     judging = _pattern("<empty>").fullmatch(shown, begin, end) is not None
-    if dressed := _DRESSED.search(text, base + max(0, begin - 40), base + begin):
-        begin = max(dressed.start() - base, 0)
+    if dressed := _DRESSED.search(text, max(0, begin - 40), begin):
+        begin = dressed.start()
     if reason := _REASON.search(shown, begin, end):
         end = reason.start() if reason.start() > begin else end
-    begin += len(text[base + begin : base + end]) - len(text[base + begin : base + end].lstrip())
+    begin = end - len(text[begin:end].lstrip())
     if copula := _pattern(r"<copula>\s*\Z").search(shown, begin, end):
         end = copula.start()
-    said = text[base + begin : base + end]
-    rest = text[base + begin :] if len(text) - base - begin <= LONGEST else ""
-    yield Slot(said.strip(), (base + begin, base + end), strength, rule, rest.strip(), judging)
+    rest = text[begin:] if len(text) - begin <= LONGEST else ""
+    yield Slot(text[begin:end].strip(), (begin, end), strength, rule, rest.strip(), judging)
 
 
 def truth_in(text: str) -> str | None:
