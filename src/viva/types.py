@@ -249,6 +249,11 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     served: Served = Served()
     first: float = 0.0  # seconds until something of a streamed reply came
 
+    @property
+    def ended(self) -> bool:
+        """Whether it ended by itself: what was cut off has no last resort."""
+        return self.stop_reason not in CUT_OFF
+
 
 VALUE_TAGS: Final = ("$tuple", "$set", "$map", "$bytes", "$float", "$array")
 """What a value that JSON has no form for is written with; sandbox/calls.py says how."""

@@ -149,19 +149,15 @@ def times() -> tuple[re.Pattern[str], dict[str, int]]:
 
 
 def _number(match: re.Match[str], text: str) -> NumberRead | None:
-    over, under = match[3], match[4]
-    if over is not None:
-        below = int(under)
-        value = Fraction(int(over), below) if below else None
-    elif match["below"] is not None:
-        below = int(match["below"])
-        value = Fraction(int(match["above"]), below) + int(match["whole"] or 0) if below else None
+    above, below = match[3] or match["above"], int(match[4] or match["below"] or 1)
+    if not below:
+        return None
+    if above:
+        value = Fraction(int(above), below) + int(match["whole"] or 0)
     else:
         value = Fraction(re.sub(r"[,\s]", "", match["plain"]).rstrip(".") or "0")
         if match["power"]:
             value *= Fraction(10) ** int(match["power"].replace("−", "-"))
-    if value is None:
-        return None
     if re.search("[-−]", f"{match['sign']}{match['minus']}"):
         value = -value
     written, end = match[0].strip().rstrip("."), match.end()

@@ -12,15 +12,20 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from string import ascii_uppercase
+
+import msgspec
 
 from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.fold import after_thinking, fold
+from viva.scorers.grading import grade_reading, outcome_of
 from viva.scorers.lexicon import phrases
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
 from viva.scorers.reading.letters import ticked
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, boxes_in, marked, resolve, stated
+from viva.types import Question, Response, Score
 
 LONGEST = 20_000
 """Characters; no selection is longer."""
@@ -273,6 +278,17 @@ def _listed(text: str, known: dict[str, str]) -> set[str] | None:
         else:
             return None
     return found
+
+
+def grade_choices(question: Question, gold: str, response: Response) -> Score:
+    """Score the letters that a reply selects by the share of the right ones that they are."""
+    letters = ascii_uppercase[: len(question.options)]
+    reading = read_selection(response.text, letters=letters, options=question.options, ended=response.ended)
+    score = grade_reading(reading, gold, response)
+    if not reading.committed:
+        return score
+    value = grade_selection(reading.read, gold)
+    return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
 
 
 def grade_selection(chosen: str, gold: str) -> float:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from viva.scorers.grading import grade_reading, outcome_of
 from viva.scorers.lexicon import pattern
 from viva.scorers.number import NumberRead, only_number, the_number
 from viva.scorers.optiontext import squeeze
@@ -21,6 +22,7 @@ from viva.scorers.reading.segments import read_visible
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed, whole
 from viva.scorers.term import LONGEST_TERM, same_term, words_in
 from viva.scorers.units import unit_of
+from viva.types import Response, Score
 
 T = TypeVar("T")
 VALUE = "value"
@@ -167,6 +169,16 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
     if same := _accepted(reply, accepted):
         return Term(reply.strip(), same), Reading(VALUE, (0, len(reply)), "whole reply")
     return read_value(reply, parse, ended=ended, judgements=True)
+
+
+def grade_term(reply: str, accepted: Sequence[str], response: Response) -> Score:
+    """Score what a reply puts into a blank."""
+    term, reading = read_term(reply, accepted, ended=response.ended)
+    if term is None:
+        return grade_reading(reading, "", response)
+    value = float(term.same is not None)
+    why = "none of the accepted answers, normalised" if term.same is None else f"accepted as {term.same!r}"
+    return Score(value=value, outcome=outcome_of(value), answer=term.text[:500], explanation=f"{why} ({reading.rule})")
 
 
 def is_last_resort(slot: Slot) -> bool:
