@@ -100,21 +100,17 @@ class ChoiceWindow:
         if chosen.strength > Firmness.STATED or not any(case.start() <= chosen.at < case.end() for case in cases):
             return False
         named = {
-            self.marked.text[token.start].upper()
-            for case in cases
-            for index in range(case.start(), case.end())
-            if self.kinds[index] in "LPl" and (token := self.marked.tokens[index])
+            self.marked.letters(index) for case in cases for index in range(*case.span()) if self.kinds[index] in "LPl"
         }
         return len(cases) > 1 and len(named) > 1
 
     def _head(self, group: Group) -> Candidate | None:
         """The letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
         kinds = self.kinds
-        asked = "¿" in self.marked.text[: self.marked.tokens[group.start].start]
+        asked = "¿" in self.marked.text[: group.left]
         if group.listing or asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
             return None
-        token = self.marked.tokens[group.end - 1]
-        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, token.end)
+        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, group.right)
         bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
         if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
             return None
@@ -129,7 +125,7 @@ class ChoiceWindow:
         """ "A. M. Turing", and "A: The queue …", where A is short for answer."""
         if group.letters == "A" and re.match(r":[fd]", self.kinds[group.end : group.end + 2]):
             return True
-        text, start = self.marked.text, self.marked.tokens[group.start].start
+        text, start = self.marked.text, group.left
         if _INITIALS.match(text, start):
             return True
         match = _NAME.match(text, start)
@@ -146,15 +142,16 @@ class ChoiceWindow:
             return False
         if not re.match(r"[^LPM.n,:\-r]", self.kinds[group.end : group.end + 1]):
             return False
-        start = self.marked.tokens[group.end - 1].end
-        return not in_own_words(self.marked.text[start : start + 400], group.letters, self.letters, self.options)
+        return not in_own_words(
+            self.marked.text[group.right : group.right + 400], group.letters, self.letters, self.options
+        )
 
     def _han_follows(self, group: Group) -> bool:
         """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
         if not _HEAD_HAN.match(self.kinds, group.end):
             return False
-        mark, word = self.marked.tokens[group.end : group.end + 2]
-        return self.marked.text[mark.start] in ",、" and self.marked.text[word.start] > "\u024f"
+        mark, word = (self.marked.said(index, index + 1) for index in (group.end, group.end + 1))
+        return mark in ",、" and word > "\u024f"
 
     def _tail(self, group: Group) -> Candidate | None:
         """A letter alone on the last line, or alone as the last sentence."""
@@ -189,10 +186,9 @@ class ChoiceWindow:
         return alone and upper.letters != lower.letters
 
     def _made(self, group: Group, rule: str) -> Candidate:
-        tokens = self.marked.tokens
         letter = group.letters if len(group.letters) == 1 else ""
-        span = tokens[group.start].start, tokens[group.end - 1].end
-        return Candidate(letter, Firmness.STATED, rule if letter else "several letters", group.start, span)
+        rule = rule if letter else "several letters"
+        return Candidate(letter, Firmness.STATED, rule, group.start, (group.left, group.right))
 
     def _find_items(self) -> list[Group]:
         """Letters that open a line or a sentence, as in a list of options."""
@@ -204,7 +200,7 @@ class ChoiceWindow:
             and (
                 kinds[group.start] == "P"
                 or kinds[group.end : group.end + 1] in {".", ":", "-", ",", "n", "="}
-                or _IN_BRACKETS.match(self.marked.text, self.marked.tokens[group.end - 1].end)
+                or _IN_BRACKETS.match(self.marked.text, group.right)
             )
             and _ITEM_LEFT.search(kinds, max(0, group.start - 4), group.start)
         ]
@@ -229,8 +225,7 @@ class ChoiceWindow:
         kinds = self.kinds
         if group.letters != self.letters[:1]:
             return False
-        start = self.marked.tokens[group.start].start
-        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, start)) and self._own(inline):
+        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, group.left)) and self._own(inline):
             return True
         if not kinds.endswith("n", 0, group.start):
             return False

@@ -37,8 +37,15 @@ class Marked(Struct, frozen=True):
 
     def letters(self, index: int) -> str:
         """The option letters that a token of kind L, P or M names."""
-        token = self.tokens[index]
-        return self.text[token.start : token.end].upper()
+        return self.said(index, index + 1).upper()
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where tokens are in the text."""
+        return self.tokens[start].start, self.tokens[end - 1].end
+
+    def said(self, start: int, end: int) -> str:
+        """The text of tokens."""
+        return self.text[slice(*self.span(start, end))] if start < end else ""
 
 
 _ORDINALS = shipped_table(__file__, "ordinals.toml", dict[str, int])

@@ -177,9 +177,10 @@ def _from_keys(text: str) -> Taken | None:
     after = _trimmed(text[keys[last + 1][2] :]) if last + 1 < len(keys) else ""
     if after and keys[0][0] != "rationale":
         return Taken(after, answer, "near")
-    nearest = max((index for index in reasons if index < last), default=last)
-    earlier = max((index for index in answers if index < nearest), default=-1)
-    first = next((index for index in reasons if earlier < index < last), last)
+    first, after_answer = last, True
+    for index, (part, _, _) in enumerate(keys[:last]):
+        first = index if part == "rationale" and after_answer else first
+        after_answer = part != "rationale"
     why = _trimmed(text[keys[first][2] : keys[last][1]]) if first < last else ""
     return Taken("\n\n".join(filter(None, (why, after))), answer, "near")
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
+from msgspec import structs
+
 from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group
 from viva.scorers.choice import resolve
@@ -147,20 +149,19 @@ def _stated(marked: Valued) -> Iterator[Candidate]:
         strength, letter = found.strength, found.letter
         if group.start < denied and letter:
             letter = "TF".replace(letter, "")
-        if marked.kinds[group.start] == "L" and _THAT.match(marked.text, marked.tokens[group.end - 1].end):
+        if marked.kinds[group.start] == "L" and _THAT.match(marked.text, group.right):
             if "c" in marked.kinds[group.end : group.end + 40].split("n")[0]:
                 continue
             strength = Firmness.NODDED
             denied = marked.kinds.find(".", group.end) if letter == "F" else 0
-        yield Candidate(letter, strength, found.rule, found.at, found.span)
+        yield structs.replace(found, letter=letter, strength=strength)
 
 
 def _alone(marked: Valued, group: Group) -> Candidate | None:
     """The value that opens the reply, or is alone on its last line."""
     kinds = marked.kinds
-    span = marked.tokens[group.start].start, marked.tokens[group.end - 1].end
     if (
-        "{" not in marked.text[: span[0]]
+        "{" not in marked.text[: group.left]
         and _OPEN_LEFT.fullmatch(kinds, 0, group.start)
         and _OPEN_RIGHT.match(kinds, group.end)
     ):
@@ -170,7 +171,8 @@ def _alone(marked: Valued, group: Group) -> Candidate | None:
         strength = Firmness.FINAL
     else:
         return None
-    return Candidate(group.letters if len(group.letters) == 1 else "", strength, _OPENS, group.start, span)
+    letter = group.letters if len(group.letters) == 1 else ""
+    return Candidate(letter, strength, _OPENS, group.start, (group.left, group.right))
 
 
 def _closing(marked: Valued) -> Reading:
@@ -181,8 +183,7 @@ def _closing(marked: Valued) -> Reading:
     at = marked.kinds.find("L", start, end)
     if not finished(marked.text) or not _ENDS_IN.fullmatch(marked.kinds[start:end]) or len(marked.values[at]) > 1:
         return Reading(UNPARSED)
-    token = marked.tokens[at]
-    return Reading(VALUES[marked.values[at]], (token.start, token.end), "closing sentence")
+    return Reading(VALUES[marked.values[at]], marked.span(at, at + 1), "closing sentence")
 
 
 def _of(value: str | Unsure, slot: Slot) -> Reading:
