@@ -142,7 +142,7 @@ def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
     """The verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for …")."""
     cell = group.end + 1
     if marked.kinds[group.end : cell] in {"-", ":"} and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
-        word = marked.said(cell, cell + 1 if cell < len(marked.kinds) else cell).lower()
+        word = marked.said(cell, min(cell + 1, len(marked.kinds))).lower()
         if word in _YES or word in _NO:  # | A | No | … |, "A: no"
             return Judgement(group.letters, word in _YES, group.start, marked.span(group.start, cell + 1))
     for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
@@ -163,34 +163,31 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
     judged = judge(marked, group)
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
+    surmised = marked.text.startswith("吧", group.right)  # "可能是B吧": a guess, but an answer
     found = _by_left(kinds, group, left, side) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
-    if found is None and _surmised(marked, group) and _SURMISE.search(left):
+    if found is None and surmised and _SURMISE.search(left):
         found = "choice", Firmness.STATED, group.start - 1, group.end
     if found is None:
         return None
     rule, strength, start, end = found
     cue_left = left[: max(0, len(left) - (group.start - start))]
     corrects = kinds[start] == "b"  # what was doubted before no longer counts
-    if (_HYPOTHETICAL.search(cue_left) and not corrects and not _surmised(marked, group)) or _NEGATED.search(cue_left):
+    if (_HYPOTHETICAL.search(cue_left) and not corrects and not surmised) or _NEGATED.search(cue_left):
         return None
     inside = kinds[start : group.start]
     headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
     concluded = "F" in inside or _CONCLUDED.search(cue_left)
+    plain = strength in (Firmness.SAID, Firmness.STATED)
     if strength is Firmness.ODD_ONE and concluded:
         strength = Firmness.STATED
-    elif strength in (Firmness.SAID, Firmness.STATED) and rule != "conclusion" and (concluded or headed):
+    elif plain and rule != "conclusion" and (concluded or headed):
         strength = Firmness.FINAL
-    elif strength in (Firmness.SAID, Firmness.STATED) and _TAKEN_BACK.search(cue_left):
+    elif plain and _TAKEN_BACK.search(cue_left):
         strength, rule = Firmness.CORRECTED, "last correction"
     if strength is Firmness.STATED and _CONDITION.search(cue_left):
         rule = CONDITIONAL
     letter = group.letters if len(group.letters) == 1 else ""
     return Candidate(letter, strength, rule, group.start, marked.span(start, end))
-
-
-def _surmised(marked: Marked, group: Group) -> bool:
-    """ "可能是B吧": a guess, but an answer."""
-    return marked.text.startswith("吧", group.right)
 
 
 def _by_left(kinds: str, group: Group, left: str, side: str) -> tuple[str, Firmness, int, int] | None:

@@ -7,7 +7,6 @@ percentage is its value (50 % is 0.5) or, where the gold is written without the 
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -90,37 +89,25 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
 
     None where it has none; `UNSURE` where it has several of which any may be meant: a range, alternatives, a term.
     """
-    cleaned = _cleaned(text)
-    ends = max(cleaned.rfind(sign) for sign in "=≈")
-    places = _places(cleaned[ends + 1 :])
-    if not places:
-        ends, places = -1, _places(cleaned)
-    cleaned = cleaned[ends + 1 :]
-    if not places:
-        return None
-    pairs = list(itertools.pairwise(places))
-    for (before, one), (after, other) in pairs[-1:] if last else pairs[:1]:
+    whole = _cleaned(text)
+    ways = whole[max(map(whole.rfind, "=≈")) + 1 :], whole
+    cleaned, places = next(((way, places) for way in ways if (places := _places(way))), (whole, []))
+    if len(places) > 1:
+        (before, one), (after, other) = places[-2:] if last else places[:2]
         between = cleaned[before.end() : after.start()]
         apart = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between)
         ranged = _BETWEEN.search(cleaned, max(0, before.start() - 30), before.start())
-        if one.value == other.value or not (apart or ranged):
-            continue
-        if not last and not ranged and _restated(cleaned, between, after.end()):
-            continue  # "18 dollars a day, i.e. 126 a week"
-        return UNSURE
-    return places[-1 if last else 0][1]
+        restated = not last and _restated(cleaned, between, after.end())  # "18 dollars a day, i.e. 126 a week"
+        if one.value != other.value and (ranged or (apart and not restated)):
+            return UNSURE
+    return places[-1 if last else 0][1] if places else None
 
 
 def _restated(text: str, between: str, end: int) -> bool:
     """Whether a number is said again in another unit."""
     match = _OTHERS.fullmatch(between)
-    unit = match["unit"].strip(" ,(") if match and len(match["link"].strip(" ,(")) > 1 else ""
-    return (
-        bool(unit)
-        and match is not None
-        and match["link"].strip(" ,(") not in {"to", "bis"}
-        and unit not in text[end : end + 40]
-    )
+    unit, link = (match[part].strip(" ,(") for part in ("unit", "link")) if match else ("", "")
+    return bool(unit) and len(link) > 1 and link not in {"to", "bis"} and unit not in text[end : end + 40]
 
 
 def numbers_in(text: str) -> list[NumberRead]:

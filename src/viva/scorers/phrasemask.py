@@ -7,6 +7,7 @@ phrase without quotes, emphasis and other dressing is told here, too.
 
 from __future__ import annotations
 
+import html
 import re
 from functools import cached_property, lru_cache, partial
 
@@ -46,8 +47,6 @@ _OPENING = re.compile(r"\\\"|<\w+>|\*{1,3}|_{1,2}|``|['‘‚\"“”„«‹「
 _CLOSING = re.compile(r"(?:\\\"|</\w+>|\*{1,3}|_{1,2}|''|['’‘\"“”»›」』`])$")
 
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f\x7f]")
-_ENTITIES = {"&quot;": '"', "&amp;": "&", "&apos;": "'", "&#39;": "'", "&lt;": "<", "&gt;": ">", "&nbsp;": " "}
-_ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)))
 _MARKUP = re.compile(
     r"\*{2,}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|`+|(?<!\w)\*(?=\w)|(?<=[\w.,'\"])\*(?!\w)"
     r"|\\(?:text|textbf|textit|emph|mathrm|boxed)\{|</?(?:b|i|em|strong|u|mark|q|code|span|p|br|answer)\s{0,2}/?>",
@@ -87,7 +86,7 @@ def clean(text: str) -> str:
 def _cleaned(text: str) -> str:
     if _SIMPLE.fullmatch(text):
         return _without_edges(" ".join(text.split()))
-    text = _ENTITY.sub(lambda match: _ENTITIES[match.group()], _INVISIBLE.sub("", text))
+    text = html.unescape(_INVISIBLE.sub("", text))
     text = _ESCAPED.sub(r"\1", _MARKUP.sub("", text)).translate(_TYPOGRAPHY)
     text = re.sub(r"\s*(?:[—―]|(?<=\s)–(?=\s))\s*", " -- ", text).replace("…", "...").replace("–", "-")
     text = re.sub("[’‘‛ʼ](?=\\w)|(?<=\\w)[’‛ʼ]", "'", text)

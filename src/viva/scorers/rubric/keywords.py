@@ -47,11 +47,10 @@ def grade_keywords(items: Sequence[Keyword], text: str) -> tuple[Points, tuple[b
     for item in items:
         found = _matches(item.rule, item, answer, matched)
         matched.append(found)
-        if found:
-            points += -item.weight if item.negative else item.weight
-        if not item.negative:
-            total += item.weight
-        details.append(f"{_change(item, found)} {'matched' if found else 'unmatched'}: {describe(item.rule)}")
+        change = (-item.weight if item.negative else item.weight) if found else 0.0
+        points += change
+        total += 0 if item.negative else item.weight
+        details.append(f"{change:+g} {'matched' if found else 'unmatched'}: {describe(item.rule)}")
     return Points(points, total, tuple(details)), tuple(matched)
 
 
@@ -121,10 +120,6 @@ def _words(rule: Rule) -> list[str]:
             return _words(inner)
         case NotRule() | Matched():
             return []
-
-
-def _change(item: Keyword, found: bool) -> str:
-    return f"{-item.weight if item.negative else item.weight:+g}" if found else "+0"
 
 
 @lru_cache(maxsize=4096)

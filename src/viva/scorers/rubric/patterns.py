@@ -147,7 +147,7 @@ class _Reader:
 
     def place(self, position: int) -> int:
         """The position in the pattern of a position in what was written."""
-        return [*self.origins, len(self.pattern)][position]
+        return (self.origins[: position + 1] or [0])[-1]
 
     def read(self) -> str:
         """The pattern for the other engine. Raises PatternError."""
