@@ -207,15 +207,13 @@ class ChoiceWindow:
 
     def _lists_options(self) -> bool:
         """Whether the reply begins with the options restated or judged one by one: "A. … B. …"."""
-        kinds, tokens, text = self.kinds, self.marked.tokens, self.marked.text
-        if kinds.startswith(("n", ".n"), self.groups[0].end):  # a letter alone, then an analysis
+        if self.kinds.startswith(("n", ".n"), self.groups[0].end):  # a letter alone, then an analysis
             return False
         run = [
-            text[token.start].upper()
-            for token in tokens
-            if token.end - token.start == 1
-            and text[token.start].upper() in self.letters
-            and text[token.end : token.end + 1] in {".", ":", ")", "、"}
+            letter
+            for index, token in enumerate(self.marked.tokens)
+            if (letter := self.marked.letters(index)) in {*self.letters}
+            and self.marked.text.startswith((".", ":", ")", "、"), token.end)
         ]
         place = self.letters.find(run[0]) if run else 0
         return self.letters[place : place + 2] == "".join(run[:2]) and len(run) > 1 and (place == 0 or len(run) > 2)
@@ -227,9 +225,7 @@ class ChoiceWindow:
             return False
         if (inline := _inline_list(self.letters[:3]).match(self.marked.text, group.left)) and self._own(inline):
             return True
-        if not kinds.endswith("n", 0, group.start):
-            return False
-        if kinds.startswith(("n", ".n"), group.end):
+        if not kinds.endswith("n", 0, group.start) or kinds.startswith(("n", ".n"), group.end):
             return False
         items = self.items
         place = next((index for index, item in enumerate(items) if item is group), len(items))

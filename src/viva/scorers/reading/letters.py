@@ -138,7 +138,7 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
 
 def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
     """The letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
-    others = _apart("".join(letter for letter, _ in texts.options))
+    others = _apart("".join(dict(texts.options)))
     for letter, option in texts.options:
         apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)
         if apart and not others.search(text[: apart.start()]):  # "Both (A) and (B). Shorter days."

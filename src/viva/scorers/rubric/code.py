@@ -100,9 +100,8 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
         code = extract_code(f"{test.prefix}\n{text}", key, longest_only=test.longest_only, published=True)
         program = f"{test.before}\n{code}"
         if known_language.imports:
-            lines = "\n".join(entry.line for entry in known_language.imports)
-            program = _future_first(f"{lines}\n{program}".strip()) if key == "python" else f"{lines}\n{program}".strip()
-        return program, test.code
+            program = "\n".join([*(entry.line for entry in known_language.imports), program]).strip()
+        return (_future_first(program) if key == "python" else program), test.code
     asks = "\n".join((test.code, *(call.call for call in test.calls)))
     code = extract_code(text, key, longest_only=test.longest_only, test=asks)
     if key == "python":
