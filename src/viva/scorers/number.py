@@ -57,7 +57,7 @@ class NumberRead(Struct, frozen=True):
 def value_of(text: str) -> Fraction | None:
     """The value of a text that is a number, perhaps with a currency and a unit; None for what is none."""
     found = only_number(text)
-    return found and found.share
+    return found.share if found else None
 
 
 def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:

@@ -142,11 +142,16 @@ def is_lone_letter(text: str) -> bool:
     return len(text) <= _LONGEST and _LONE.fullmatch(text) is not None
 
 
+_ENDING = " \n*_.。"
+
+
 def with_own_text(text: str, texts: OptionTexts) -> tuple[str, int, int] | None:
     """The letter that stands before its own option's text and nothing else ("B. Queue"), and where the two stand."""
     match = _LETTERED.match(text, 0, 80)
     letter = match[match.lastindex or 0] if match else ""
-    if match is None or texts.letter(f"{letter} {text[match.end() :]}") != letter:
+    own, rest = dict(texts.options).get(letter, ""), text[match.end() if match else 0 :]
+    same = rest.strip(_ENDING) == own.strip(_ENDING) or texts.letter(f"{letter} {rest}") == letter
+    if match is None or not own or not same:
         return None
     return letter, match.start(match.lastindex or 0), len(text.rstrip("*_ \n"))
 
