@@ -150,8 +150,9 @@ def with_own_text(text: str, texts: OptionTexts) -> tuple[str, int, int] | None:
     match = _LETTERED.match(text, 0, 80)
     letter = match[match.lastindex or 0] if match else ""
     own, rest = dict(texts.options).get(letter, ""), text[match.end() if match else 0 :]
-    same = rest.strip(_ENDING) == own.strip(_ENDING) or texts.letter(f"{letter} {rest}") == letter
-    if match is None or not own or not same:
+    if match is None or not own or len(rest) > len(own) + 40:
+        return None
+    if rest.strip(_ENDING) != own.strip(_ENDING) and (squeeze(rest) or None) != squeeze(own):
         return None
     return letter, match.start(match.lastindex or 0), len(text.rstrip("*_ \n"))
 
