@@ -89,10 +89,8 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class Constant(Struct, frozen=True, kw_only=True):
-    """The best answer that is the same for all questions of a kind: what it scores tells nothing of a model.
-
-    `score` is averaged as the exam's headline is; what only a program or a judge could decide counts as wrong.
-    """
+    """The best answer that is the same for all questions of a kind: what it scores tells nothing of a model. `score` is
+    averaged as the exam's headline is; what only a program or a judge could decide counts as wrong."""
 
     answers: dict[Kind, str]
     score: float
@@ -249,6 +247,11 @@ class Response(Struct, frozen=True, kw_only=True, omit_defaults=True):
     served: Served = Served()
     first: float = 0.0  # seconds until something of a streamed reply came
 
+    @property
+    def ended(self) -> bool:
+        """Whether it ended by itself: what was cut off has no last resort."""
+        return self.stop_reason not in CUT_OFF
+
 
 VALUE_TAGS: Final = ("$tuple", "$set", "$map", "$bytes", "$float", "$array")
 """What a value that JSON has no form for is written with; sandbox/calls.py says how."""
@@ -340,10 +343,8 @@ class Compare(Struct, frozen=True):
 
 
 class Opinion(Struct, frozen=True):
-    """One reply of one judge about one aspect of an answer, as it came in (hostile text).
-
-    `nonce` is what its verdict must carry; empty where the judge was asked for a bare line.
-    """
+    """One reply of one judge about one aspect of an answer, as it came in (hostile text); `nonce` is what its verdict
+    must carry, empty where the judge was asked for a bare line."""
 
     judge: str
     aspect: str

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rows import each_row, tables_beside
 from viva.scorers.choice import read_choice
-from viva.scorers.fold import HEAD_WINDOW, TAIL_WINDOW
+from viva.scorers.reading.segments import HEAD, TAIL
 from within import within
 
 TABLES = tables_beside(__file__)
@@ -104,7 +104,7 @@ def test_a_text_that_two_options_share_decides_nothing():
 
 
 def test_of_a_very_long_reply_head_and_tail_are_read():
-    filler = "the stack holds things and " * (HEAD_WINDOW + TAIL_WINDOW)
+    filler = "the stack holds things and " * (HEAD + TAIL)
     assert read_choice(filler + "\nThe answer is C.").read == "C"
     assert read_choice("Answer: B\n" + filler).read == "B"
     reading = read_choice(filler + "\nThe answer is C.")

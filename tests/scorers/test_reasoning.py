@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rows import each_row, tabled, tables_beside
 from viva.scorers import choice
 from viva.scorers.choice import read_choice
-from viva.scorers.optiontext import is_lone_letter, with_own_text
+from viva.scorers.optiontext import OptionTexts, is_lone_letter, with_own_text
 from viva.scorers.truth import read_truth
 
 TABLES = tables_beside(__file__)
@@ -73,7 +73,7 @@ def test_the_rules_read_a_letter_with_its_own_text_no_other_way(
 ):
     reply = cue + shape.format("ABCD"[place], options[place])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choice, "with_own_text", lambda text, letters, options: None)
+        patch.setattr(choice, "with_own_text", lambda text, texts: None)
         general = read_choice(reply, options=options).read
     assert read_choice(reply, options=options).read == "ABCD"[place]
     assert general in {"ABCD"[place], "unparsed"}  # "A、a stack" may be a list to them
@@ -83,7 +83,7 @@ def test_the_rules_read_a_letter_with_its_own_text_no_other_way(
 def test_a_letter_with_its_own_text_is_that_letter_whatever_the_text(options, place):
     reply = f"{'ABCD'[place]}. {options[place]}"
     assert read_choice(reply, options=options).read == "ABCD"[place]
-    assert with_own_text(reply, "ABCD", options)
+    assert with_own_text(reply, OptionTexts(options, "ABCD"))
 
 
 def test_a_truth_word_alone_reads_the_same_early_and_late():

@@ -29,7 +29,7 @@ from viva.prompting import (
     stops_before,
 )
 from viva.scorers.choice import AskedFor, read_letter
-from viva.scorers.grading import ended, grade_reading, no_reply
+from viva.scorers.grading import grade_reading, no_reply
 from viva.types import (
     NOTHING,
     Aggregate,
@@ -225,7 +225,7 @@ class MultipleChoiceExam(GradedByRule):
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         letters = LETTERS[: len(question.options)]
-        known = AskedFor(letters, question.language, bare_options(question), len(self.shots(question)), ended(response))
+        known = AskedFor(letters, question.language, bare_options(question), len(self.shots(question)), response.ended)
         reading = read_letter(response.text, self.spec.extraction, known)
         return grade_reading(reading, question.answer, response)
 

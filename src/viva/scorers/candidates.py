@@ -58,6 +58,9 @@ class Group(Struct, frozen=True):
     end: int
     listing: bool
     """All the letters there are: the options as such, not an answer."""
+    left: int
+    right: int
+    """Where they begin and end in the text."""
 
 
 _JOINED = re.compile(
@@ -102,7 +105,7 @@ def groups(marked: Marked, letters: str) -> Iterator[Group]:
             for letter in marked.letters(index)
         )
         listing = len(named) == len(letters) > 2
-        yield Group("".join(named), match.start(), match.end(), listing)
+        yield Group("".join(named), *match.span(), listing, *marked.span(*match.span()))
 
 
 def judge(marked: Marked, group: Group) -> Judgement | None:
@@ -123,12 +126,12 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
     left = kinds[max(0, group.start - 16) : group.start]
     if _HYPOTHETICAL.search(left) or _ASKED.match(kinds, stop) or left.endswith("!"):
         return None
-    return Judgement(group.letters, good, group.start, _span(marked, group.start, stop))
+    return Judgement(group.letters, good, group.start, marked.span(group.start, stop))
 
 
 def _past_brackets(marked: Marked, group: Group) -> int:
     """The token behind the option's text in brackets: "A (stack) is wrong"."""
-    match = _BRACKETED.match(marked.text, marked.tokens[group.end - 1].end)
+    match = _BRACKETED.match(marked.text, group.right)
     at = group.end
     while match and at < len(marked.tokens) and marked.tokens[at].start < match.end():
         at += 1
@@ -139,16 +142,15 @@ def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
     """The verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for …")."""
     cell = group.end + 1
     if marked.kinds[group.end : cell] in {"-", ":"} and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
-        token = marked.tokens[min(cell, len(marked.tokens) - 1)]
-        word = marked.text[token.start : token.end].lower()
+        word = marked.said(cell, min(cell + 1, len(marked.kinds))).lower()
         if word in _YES or word in _NO:  # | A | No | … |, "A: no"
-            return Judgement(group.letters, word in _YES, group.start, _span(marked, group.start, cell + 1))
+            return Judgement(group.letters, word in _YES, group.start, marked.span(group.start, cell + 1))
     for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
         before = max(group.end, match.start() - 5)
         opening = marked.text[marked.tokens[match.start()].start - 1]
         if opening in {"(", "["} or _ITEM_BEFORE.search(marked.kinds, before, match.start()):
             good = (match[2] == "+") == (not match[1])
-            return Judgement(group.letters, good, group.start, _span(marked, group.start, match.end()))
+            return Judgement(group.letters, good, group.start, marked.span(group.start, match.end()))
     return None
 
 
@@ -161,35 +163,31 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
     judged = judge(marked, group)
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
+    surmised = marked.text.startswith("吧", group.right)  # "可能是B吧": a guess, but an answer
     found = _by_left(kinds, group, left, side) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
-    if found is None and _surmised(marked, group) and _SURMISE.search(left):
+    if found is None and surmised and _SURMISE.search(left):
         found = "choice", Firmness.STATED, group.start - 1, group.end
     if found is None:
         return None
     rule, strength, start, end = found
     cue_left = left[: max(0, len(left) - (group.start - start))]
     corrects = kinds[start] == "b"  # what was doubted before no longer counts
-    if (_HYPOTHETICAL.search(cue_left) and not corrects and not _surmised(marked, group)) or _NEGATED.search(cue_left):
+    if (_HYPOTHETICAL.search(cue_left) and not corrects and not surmised) or _NEGATED.search(cue_left):
         return None
     inside = kinds[start : group.start]
     headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
     concluded = "F" in inside or _CONCLUDED.search(cue_left)
+    plain = strength in (Firmness.SAID, Firmness.STATED)
     if strength is Firmness.ODD_ONE and concluded:
         strength = Firmness.STATED
-    elif strength in (Firmness.SAID, Firmness.STATED) and rule != "conclusion" and (concluded or headed):
+    elif plain and rule != "conclusion" and (concluded or headed):
         strength = Firmness.FINAL
-    elif strength in (Firmness.SAID, Firmness.STATED) and _TAKEN_BACK.search(cue_left):
+    elif plain and _TAKEN_BACK.search(cue_left):
         strength, rule = Firmness.CORRECTED, "last correction"
     if strength is Firmness.STATED and _CONDITION.search(cue_left):
         rule = CONDITIONAL
     letter = group.letters if len(group.letters) == 1 else ""
-    return Candidate(letter, strength, rule, group.start, _span(marked, start, end))
-
-
-def _surmised(marked: Marked, group: Group) -> bool:
-    """ "可能是B吧": a guess, but an answer."""
-    end = marked.tokens[group.end - 1].end
-    return marked.text[end : end + 1] == "吧"
+    return Candidate(letter, strength, rule, group.start, marked.span(start, end))
 
 
 def _by_left(kinds: str, group: Group, left: str, side: str) -> tuple[str, Firmness, int, int] | None:
@@ -207,7 +205,3 @@ def _by_right(kinds: str, group: Group) -> tuple[str, Firmness, int, int] | None
         if match := after.match(kinds, group.end):
             return rule, strength, group.start, match.end()
     return None
-
-
-def _span(marked: Marked, start: int, end: int) -> tuple[int, int]:
-    return marked.tokens[start].start, marked.tokens[end - 1].end

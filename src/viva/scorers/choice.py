@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 from viva.scorers.candidates import CONDITIONAL, Candidate, Firmness, Judgement
 from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.conclusion import concluded, finished
-from viva.scorers.fold import fold, windows
+from viva.scorers.fold import fold
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import OptionTexts, is_lone_letter, restated_from, with_own_text
 from viva.scorers.reading import UNPARSED, Reading
@@ -70,10 +70,8 @@ def read_choice(
     languages are recognised whatever `language` says; it only decides what a bare "A" may mean. A reply of as many bare
     statements as the prompt had `exemplars`, and one more, answers the exemplars' questions before its own.
     """
-    if is_lone_letter(reply) and (reading := _lone(reply, letters, language)).committed:
-        return reading
     known = AskedFor(letters, language, options, exemplars, ended)
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, known))
+    return read_visible(reply, lambda text: _read_part(text, known))
 
 
 def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
@@ -83,7 +81,7 @@ def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
     `last` take the first or last capital letter that stands by itself, whatever is said of it.
     """
     if extraction in {"first", "last"}:
-        return read_visible(reply, lambda start, end: _by_place(reply, start, end, known.letters, extraction))
+        return read_visible(reply, lambda text: _by_place(text, known.letters, extraction), whole=True)
     reading = read_choice(reply, **asdict(known))
     if (
         extraction == "strict"
@@ -95,26 +93,25 @@ def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
     return reading
 
 
-def _by_place(reply: str, start: int, end: int, letters: str, extraction: Extraction) -> Reading:
-    found = list(re.finditer(rf"(?<![A-Za-z0-9])[{letters}](?![A-Za-z0-9'’])", reply[start:end]))
+def _by_place(text: str, letters: str, extraction: Extraction) -> Reading:
+    found = list(re.finditer(rf"(?<![A-Za-z0-9])[{letters}](?![A-Za-z0-9'’])", text))
     if not found:
         return Reading(UNPARSED)
     at = found[0 if extraction == "first" else -1]
-    return Reading(at.group(), (start + at.start(), start + at.end()), f"{extraction} letter")
+    return Reading(at.group(), at.span(), f"{extraction} letter")
 
 
 @lru_cache(maxsize=4096)
-def _lone(reply: str, letters: str, language: str) -> Reading:
+def _lone(text: str, letters: str, language: str) -> Reading:
     """A letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
-    return read_visible(reply, lambda start, end: _read_part(reply, start, end, AskedFor(letters, language)))
+    return _by_rules(Part(text, AskedFor(letters, language)))
 
 
 class Part:
     """A part of a reply, and what it says of the options: worked out when the first rule asks for it."""
 
-    def __init__(self, reply: str, start: int, end: int, known: AskedFor) -> None:
-        self.text, self.known, self.letters = reply[start:end], known, known.letters
-        self.options = () if start and is_lone_letter(self.text) else known.options
+    def __init__(self, text: str, known: AskedFor) -> None:
+        self.text, self.known, self.letters, self.options = text, known, known.letters, known.options
         self.texts = OptionTexts(self.options, self.letters) if self.options else None
 
     @cached_property
@@ -123,27 +120,22 @@ class Part:
         return self.text[: restated_from(self.text, self.texts)] if self.texts and "\n" in self.text else self.text
 
     @cached_property
-    def windows(self) -> list[ChoiceWindow]:
-        """The windows through which it is read."""
-        found: list[ChoiceWindow] = []
-        tokens = 0
-        for first, last in windows(self.body, 0, len(self.body)):
-            marked = mark(fold(self.body[first:last]), self.letters, self.known.language, self.options)
-            found.append(ChoiceWindow(marked, first, tokens, self.letters, self.options))
-            tokens += len(marked.kinds)
-        return found
+    def view(self) -> ChoiceWindow:
+        """The letters in it."""
+        marked = mark(fold(self.body), self.letters, self.known.language, self.options)
+        return ChoiceWindow(marked, self.letters, self.options)
 
     @cached_property
     def judged(self) -> list[Judgement]:
         """What is said of single options."""
-        return [each for view in self.windows for each in view.judgements()]
+        return self.view.judgements()
 
     @cached_property
     def ended(self) -> bool:
         """Whether it ends as finished replies do, or with a judgement."""
         judged = self.judged
         return self.known.ended and (
-            finished(self.windows[-1].marked.text)
+            finished(self.view.marked.text)
             or {letter for each in judged for letter in each.letters} == set(self.letters)
             or bool(judged and len(self.body[judged[-1].span[1] :].strip()) < _MARKED_AFTER)
         )
@@ -151,13 +143,17 @@ class Part:
     @cached_property
     def chosen(self) -> Candidate | None:
         """The one commitment that counts."""
-        stated = [each for view in self.windows for each in view.stated()]
-        return resolve(stated, self.judged, "".join(view.kinds for view in self.windows), ended=self.ended)
+        return resolve(self.view.stated(), self.judged, self.view.kinds, ended=self.ended)
 
 
-def _read_part(reply: str, start: int, end: int, known: AskedFor) -> Reading:
-    part = Part(reply, start, end, known)
-    return next((found for rule in RULES.values() if (found := rule(part))), _NOTHING).moved(start)
+def _read_part(text: str, known: AskedFor) -> Reading:
+    if is_lone_letter(text) and (reading := _lone(text, known.letters, known.language)).committed:
+        return reading
+    return _by_rules(Part(text, known))
+
+
+def _by_rules(part: Part) -> Reading:
+    return next((found for rule in RULES.values() if (found := rule(part))), _NOTHING)
 
 
 _NOTHING = Reading(UNPARSED)
@@ -188,16 +184,16 @@ def _ticked(part: Part) -> Reading | None:
 
 
 def _with_own_text(part: Part) -> Reading | None:
-    own = with_own_text(part.text, part.letters, part.known.options)
+    own = with_own_text(part.text, part.texts) if part.texts else None
     return Reading(own[0], own[1:], "letter with its own text") if own else None
 
 
 def _stated(part: Part) -> Reading | None:
     """What the reply states, unless it takes that back, or puts another option's text next to the letter."""
-    chosen, view = part.chosen, part.windows[-1]
+    chosen, view = part.chosen, part.view
     if chosen is None or not chosen.letter or view.by_cases(chosen):
         return None
-    if found_retraction(view.marked.text, chosen.span[1] - view.base):
+    if found_retraction(view.marked.text, chosen.span[1]):
         return _affirmed(chosen, part.judged) or _last_resort(part) or _NOTHING
     if part.texts and part.texts.other_beside(part.text, chosen.letter, *chosen.span):
         return Reading(UNPARSED, None, "a letter with another option's text")
@@ -217,8 +213,8 @@ def _several(part: Part) -> Reading | None:
 
 def _lettered_line(part: Part) -> Reading | None:
     """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
-    lines = _LETTERED_LINE.finditer(part.body) if part.texts else ()
-    own = [(line.start(), each) for line in lines if (each := with_own_text(line[0], part.letters, part.options))]
+    lines = _LETTERED_LINE.finditer(part.body)
+    own = [(line.start(), each) for line in lines if part.texts and (each := with_own_text(line[0], part.texts))]
     if len({each[0] for _, each in own}) != 1:
         return None
     return Reading(own[-1][1][0], own[-1][1][1:], "letter with its own text").moved(own[-1][0])
@@ -235,13 +231,12 @@ def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
 
 def _last_resort(part: Part) -> Reading | None:
     """What the end of the reply suggests where nothing states the answer."""
-    view = part.windows[-1]
-    hint = concluded(view.marked) if part.known.ended else None
+    hint = concluded(part.view.marked) if part.known.ended else None
     if hint is None or any(
         each.letters != hint.letter if each.good else hint.letter in each.letters for each in part.judged
     ):
         return None
-    return Reading(hint.letter, hint.span, hint.rule).moved(view.base)
+    return Reading(hint.letter, hint.span, hint.rule)
 
 
 RULES: dict[str, Callable[[Part], Reading | None]] = {

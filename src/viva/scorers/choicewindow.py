@@ -1,4 +1,4 @@
-"""The letters that one window of a reply names, and what of them commits to an option or judges one."""
+"""The letters that a reply names, and what of them commits to an option or judges one."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ def _inline_list(first: str) -> re.Pattern[str]:
 
 
 class ChoiceWindow:
-    """One window of the reply, with the letters found in it."""
+    """A reply with the letters found in it."""
 
-    def __init__(self, marked: Marked, base: int, offset: int, letters: str, options: Sequence[str]) -> None:
-        """`base` is where the window begins in the reply, `offset` how many tokens came before it."""
-        self.marked, self.base, self.offset, self.letters, self.options = marked, base, offset, letters, options
+    def __init__(self, marked: Marked, letters: str, options: Sequence[str]) -> None:
+        self.marked, self.letters, self.options = marked, letters, options
         self.kinds = marked.kinds
         self.groups: list[Group] = list(candidates.groups(marked, letters))
         self.items: list[Group] = self._find_items()
@@ -69,7 +68,7 @@ class ChoiceWindow:
                 continue
             at = (
                 candidates.candidate(self.marked, group)
-                or (self._head(group) if group is self.groups[0] and self.offset == 0 else None)
+                or (self._head(group) if group is self.groups[0] else None)
                 or (self._tail(group) if group is self.groups[-1] else None)
             )
             if (
@@ -79,7 +78,7 @@ class ChoiceWindow:
             ):
                 continue
             found.append(at)
-        return [self._moved(each) for each in self._before_restart(found)]
+        return self._before_restart(found)
 
     def _is_cut_off(self, group: Group, found: Candidate) -> bool:
         """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes."""
@@ -97,30 +96,21 @@ class ChoiceWindow:
 
     def by_cases(self, chosen: Candidate) -> bool:
         """Whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
-        at = chosen.at - self.offset
         cases = [case for case in _CASE.finditer(self.kinds) if re.search("[LPl]", case.group())]
-        if chosen.strength > Firmness.STATED or not any(case.start() <= at < case.end() for case in cases):
+        if chosen.strength > Firmness.STATED or not any(case.start() <= chosen.at < case.end() for case in cases):
             return False
         named = {
-            self.marked.text[token.start].upper()
-            for case in cases
-            for index in range(case.start(), case.end())
-            if self.kinds[index] in "LPl" and (token := self.marked.tokens[index])
+            self.marked.letters(index) for case in cases for index in range(*case.span()) if self.kinds[index] in "LPl"
         }
         return len(cases) > 1 and len(named) > 1
-
-    def _moved(self, found: Candidate) -> Candidate:
-        span = found.span[0] + self.base, found.span[1] + self.base
-        return Candidate(found.letter, found.strength, found.rule, found.at + self.offset, span)
 
     def _head(self, group: Group) -> Candidate | None:
         """The letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
         kinds = self.kinds
-        asked = "¿" in self.marked.text[: self.marked.tokens[group.start].start]
+        asked = "¿" in self.marked.text[: group.left]
         if group.listing or asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
             return None
-        token = self.marked.tokens[group.end - 1]
-        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, token.end)
+        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, group.right)
         bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
         if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
             return None
@@ -135,7 +125,7 @@ class ChoiceWindow:
         """ "A. M. Turing", and "A: The queue …", where A is short for answer."""
         if group.letters == "A" and re.match(r":[fd]", self.kinds[group.end : group.end + 2]):
             return True
-        text, start = self.marked.text, self.marked.tokens[group.start].start
+        text, start = self.marked.text, group.left
         if _INITIALS.match(text, start):
             return True
         match = _NAME.match(text, start)
@@ -152,15 +142,16 @@ class ChoiceWindow:
             return False
         if not re.match(r"[^LPM.n,:\-r]", self.kinds[group.end : group.end + 1]):
             return False
-        start = self.marked.tokens[group.end - 1].end
-        return not in_own_words(self.marked.text[start : start + 400], group.letters, self.letters, self.options)
+        return not in_own_words(
+            self.marked.text[group.right : group.right + 400], group.letters, self.letters, self.options
+        )
 
     def _han_follows(self, group: Group) -> bool:
         """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
         if not _HEAD_HAN.match(self.kinds, group.end):
             return False
-        mark, word = self.marked.tokens[group.end : group.end + 2]
-        return self.marked.text[mark.start] in ",、" and self.marked.text[word.start] > "\u024f"
+        mark, word = (self.marked.said(index, index + 1) for index in (group.end, group.end + 1))
+        return mark in ",、" and word > "\u024f"
 
     def _tail(self, group: Group) -> Candidate | None:
         """A letter alone on the last line, or alone as the last sentence."""
@@ -195,10 +186,9 @@ class ChoiceWindow:
         return alone and upper.letters != lower.letters
 
     def _made(self, group: Group, rule: str) -> Candidate:
-        tokens = self.marked.tokens
         letter = group.letters if len(group.letters) == 1 else ""
-        span = tokens[group.start].start, tokens[group.end - 1].end
-        return Candidate(letter, Firmness.STATED, rule if letter else "several letters", group.start, span)
+        rule = rule if letter else "several letters"
+        return Candidate(letter, Firmness.STATED, rule, group.start, (group.left, group.right))
 
     def _find_items(self) -> list[Group]:
         """Letters that open a line or a sentence, as in a list of options."""
@@ -210,22 +200,20 @@ class ChoiceWindow:
             and (
                 kinds[group.start] == "P"
                 or kinds[group.end : group.end + 1] in {".", ":", "-", ",", "n", "="}
-                or _IN_BRACKETS.match(self.marked.text, self.marked.tokens[group.end - 1].end)
+                or _IN_BRACKETS.match(self.marked.text, group.right)
             )
             and _ITEM_LEFT.search(kinds, max(0, group.start - 4), group.start)
         ]
 
     def _lists_options(self) -> bool:
         """Whether the reply begins with the options restated or judged one by one: "A. … B. …"."""
-        kinds, tokens, text = self.kinds, self.marked.tokens, self.marked.text
-        if kinds.startswith(("n", ".n"), self.groups[0].end):  # a letter alone, then an analysis
+        if self.kinds.startswith(("n", ".n"), self.groups[0].end):  # a letter alone, then an analysis
             return False
         run = [
-            text[token.start].upper()
-            for token in tokens
-            if token.end - token.start == 1
-            and text[token.start].upper() in self.letters
-            and text[token.end : token.end + 1] in {".", ":", ")", "、"}
+            letter
+            for index, token in enumerate(self.marked.tokens)
+            if (letter := self.marked.letters(index)) in {*self.letters}
+            and self.marked.text.startswith((".", ":", ")", "、"), token.end)
         ]
         place = self.letters.find(run[0]) if run else 0
         return self.letters[place : place + 2] == "".join(run[:2]) and len(run) > 1 and (place == 0 or len(run) > 2)
@@ -235,12 +223,9 @@ class ChoiceWindow:
         kinds = self.kinds
         if group.letters != self.letters[:1]:
             return False
-        start = self.marked.tokens[group.start].start
-        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, start)) and self._own(inline):
+        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, group.left)) and self._own(inline):
             return True
-        if not kinds.endswith("n", 0, group.start):
-            return False
-        if kinds.startswith(("n", ".n"), group.end):
+        if not kinds.endswith("n", 0, group.start) or kinds.startswith(("n", ".n"), group.end):
             return False
         items = self.items
         place = next((index for index, item in enumerate(items) if item is group), len(items))
@@ -281,6 +266,5 @@ class ChoiceWindow:
             if judged is None and group.start in following:
                 judged = candidates.judge_item(self.marked, group, following[group.start])
             if judged and len(judged.letters) < len(self.letters):
-                span = judged.span[0] + self.base, judged.span[1] + self.base
-                found.append(Judgement(judged.letters, judged.good, judged.at + self.offset, span))
+                found.append(judged)
         return found

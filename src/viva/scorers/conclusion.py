@@ -8,10 +8,9 @@ mean something else is turned down: a second letter, a denial, a doubt, a compar
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from viva.scorers.candidates import Candidate, Firmness
-from viva.scorers.lexicon import phrases, unaccented
+from viva.scorers.lexicon import pattern, unaccented
 from viva.scorers.mentions import Marked
 
 RULE = "option in the closing sentence"
@@ -24,13 +23,9 @@ _TIED = re.compile(r"[=VNpOm+X][fdON+=:&Vp]{0,4}$")
 _DRAWN = re.compile(r"F[^.n?:LPMlx!hi]{0,14}$")
 
 
-@cache
 def _pattern(role: str) -> re.Pattern[str]:
-    """A list of `phrases.toml` as a pattern: Chinese anywhere, the others as whole words."""
-    entries = sorted(phrases(role), key=len, reverse=True)
-    return re.compile(
-        "|".join(re.escape(each) if each[0] > "\u024f" else rf"\b{re.escape(each)}\b" for each in entries)
-    )
+    """A list of `phrases.toml` as a pattern."""
+    return pattern("phrases.toml", rf"(?<![a-z])<{role}>(?![a-z])", 0)
 
 
 def found_in(role: str, text: str) -> re.Match[str] | None:
@@ -63,37 +58,33 @@ def concluded(marked: Marked) -> Candidate | None:
     letter = named.pop()
     if _UNSURE.search(kinds, start, end) or _names_things(marked, at, letter, start, end):
         return None
-    text = marked.text[marked.tokens[start].start : marked.tokens[end - 1].end]
-    if found_in("comparison", text) or not any(_points(marked, index, start, end) for index in at):
+    if found_in("comparison", marked.said(start, end)) or not any(_points(marked, index, start, end) for index in at):
         return None
-    return Candidate(letter, Firmness.STATED, RULE, at[-1], (marked.tokens[start].start, marked.tokens[end - 1].end))
+    return Candidate(letter, Firmness.STATED, RULE, at[-1], marked.span(start, end))
 
 
 def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
     """Whether a letter that looks like a name stands right behind or before words that an option is given in."""
-    tokens, text = marked.tokens, marked.text
-    if marked.kinds[index] != "l" or not text[tokens[index].start].isupper():
+    if marked.kinds[index] != "l" or not marked.said(index, index + 1).isupper():
         return False
-    left = text[tokens[start].start : tokens[index].start].rstrip(" ([\"'")
-    right = text[tokens[index].end : tokens[end - 1].end].lstrip(" )]\"'")
-    before = [match.end() for match in _pattern("conclusive").finditer(unaccented(left.lower()))]
-    after = _pattern("conclusive_after").match(unaccented(right.lower()))
-    return bool((before and before[-1] >= len(left)) or after)
+    left, right = (unaccented(marked.said(*part).lower()) for part in ((start, index), (index + 1, end)))
+    before = [match.end() for match in _pattern("conclusive").finditer(left)]
+    return bool((before and before[-1] >= len(left)) or _pattern("conclusive_after").match(right))
 
 
 def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: int) -> bool:
     """Whether letters name things in this reply (process A, node B), so that a letter alone may be one of them."""
-    kinds, tokens, text = marked.kinds, marked.tokens, marked.text
+    kinds = marked.kinds
     others = [
         index
         for index, kind in enumerate(kinds)
         if kind == "l"
         and index not in at
         and kinds[max(0, index - 1) : index] in {"w", "l", "#"}
-        and text[tokens[index].start].isupper()
-        and text[tokens[index].end : tokens[index].end + 1] not in {".", "、", ")", ":"}
+        and marked.said(index, index + 1).isupper()
+        and not marked.text.startswith((".", "、", ")", ":"), marked.tokens[index].end)
     ]
-    if any(start <= index < end and text[tokens[index].start] != letter for index in others):
+    if any(start <= index < end and marked.said(index, index + 1) != letter for index in others):
         return True
     options = all(kinds[index] == "P" or "O" in kinds[max(0, index - 1) : index + 2] for index in at)
     return bool(others) and not options
@@ -101,15 +92,13 @@ def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: i
 
 def _points(marked: Marked, index: int, start: int, end: int) -> bool:
     """Whether the sentence leads up to this letter, or says of it what is said of an answer."""
-    kinds, tokens, text = marked.kinds, marked.tokens, marked.text
-    left = text[tokens[start].start : tokens[index].start]
-    right = text[tokens[index].end : tokens[end - 1].end]
+    kinds, left = marked.kinds, marked.said(start, index)
     before = found_in("conclusive", left)
-    if found_in("conclusive_after", right) and not re.search(r"[LPM]", kinds[index + 1 : end]):
+    if found_in("conclusive_after", marked.said(index + 1, end)) and not re.search(r"[LPM]", kinds[index + 1 : end]):
         return True
     if before and len(left) - before.end() <= 60 and _NEXT.match(kinds, index + 1):
         return True
-    named = kinds[index - 1 : end] == "=P" and text[tokens[index].start].isupper()  # "The metal that fits is (H)."
+    named = kinds[index - 1 : end] == "=P" and marked.said(index, index + 1).isupper()  # "The metal that fits is (H)."
     if kinds[index] == "l" or named:
         return True
     drawn = _DRAWN.search(kinds[max(start, index - 16) : index])

@@ -4,15 +4,12 @@ Every step keeps the length of the text: full-width and styled letters become AS
 characters simplified ones (選 → 选), markdown, LaTeX
 and HTML wrappers become blanks, `\\boxed{` and `<answer>` become one BOX mark and blanks, code becomes blanks. So
 position i of the folded text is position i of the reply.
-
-A long reply is read through two windows, its head and its tail: answers stand at the beginning or the end.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -22,8 +19,6 @@ BOX = "\x01"
 """What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
 reply can forge it."""
 
-HEAD_WINDOW = 4_000
-TAIL_WINDOW = 12_000
 
 _THINKING = ("think", "thinking", "thought", "reasoning", "scratchpad")
 OPENINGS = (*(f"<{tag}>" for tag in _THINKING), "[THINK]", "◁think▷", "<|begin_of_thought|>")
@@ -106,15 +101,6 @@ def thinking_end(reply: str, *, sure: bool = False) -> int | None:
         return min(ends, default=None)
     start, _ = after_thinking(reply)
     return None if opened and not start else start
-
-
-def windows(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The parts of `reply[start:end]` that are read: all of a usual reply, head and tail of a very long one."""
-    if end - start <= HEAD_WINDOW + TAIL_WINDOW:
-        yield start, end
-    else:
-        yield start, start + HEAD_WINDOW
-        yield end - TAIL_WINDOW, end
 
 
 @cache

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from string import ascii_uppercase
-
-import msgspec
-
 from viva.scorers.reading import Reading
-from viva.scorers.reading.parsers import Term
-from viva.scorers.selection import grade_selection, read_selection
-from viva.types import CUT_OFF, NOT_ASKED, Failure, Outcome, Question, Response, Score, StopReason
+from viva.types import CUT_OFF, NOT_ASKED, Failure, Outcome, Response, Score, StopReason
 
 CUT_OFF_WORDS: dict[StopReason, str] = {"length": "cut off in the answer", "thinking": "cut off while thinking"}
 """Where the limit of tokens ended a reply, as people are told."""
@@ -32,31 +26,6 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
         return Score(value=None, outcome=outcome, explanation=because(where, response))
     right = reading.read == gold
     return Score(value=float(right), outcome="right" if right else "wrong", answer=reading.read, explanation=where)
-
-
-def ended(response: Response) -> bool:
-    """Whether a reply ended by itself: what was cut off has no last resort."""
-    return response.stop_reason not in CUT_OFF
-
-
-def grade_choices(question: Question, gold: str, response: Response) -> Score:
-    """Score the letters that a reply selects by the share of the right ones that they are."""
-    letters = ascii_uppercase[: len(question.options)]
-    reading = read_selection(response.text, letters=letters, options=question.options, ended=ended(response))
-    score = grade_reading(reading, gold, response)
-    if not reading.committed:
-        return score
-    value = grade_selection(reading.read, gold)
-    return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
-
-
-def grade_term(term: Term | None, reading: Reading, response: Response) -> Score:
-    """Score what a reply puts into a blank."""
-    if term is None:
-        return grade_reading(reading, "", response)
-    value = float(term.same is not None)
-    why = "none of the accepted answers, normalised" if term.same is None else f"accepted as {term.same!r}"
-    return Score(value=value, outcome=outcome_of(value), answer=term.text[:500], explanation=f"{why} ({reading.rule})")
 
 
 def because(explanation: str, response: Response) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from viva.scorers.fold import plain
 from viva.shipped import shipped_table
 
 _ROLES: Final = shipped_table(__file__, "roles.toml", dict[str, dict[str, str]])
@@ -25,8 +26,8 @@ _LATIN = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in _MARKS if len(m) == 1 and m != "-")) + "]"
 
 
-_SPLIT: Final = {"trifft": ("zu", "zutreffend"), "kommt": ("infrage", "zutreffend")}
-"""German verbs that a clause splits, with their particle and a word for the two of them."""
+_SPLIT: Final = {"trifft": "zu", "kommt": "infrage"}
+"""German verbs that a clause splits, with their particle: the two of them are `zutreffend`."""
 
 
 _Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
@@ -128,19 +129,16 @@ class Lexicon:
 
     def _join(self, lower: str, tokens: list[Token], index: int) -> None:
         """ "trifft nur C zu": the particle at the end of the clause takes the meaning of verb and particle together."""
-        first = tokens[index]
-        particle, whole = _SPLIT[lower[first.start : first.end]]
-        for at in range(index + 1, min(index + 12, len(tokens))):
-            token = tokens[at]
+        first, *following = tokens[index : index + 12]
+        kinds = ["="]
+        for token in following:
             if token.kind in ".n":
                 return
-            if lower[token.start : token.end] == particle:
-                tokens[index] = Token("=", first.start, first.end)
-                tokens[at] = Token(self._words.get(whole, "w"), token.start, token.end)
-                for between in range(index + 1, at):
-                    if tokens[between].kind == "w":
-                        tokens[between] = Token("f", tokens[between].start, tokens[between].end)
+            if lower[token.start : token.end] == _SPLIT[lower[first.start : first.end]]:
+                clause = zip([*kinds, self._words["zutreffend"]], tokens[index:], strict=False)
+                tokens[index : index + len(kinds) + 1] = [Token(kind, each.start, each.end) for kind, each in clause]
                 return
+            kinds.append("f" if token.kind == "w" else token.kind)
 
     def _unknown(self, word: str) -> str:
         first = word[0]
@@ -186,28 +184,48 @@ def _token_pattern(latin: str, han: set[str]) -> re.Pattern[str]:
     if han:
         starters = sorted({entry[0] for entry in han})
         groups = [starters[at : at + _GROUP] for at in range(0, len(starters), _GROUP)]
-        trees = [f"(?=[{re.escape(''.join(group))}])(?:{_tree({e for e in han if e[0] in group})})" for group in groups]
-        other = rf"|[^\W\x00-\u024f{re.escape(''.join(starters))}]+|{'|'.join(trees)}|[^\W\x00-\u024f]"
+        for group in groups:
+            entries = sorted((entry for entry in han if entry[0] in group), key=len, reverse=True)
+            other += f"|(?=[{re.escape(''.join(group))}])(?:{'|'.join(map(re.escape, entries))})"
+        other = rf"|[^\W\x00-\u024f{re.escape(''.join(starters))}]+{other}|[^\W\x00-\u024f]"
     return re.compile(
         rf" ?([{latin}]{{2,}}(?:'[{latin}]+)*|[.,:;!?]|{_ABBREVIATIONS}|[{latin}](?:'[{latin}]+)*|\n\s*"
         rf"|\d+(?:[.,]\d+)*|{_PUNCTUATION}{other})"
     )
 
 
-def _tree(entries: set[str]) -> str:
-    """The entries as a pattern, the longest match first, grouped by their first characters."""
-    branches: list[str] = []
-    for first in sorted({entry[0] for entry in entries if entry}):
-        rest = {entry[1:] for entry in entries if entry[:1] == first}
-        branches.append(re.escape(first) + (f"(?:{_tree(rest)})" if rest != {""} else ""))
-    return "|".join([*branches, ""] if "" in entries else branches)
+_PLACE = re.compile(r"(?<!\?P)<(\w+)>")
 
 
 @cache
-def _tables() -> dict[str, dict[str, list[str]]]:
-    return shipped_table(__file__, "phrases.toml", dict[str, dict[str, list[str]]])
+def _table(file: str) -> dict[str, str | list[str]]:
+    """A file's patterns and lists, these of every language."""
+    table = shipped_table(__file__, file, dict[str, str | list[str] | dict[str, list[str]]])
+    return {
+        name: sum(entries.values(), list[str]()) if isinstance(entries, dict) else entries
+        for name, entries in table.items()
+    }
+
+
+def _alternatives(file: str, name: str) -> str:
+    entries = _table(file)[name]
+    if isinstance(entries, str):
+        return entries
+    written = "|".join(plain(entry) for entry in sorted(entries, key=len, reverse=True))
+    return written.replace(" ", str(_table(file).get("blank", " ")))
+
+
+@cache
+def pattern(file: str, text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    """A pattern in which `<name>` is any entry of that list of a file, or another pattern in it.
+
+    In a file that says what a `blank` is, those of its lists are that.
+    """
+    while "<" in text and (made := _PLACE.sub(lambda match: f"(?:{_alternatives(file, match[1])})", text)) != text:
+        text = made
+    return re.compile(text, flags)
 
 
 def phrases(role: str) -> list[str]:
     """All entries of a list, of every language."""
-    return [entry for entries in _tables()[role].values() for entry in entries]
+    return [*_table("phrases.toml")[role]]

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from viva.scorers.formula import close, values_of
 from viva.scorers.number import times
-from viva.scorers.term import same_term
+from viva.scorers.term import CLOSE, OPEN, is_enclosed, same_term
 from viva.scorers.units import Unit, how_many, unit_of
 from viva.shipped import shipped_table
 
@@ -49,7 +49,6 @@ _SEPARATORS = {
     "union": r"[∪∩∖]|(?<=[\])⦄}])\s*U\s*(?=[\[(⦃{])",
 }
 _ANY_SEPARATOR = re.compile("|".join(_SEPARATORS.values()))
-_OPEN, _CLOSE = "([{⦃", ")]}⦄"
 _DESCRIBED = re.compile(r"\s*[a-z]\s*(?:∈[^|:]{0,20})?[|:]")
 """The head of a set that is described: `x |`."""
 _MIRRORED = {">": "<", "≥": "≤"}
@@ -152,7 +151,7 @@ def _as_text(match: re.Match[str]) -> str:
 def _parsed(text: str, depth: int = 0) -> _Answer:
     """Take an answer apart: at separators outside of brackets, at signs of relations, at unions, inside brackets."""
     text = text.strip("\n ,;\x1f")
-    while text[:1] == "{" and _is_enclosed(text):
+    while text[:1] == "{" and is_enclosed(text):
         text = text[1:-1].strip()
     kind, parts, marks = "", list[str](), list[str]()
     if matrix := _MATRIX.fullmatch(text.strip("[]() ")):
@@ -169,9 +168,7 @@ def _parsed(text: str, depth: int = 0) -> _Answer:
     if kind == "chain":
         nodes = tuple(map(_related, nodes, nodes[1:], marks))
         return nodes[0] if len(nodes) == 1 else _Answer(kind, text, nodes)
-    return (
-        _Answer(kind, text, nodes) if kind or depth >= _DEEPEST or not _is_enclosed(text) else _bracketed(text, depth)
-    )
+    return _Answer(kind, text, nodes) if kind or depth >= _DEEPEST or not is_enclosed(text) else _bracketed(text, depth)
 
 
 def _bracketed(text: str, depth: int) -> _Answer:
@@ -201,22 +198,13 @@ def _split(text: str, mark: str | re.Pattern[str]) -> tuple[list[str], list[str]
     parts, marks, depth, start, counted = list[str](), list[str](), 0, 0, 0
     for match in re.finditer(mark, text):
         between = text[counted : match.start()]
-        depth += sum(map(between.count, _OPEN)) - sum(map(between.count, _CLOSE))
+        depth += sum(map(between.count, OPEN)) - sum(map(between.count, CLOSE))
         counted = match.end()
         if depth == 0:
             parts.append(text[start : match.start()])
             marks.append(match[0].strip())
             start = match.end()
     return [*parts, text[start:]], marks
-
-
-def _is_enclosed(text: str) -> bool:
-    depth = 0
-    for char in text[:-1]:
-        depth += (char in _OPEN) - (char in _CLOSE)
-        if depth < 1:
-            return False
-    return text[-1:] in _CLOSE and len(text) > 1
 
 
 def _both_signs(text: str) -> list[str]:

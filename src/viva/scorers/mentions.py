@@ -37,8 +37,15 @@ class Marked(Struct, frozen=True):
 
     def letters(self, index: int) -> str:
         """The option letters that a token of kind L, P or M names."""
-        token = self.tokens[index]
-        return self.text[token.start : token.end].upper()
+        return self.said(index, index + 1).upper()
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where tokens are in the text."""
+        return self.tokens[start].start, self.tokens[end - 1].end
+
+    def said(self, start: int, end: int) -> str:
+        """The text of tokens."""
+        return self.text[slice(*self.span(start, end))] if start < end else ""
 
 
 _ORDINALS = shipped_table(__file__, "ordinals.toml", dict[str, int])
@@ -68,12 +75,10 @@ def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
             found = found or _AFTER_NOUN.match(lower, noun.end())
         place = _ORDINALS.get(unaccented(found[1]), len(letters)) if found else len(letters)
         if found and place < len(letters) and not (found[1].isdigit() and found[1] in options):
-            start, end = found.span(1)
-            at = start - 1 if noun.group() == "第" else start
-            edits.append((at, found.end() if noun.group() == "第" else end, letters[place]))
+            start, end = found.span(noun.group() != "第")
+            edits.append((start, end, letters[place]))
     for start, end, letter in reversed(edits):
-        blank = " " if text[start] == "第" else ""
-        text = text[:start] + f"{blank}{letter}".ljust(end - start) + text[end:]
+        text = text[:start] + letter.rjust(1 + (text[start] == "第")).ljust(end - start) + text[end:]
     return text
 
 
@@ -235,14 +240,10 @@ class _Mention:
         at = self.index + step
         if not 0 <= at < len(self.tokens):
             return ""
-        kind = self.raw[at]
-        if step > 0:
-            between = self.text[self.end : self.tokens[at].start]
-            if "(" in between or "[" in between or ")" in between or "]" in between or len(between) > 60:
-                return ""
-        elif (")" in (between := self.text[self.tokens[at].end : self.start])) or "]" in between or len(between) > 60:
-            return ""
-        return kind
+        token = self.tokens[at]
+        between = self.text[self.end : token.start] if step > 0 else self.text[token.end : self.start]
+        apart = len(between) > 60 or set(between) & set("([)]" if step > 0 else ")]")
+        return "" if apart else self.raw[at]
 
     def _bold(self) -> bool:
         """**B** Queue: set apart by markup (two blanks or more where it was)."""

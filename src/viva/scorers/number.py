@@ -7,7 +7,6 @@ percentage is its value (50 % is 0.5) or, where the gold is written without the 
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -49,13 +48,16 @@ class NumberRead(Struct, frozen=True):
     value: Fraction
     percent: bool
 
+    @property
+    def share(self) -> Fraction:
+        """Its value, of a percentage the hundredth part."""
+        return self.value / 100 if self.percent else self.value
+
 
 def value_of(text: str) -> Fraction | None:
     """The value of a text that is a number, perhaps with a currency and a unit; None for what is none."""
     found = only_number(text)
-    if found is None:
-        return None
-    return found.value / 100 if found.percent else found.value
+    return found.share if found else None
 
 
 def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
@@ -63,15 +65,10 @@ def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0
     within = Fraction(tolerance)
     for wanted in accepted:
         gold = only_number(wanted)
-        if gold is None:
-            continue
-        if found.percent == gold.percent:
-            pairs = [(found.value, gold.value)]
-        elif found.percent:
-            pairs = [(found.value, gold.value), (found.value / 100, gold.value)]
-        else:
-            pairs = [(found.value, gold.value), (found.value, gold.value / 100)]
-        if any(abs(said - true) <= within for said, true in pairs):
+        if gold and (
+            abs(found.value - gold.value) <= within
+            or (found.percent != gold.percent and abs(found.share - gold.share) <= within)
+        ):
             return wanted
     return None
 
@@ -92,37 +89,25 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
 
     None where it has none; `UNSURE` where it has several of which any may be meant: a range, alternatives, a term.
     """
-    cleaned = _cleaned(text)
-    ends = max(cleaned.rfind(sign) for sign in "=≈")
-    places = _places(cleaned[ends + 1 :])
-    if not places:
-        ends, places = -1, _places(cleaned)
-    cleaned = cleaned[ends + 1 :]
-    if not places:
-        return None
-    pairs = list(itertools.pairwise(places))
-    for (before, one), (after, other) in pairs[-1:] if last else pairs[:1]:
+    whole = _cleaned(text)
+    ways = whole[max(map(whole.rfind, "=≈")) + 1 :], whole
+    cleaned, places = next(((way, places) for way in ways if (places := _places(way))), (whole, []))
+    if len(places) > 1:
+        (before, one), (after, other) = places[-2:] if last else places[:2]
         between = cleaned[before.end() : after.start()]
         apart = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between)
         ranged = _BETWEEN.search(cleaned, max(0, before.start() - 30), before.start())
-        if one.value == other.value or not (apart or ranged):
-            continue
-        if not last and not ranged and _restated(cleaned, between, after.end()):
-            continue  # "18 dollars a day, i.e. 126 a week"
-        return UNSURE
-    return places[-1 if last else 0][1]
+        restated = not last and _restated(cleaned, between, after.end())  # "18 dollars a day, i.e. 126 a week"
+        if one.value != other.value and (ranged or (apart and not restated)):
+            return UNSURE
+    return places[-1 if last else 0][1] if places else None
 
 
 def _restated(text: str, between: str, end: int) -> bool:
     """Whether a number is said again in another unit."""
     match = _OTHERS.fullmatch(between)
-    unit = match["unit"].strip(" ,(") if match and len(match["link"].strip(" ,(")) > 1 else ""
-    return (
-        bool(unit)
-        and match is not None
-        and match["link"].strip(" ,(") not in {"to", "bis"}
-        and unit not in text[end : end + 40]
-    )
+    unit, link = (match[part].strip(" ,(") for part in ("unit", "link")) if match else ("", "")
+    return bool(unit) and len(link) > 1 and link not in {"to", "bis"} and unit not in text[end : end + 40]
 
 
 def numbers_in(text: str) -> list[NumberRead]:
@@ -151,20 +136,16 @@ def times() -> tuple[re.Pattern[str], dict[str, int]]:
 
 
 def _number(match: re.Match[str], text: str) -> NumberRead | None:
-    over, under = match[3], match[4]
-    if over is not None:
-        below = int(under)
-        value = Fraction(int(over), below) if below else None
-    elif match["below"] is not None:
-        below = int(match["below"])
-        value = Fraction(int(match["above"]), below) + int(match["whole"] or 0) if below else None
+    above, below = match[3] or match["above"], int(match[4] or match["below"] or 1)
+    if not below:
+        return None
+    if above:
+        value = Fraction(int(above), below) + int(match["whole"] or 0)
     else:
         value = Fraction(re.sub(r"[,\s]", "", match["plain"]).rstrip(".") or "0")
         if match["power"]:
             value *= Fraction(10) ** int(match["power"].replace("−", "-"))
-    if value is None:
-        return None
-    if "-" in (sign := (match["sign"] or "") + (match["minus"] or "")) or "−" in sign:
+    if re.search("[-−]", f"{match['sign']}{match['minus']}"):
         value = -value
     written, end = match[0].strip().rstrip("."), match.end()
     spelt, powers = times()

@@ -35,37 +35,22 @@ class OptionTexts:
         self.options = tuple(zip(letters, map(str.strip, options), strict=False))
 
     @cached_property
-    def _exact(self) -> dict[str, str]:
-        """The options as they are written, for those that differ in case only."""
-        texts = [option.strip() for _, option in self.options]
-        return {text: letter for text, (letter, _) in zip(texts, self.options, strict=True) if texts.count(text) == 1}
-
-    @cached_property
     def _letters(self) -> dict[str, str]:
+        """By what is left of a text, and behind a blank by how it is written: some differ in case only."""
         letters: dict[str, str] = {}
         for letter, option in self.options:
             text = squeeze(option)
-            bare = ARTICLE.sub("", option.strip())
-            for key in {
-                text,
-                squeeze(bare) if len(bare) < len(option.strip()) else text,
-                letter.casefold() + text if text else "",
-            }:
-                if key:
-                    letters[key] = letter if letters.get(key, letter) == letter else ""
-        return letters
+            for key in {text, squeeze(ARTICLE.sub("", option)), f" {option}", text and letter.casefold() + text}:
+                letters[key] = letter if letters.get(key, letter) == letter else ""
+        return letters | {"": ""}
 
     def letter(self, text: str) -> str:
         """The letter of the one option that reads `text`, or ""."""
         if len(text) > 2 * self.longest + 40:
             return ""
-        if letter := self._letters.get(squeeze(text)):
-            return letter
         text = text.strip()
-        if letter := self._exact.get(text):
-            return letter
-        bare = ARTICLE.sub("", text)
-        return self._letters.get(squeeze(bare), "") if len(bare) < len(text) else ""
+        ways = squeeze(text), f" {text}", squeeze(ARTICLE.sub("", text))
+        return next(filter(None, map(self._letters.get, ways)), "")
 
     def other_beside(self, text: str, letter: str, start: int, end: int) -> bool:
         """Whether the statement at `start` to `end` puts exactly another option's text beside its letter.
@@ -157,22 +142,19 @@ def is_lone_letter(text: str) -> bool:
     return len(text) <= _LONGEST and _LONE.fullmatch(text) is not None
 
 
-def with_own_text(text: str, letters: str, options: Sequence[str]) -> tuple[str, int, int] | None:
+_ENDING = " \n*_.。"
+
+
+def with_own_text(text: str, texts: OptionTexts) -> tuple[str, int, int] | None:
     """The letter that stands before its own option's text and nothing else ("B. Queue"), and where the two stand."""
     match = _LETTERED.match(text, 0, 80)
-    if match is None or not options:
+    letter = match[match.lastindex or 0] if match else ""
+    own, rest = dict(texts.options).get(letter, ""), text[match.end() if match else 0 :]
+    if match is None or not own or len(rest) > len(own) + 40:
         return None
-    letter = match[1] or match[2]
-    place = letters.find(letter)
-    if not 0 <= place < len(options):
+    if rest.strip(_ENDING) != own.strip(_ENDING) and (squeeze(rest) or None) != squeeze(own):
         return None
-    option, start = options[place].strip(), match.end()
-    rest = text[start : start + len(option) + 40].rstrip().rstrip("*_").rstrip()
-    if not option or len(text) > start + len(option) + 40:
-        return None
-    if rest.rstrip(".。") != option.rstrip(".。") and (squeeze(rest) or None) != squeeze(option):
-        return None
-    return letter, match.start(match.lastindex or 0), start + len(rest)
+    return letter, match.start(match.lastindex or 0), len(text.rstrip("*_ \n"))
 
 
 _WORDS = re.compile(r"[^\W_]+")

@@ -240,8 +240,8 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
     role = found[1] if found else ""
     if len(distinct) == 1 and (text.find(S, start, end) >= 0 or _says_so(masked, start, end)):
         return _claim(masked, masked.inside(named[0]), start, "the one phrase named", role)
-    if claim := _stated(masked, start, end, named):
-        return Claim(claim.span, claim.at, claim.rule, " ".join(role.lower().split()), claim.final)
+    if claim := _stated(masked, start, end, named, role):
+        return claim
     if not named:
         return None
     if len(distinct) == 1:
@@ -249,14 +249,14 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
     return Claim(None, start, "several phrases", weak=True)
 
 
-def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | None:
+def _stated(masked: Masked, start: int, end: int, named: list[int], role: str) -> Claim | None:
     """ "S modifies Q", or "… is Q"."""
     matches = (match for rule in _STATED for match in pattern(rule).finditer(masked.masked, start, end))
     for match in matches:
         place, after = match.span(match.lastindex or 0)
         if place in named:
             span = None if masked.goes_on(after, end) else masked.inside(place)
-            return _claim(masked, span, start, "stated in quotes")
+            return _claim(masked, span, start, "stated in quotes", role)
     return None
 
 

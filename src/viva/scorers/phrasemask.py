@@ -7,13 +7,14 @@ phrase without quotes, emphasis and other dressing is told here, too.
 
 from __future__ import annotations
 
+import html
 import re
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 from msgspec import Struct
 
+from viva.scorers import lexicon
 from viva.scorers.fold import plain
-from viva.shipped import shipped_table
 
 _SHORT = 400
 """Characters up to which a cleaned text is kept: one reading asks for the same phrase again and again."""
@@ -46,8 +47,6 @@ _OPENING = re.compile(r"\\\"|<\w+>|\*{1,3}|_{1,2}|``|['‘‚\"“”„«‹「
 _CLOSING = re.compile(r"(?:\\\"|</\w+>|\*{1,3}|_{1,2}|''|['’‘\"“”»›」』`])$")
 
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f\x7f]")
-_ENTITIES = {"&quot;": '"', "&amp;": "&", "&apos;": "'", "&#39;": "'", "&lt;": "<", "&gt;": ">", "&nbsp;": " "}
-_ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)))
 _MARKUP = re.compile(
     r"\*{2,}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|`+|(?<!\w)\*(?=\w)|(?<=[\w.,'\"])\*(?!\w)"
     r"|\\(?:text|textbf|textit|emph|mathrm|boxed)\{|</?(?:b|i|em|strong|u|mark|q|code|span|p|br|answer)\s{0,2}/?>",
@@ -87,7 +86,7 @@ def clean(text: str) -> str:
 def _cleaned(text: str) -> str:
     if _SIMPLE.fullmatch(text):
         return _without_edges(" ".join(text.split()))
-    text = _ENTITY.sub(lambda match: _ENTITIES[match.group()], _INVISIBLE.sub("", text))
+    text = html.unescape(_INVISIBLE.sub("", text))
     text = _ESCAPED.sub(r"\1", _MARKUP.sub("", text)).translate(_TYPOGRAPHY)
     text = re.sub(r"\s*(?:[—―]|(?<=\s)–(?=\s))\s*", " -- ", text).replace("…", "...").replace("–", "-")
     text = re.sub("[’‘‛ʼ](?=\\w)|(?<=\\w)[’‛ʼ]", "'", text)
@@ -225,7 +224,7 @@ class Asked(Struct, frozen=True):
     def nouns(self) -> tuple[str, ...]:
         """What the phrase asked for is called, as patterns: "direct object", "object"."""
         if not self.roles:
-            return (rf"(?:{_lists()['role_adjective']}\s){{0,4}}{_lists()['role']}",)
+            return (pattern(r"(?:<role_adjective>\s){0,4}<role>").pattern,)
         words = (role.lower().rpartition(" ") for role in sorted(self.roles, key=len, reverse=True))
         return tuple(f"(?:{before} )?{noun}s?(?! complement)" for before, _, noun in words)
 
@@ -248,30 +247,7 @@ def _bare(text: str) -> str:
     return squeeze(_ARTICLE.sub("", clean(text), count=1)) or squeeze(text)
 
 
-@cache
-def _lists() -> dict[str, str]:
-    lists = shipped_table(__file__, "phrase.toml", dict[str, list[str]])
-    return {name: "(?:" + "|".join(each.replace(" ", r"\s+") for each in lists[name]) + ")" for name in lists}
-
-
-@cache
-def pattern(text: str) -> re.Pattern[str]:
-    """A pattern in which `<name>` is a list of phrase.toml, <Q> a quoted phrase, <S> the shown one, <P> either.
-
-    <EDGE> is a mark or blank, <ROLE> a grammatical role, <LINK> "is", a colon or an arrow, <CALLED> and, with less to
-    swallow, <TERMED> what a phrase is called in front of it ("the noun phrase"). Every repetition is bounded.
-    """
-    text = text.replace("<EDGE>", rf"[^\w{Q}{S}{FILL}]")
-    text = text.replace("<Q>", f"{Q}{FILL}*").replace("<P>", f"([{Q}{S}]{FILL}*)").replace("<S>", f"{S}{FILL}*")
-    text = text.replace(
-        "<LINK>", r"(?:\b<link>\b|[:=]|[-=]>)(?:\s{1,4}<link_adverb>\b(?=[\s:,]{1,3}[^\s.!?])){0,3}\s{0,4}[:,]?\s{0,4}"
-    )
-    text = text.replace("<ROLE>", r"\b((?:<role_adjective>[\s-]{1,2}){0,4}<role>)\b")
-    text = text.replace("<CALLED>", r"(?:<called>\b\s{0,3}){0,6}[:,]?\s{0,3}")
-    text = text.replace(
-        "<TERMED>", r"(?:(?:the\s)?(?:(?:noun|verb|prepositional|adverb|adjective)\s)(?:phrase|clause)[\s:,]{1,3})?"
-    )
-    return re.compile(re.sub(r"<([a-z_]{3,})>", lambda match: _lists()[match[1]], text), re.IGNORECASE)
+pattern = partial(lexicon.pattern, "phrase.toml")
 
 
 class Masked:

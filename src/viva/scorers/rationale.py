@@ -16,6 +16,7 @@ from typing import Final, Literal, cast
 from msgspec import Struct
 
 from viva.scorers.fold import after_thinking, is_blank
+from viva.scorers.lexicon import pattern
 from viva.shipped import shipped_table
 
 Form = Literal["json", "near", "none"]
@@ -43,20 +44,14 @@ def _names() -> dict[str, frozenset[str]]:
 def _key() -> re.Pattern[str]:
     """A key or heading at the start of a line, or after the brace or comma of an object; or a tag."""
 
-    def either(part: str) -> str:
-        return "|".join(re.escape(name) for name in sorted(_names()[part], key=len, reverse=True))
-
     first = "".join({name[0] for names in _names().values() for name in names})  # most places are none: that is quick
-    named = (
-        rf"(?=[{first}])(?:(?P<rationale>{either('rationale')})|(?P<answer>{either('answer')})"
-        rf"|(?P<ending>{either('ending')}))"
-    )
-    tagged = rf"(?:(?P<why>{either('rationale')})|(?P<what>{either('answer')}))"
-    return re.compile(
+    named = rf"(?=[{first}])(?:(?P<rationale><rationale>)|(?P<answer><answer>)|(?P<ending><ending>))"
+    return pattern(
+        "rationale.toml",
         r"(?:^[ \t]{0,40}|(?:[{,;]|\\n)[ \t\r\n]{0,40})(?:[-*•>][ \t]|\d{1,2}[.)][ \t])?#{0,6}[ \t]?[*_\"'`“]{0,4}"
         rf"{named}[\"'`”]{{0,2}}(?:[ \t]\([^()\n]{{1,40}}\)|[ \t](?:is|are|ist|est)(?=[:：]))?"
         r"(?:[*_]{0,3}[ \t]?[:：=][*_]{0,3}|[*_]{0,3}[ \t][-–—][ \t]|[*_]{0,3}[ \t]*(?=\r?\n|$))"
-        rf"|[<【]{tagged}[>】]",
+        r"|[<【](?:(?P<why><rationale>)|(?P<what><answer>))[>】]",
         re.IGNORECASE | re.MULTILINE,
     )
 
@@ -182,9 +177,10 @@ def _from_keys(text: str) -> Taken | None:
     after = _trimmed(text[keys[last + 1][2] :]) if last + 1 < len(keys) else ""
     if after and keys[0][0] != "rationale":
         return Taken(after, answer, "near")
-    nearest = max((index for index in reasons if index < last), default=last)
-    earlier = max((index for index in answers if index < nearest), default=-1)
-    first = next((index for index in reasons if earlier < index < last), last)
+    first, after_answer = last, True
+    for index, (part, _, _) in enumerate(keys[:last]):
+        first = index if part == "rationale" and after_answer else first
+        after_answer = part != "rationale"
     why = _trimmed(text[keys[first][2] : keys[last][1]]) if first < last else ""
     return Taken("\n\n".join(filter(None, (why, after))), answer, "near")
 

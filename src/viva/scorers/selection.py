@@ -12,15 +12,20 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from string import ascii_uppercase
 
-from viva.scorers import candidates
+import msgspec
+
+from viva.scorers.choicewindow import ChoiceWindow
 from viva.scorers.fold import after_thinking, fold
+from viva.scorers.grading import grade_reading, outcome_of
 from viva.scorers.lexicon import phrases
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import EMPTY, UNPARSED, Reading
 from viva.scorers.reading.letters import ticked
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, boxes_in, marked, resolve, stated
+from viva.types import Question, Response, Score
 
 LONGEST = 20_000
 """Characters; no selection is longer."""
@@ -97,16 +102,21 @@ def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), end
 
 def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
     """What a reply selects that says nothing else, but for a reason at its end."""
-    for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
-        if plain and (found := read(plain, letters, known)):
-            return found, rule
-    if _EVERYTHING.fullmatch(plain):
-        return set(letters), "all of them"
+    if listed := _as_list(plain, letters, known):
+        return listed
     head, *reason = _REASON.split(plain, maxsplit=1)
     reasoned = reason and not _names(reason[0], letters) and squeeze(reason[0]) not in known
     if reasoned and (found := _bare(head, letters, known)):
         return found, "letters, and a reason"
     return None
+
+
+def _as_list(text: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
+    """What a text selects that is nothing but a list."""
+    for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
+        if text and (found := read(text, letters, known)):
+            return found, rule
+    return (set(letters), "all of them") if _EVERYTHING.fullmatch(text) else None
 
 
 def _in_prose(
@@ -139,8 +149,8 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsu
     A lone "so C is correct" is none: replies go through the options one by one.
     """
     if slot.strength is Strength.LAST:
-        found = _bare(slot.text, letters, known) if _LETTERS_ALONE.fullmatch(slot.text) else None
-        return found
+        return _bare(slot.text, letters, known) if _LETTERS_ALONE.fullmatch(slot.text) else None
+    named = slot.rule == "named as the answer"
     listed = "\n" in slot.rest and _LISTED_BELOW.match(slot.rest) is not None
     if not listed and _names(slot.rest[len(slot.text) :].strip(" .\n*"), letters):
         return UNSURE
@@ -148,14 +158,10 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsu
         said = unicodedata.normalize("NFKC", _TAG.sub("", written))
         said = _LATEX.sub("", said).replace("选项", " ").replace("只有", "only ")
         said = re.sub(r"[^\S\n]+", " ", said).strip(" \t\n:。.*")
-        if not said or _ADDED.search(said):
-            continue
-        found = _bare(said, letters, known) or _lettered(said, letters, known) or _own_texts(said, letters, known)
-        if not found and _EVERYTHING.fullmatch(said):
-            found = set(letters)
-        if found and not (slot.rule == "named as the answer" and len(found) == 1 and not re.search(r"\bonly\b", said)):
-            return found
-    return None if slot.rule == "named as the answer" else UNSURE
+        selected = None if _ADDED.search(said) else _as_list(said, letters, known)
+        if selected and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said)):
+            return selected[0]
+    return None if named else UNSURE
 
 
 def _except(text: str, letters: str) -> set[str] | None:
@@ -169,14 +175,10 @@ def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """The options called correct, where every option is judged, and none in two ways."""
     if len(text) > LONGEST:
         return None
-    marked = mark(fold(text), letters, "en", options)
     verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
-    groups = list(candidates.groups(marked, letters))
-    items = [group.start for group in groups]
-    for group, following in zip(groups, [*items, len(marked.kinds)][1:], strict=True):
-        judged = candidates.judge(marked, group) or candidates.judge_item(marked, group, following)
-        for letter in judged.letters if judged else "":
-            verdicts[letter].add(judged.good if judged else False)
+    for judged in ChoiceWindow(mark(fold(text), letters, "en", options), letters, options).judgements():
+        for letter in judged.letters:
+            verdicts[letter].add(judged.good)
     if any(len(found) != 1 for found in verdicts.values()):
         return None
     return {letter for letter, found in verdicts.items() if True in found} or None
@@ -276,6 +278,17 @@ def _listed(text: str, known: dict[str, str]) -> set[str] | None:
         else:
             return None
     return found
+
+
+def grade_choices(question: Question, gold: str, response: Response) -> Score:
+    """Score the letters that a reply selects by the share of the right ones that they are."""
+    letters = ascii_uppercase[: len(question.options)]
+    reading = read_selection(response.text, letters=letters, options=question.options, ended=response.ended)
+    score = grade_reading(reading, gold, response)
+    if not reading.committed:
+        return score
+    value = grade_selection(reading.read, gold)
+    return msgspec.structs.replace(score, value=value, outcome=outcome_of(value))
 
 
 def grade_selection(chosen: str, gold: str) -> float:

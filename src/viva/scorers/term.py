@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 from msgspec import Struct
 
@@ -20,6 +19,7 @@ from viva.shipped import shipped_table
 
 LONGEST = 2_000
 """Characters; no term is longer."""
+OPEN, CLOSE = "([{⦃", ")]}⦄"
 LONGEST_TERM = 25
 """Words. A longer reply that neither is an accepted answer nor states one is no answer at all."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
@@ -53,44 +53,39 @@ _VALUE = re.compile(r"(-?(?!0\d)\d{1,40}(?:\.\d{1,40})?)(?:\s?/\s?((?!0\d)\d{1,4
 _WRAPPING = " \t\r\n\"'`“”‘’"
 
 
-class _Words(Struct, frozen=True):
+class _Words(Struct):
     """What numbers.toml says."""
 
     units: dict[str, int]
-    """Words for 0 to 19."""
+    """Words for 0 to 19, and for tens."""
     tens: dict[str, int]
-    signs: dict[int, str]
+    signs: dict[str, str]
     """Characters that are written in several ways."""
     commands: dict[str, str]
-    """LaTeX commands."""
-    spelt: re.Pattern[str]
-    """Words for signs and Greek letters."""
-    spellings: dict[str, str]
+    """LaTeX commands, but for Greek letters."""
+    spelt: dict[str, str]
+    """Words for signs."""
+    greek: dict[str, str]
 
 
 @cache
-def _words() -> _Words:
-    content = shipped_table(__file__, "numbers.toml", dict[str, Any])
-    greek = content["greek"]
-    spellings = {**content["spelt"], **greek}
-    return _Words(
-        units={word: value for value, word in enumerate(content["units"])},
-        tens={word: 10 * value for value, word in enumerate(content["tens"], 2)},
-        signs=str.maketrans(content["signs"]),
-        commands={**content["commands"], **greek},
-        spelt=re.compile(rf"\b(?:{'|'.join(sorted(spellings, key=len, reverse=True))})\b"),
-        spellings=spellings,
-    )
+def _words() -> tuple[_Words, dict[int, str], re.Pattern[str]]:
+    """The words, the signs as a table for characters, and what is spelt as a pattern."""
+    words = shipped_table(__file__, "numbers.toml", _Words)
+    words.spelt |= words.greek
+    words.commands |= words.greek
+    spelt = "|".join(sorted(words.spelt, key=len, reverse=True))
+    return words, str.maketrans(words.signs), re.compile(rf"\b(?:{spelt})\b")
 
 
 def normal_form(text: str) -> str:
     """What is left of an answer when the things that do not count are taken away; at most `LONGEST` characters in."""
-    words = _words()
+    words, signs, spelt = _words()
     text = _RAISED.sub(lambda match: "^" + match.group().translate(_SUPERSCRIPTS), text[:LONGEST])
-    text = unicodedata.normalize("NFKC", text).translate(words.signs).casefold()
+    text = unicodedata.normalize("NFKC", text).translate(signs).casefold()
     text = _FRACTION.sub(r"(\1)/(\2)", _WRAPPERS.sub("", text))
     text = _COMMAND.sub(lambda match: words.commands.get(match[1], match[1]), text)
-    text = words.spelt.sub(lambda match: words.spellings[match.group()], text)
+    text = spelt.sub(lambda match: words.spelt[match.group()], text)
     text = _LEAD.sub("", text.strip(), count=1) or text
     text = _LIST_LEAD.sub("", text, count=1) or text
     text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match.group()), text)
@@ -144,7 +139,7 @@ def _canonical(match: re.Match[str]) -> str:
 
 def _with_digits(text: str) -> str:
     """Number words up to ninety-nine as digits ("twenty one" is 21, "two one" stays two numbers)."""
-    words = _words()
+    words = _words()[0]
     found: list[str] = []
     tens = False
     for word in text.split(" "):
@@ -197,14 +192,17 @@ def _same(answer: str, given: str, wanted: str) -> bool:
 
 def _inside(form: str) -> str:
     """What stands in the brackets that enclose the whole form; the form itself without such."""
-    if form[:1] + form[-1:] not in ("()", "[]"):
-        return form
+    return form[1:-1] if form[:1] + form[-1:] in ("()", "[]") and is_enclosed(form) else form
+
+
+def is_enclosed(text: str) -> bool:
+    """Whether the bracket that opens a text is closed at its end."""
     depth = 0
-    for at, char in enumerate(form):
-        depth += (char in "([") - (char in ")]")
-        if depth == 0:
-            return form[1:-1] if at == len(form) - 1 else form
-    return form
+    for char in text[:-1]:
+        depth += (char in OPEN) - (char in CLOSE)
+        if depth < 1:
+            return False
+    return text[-1:] in CLOSE and len(text) > 1
 
 
 def _value(form: str) -> Fraction | None:

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
+from msgspec import structs
+
 from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group
 from viva.scorers.choice import resolve
 from viva.scorers.conclusion import finished, last_sentence
-from viva.scorers.fold import fold, windows
+from viva.scorers.fold import fold
 from viva.scorers.lexicon import Lexicon, Token
 from viva.scorers.mentions import Marked
 from viva.scorers.reading import UNPARSED, Reading
@@ -114,7 +116,7 @@ def read_truth(reply: str, *, ended: bool = True) -> Reading:
 
 
 def _read(reply: str, ended: bool) -> Reading:
-    return read_visible(reply, lambda start, end: _read_part(reply[start:end], ended=ended).moved(start))
+    return read_visible(reply, lambda text: _read_part(text, ended=ended))
 
 
 _short = lru_cache(maxsize=4096)(_read)
@@ -131,7 +133,7 @@ def _value(slot: Slot) -> str | Unsure | None:
     return named.pop()
 
 
-def _stated(marked: Valued, base: int, offset: int) -> Iterator[Candidate]:
+def _stated(marked: Valued) -> Iterator[Candidate]:
     """What commits to a truth value, in order."""
     denied = 0
     for group in candidates.groups(marked, "TF"):
@@ -139,7 +141,7 @@ def _stated(marked: Valued, base: int, offset: int) -> Iterator[Candidate]:
         both = group.end - group.start > 1 and len(group.letters) > 1
         if both and not (left.endswith((":", "=")) and marked.kinds[group.end : group.end + 1] in {"", ".", "n"}):
             continue  # "true or false?"
-        found = _alone(marked, group, first=not offset)
+        found = _alone(marked, group)
         if found is None and not _DOUBTED.search(left):
             found = candidates.candidate(marked, group, "truth")
         if found is None:
@@ -147,21 +149,19 @@ def _stated(marked: Valued, base: int, offset: int) -> Iterator[Candidate]:
         strength, letter = found.strength, found.letter
         if group.start < denied and letter:
             letter = "TF".replace(letter, "")
-        if marked.kinds[group.start] == "L" and _THAT.match(marked.text, marked.tokens[group.end - 1].end):
+        if marked.kinds[group.start] == "L" and _THAT.match(marked.text, group.right):
             if "c" in marked.kinds[group.end : group.end + 40].split("n")[0]:
                 continue
             strength = Firmness.NODDED
             denied = marked.kinds.find(".", group.end) if letter == "F" else 0
-        yield Candidate(letter, strength, found.rule, found.at + offset, (found.span[0] + base, found.span[1] + base))
+        yield structs.replace(found, letter=letter, strength=strength)
 
 
-def _alone(marked: Valued, group: Group, *, first: bool) -> Candidate | None:
+def _alone(marked: Valued, group: Group) -> Candidate | None:
     """The value that opens the reply, or is alone on its last line."""
     kinds = marked.kinds
-    span = marked.tokens[group.start].start, marked.tokens[group.end - 1].end
     if (
-        first
-        and "{" not in marked.text[: span[0]]
+        "{" not in marked.text[: group.left]
         and _OPEN_LEFT.fullmatch(kinds, 0, group.start)
         and _OPEN_RIGHT.match(kinds, group.end)
     ):
@@ -171,10 +171,11 @@ def _alone(marked: Valued, group: Group, *, first: bool) -> Candidate | None:
         strength = Firmness.FINAL
     else:
         return None
-    return Candidate(group.letters if len(group.letters) == 1 else "", strength, _OPENS, group.start, span)
+    letter = group.letters if len(group.letters) == 1 else ""
+    return Candidate(letter, strength, _OPENS, group.start, (group.left, group.right))
 
 
-def _closing(marked: Valued, base: int) -> Reading:
+def _closing(marked: Valued) -> Reading:
     """What the last sentence says of the statement where nothing claims a value."""
     start, end = last_sentence(marked.kinds)
     clause = max(marked.kinds.rfind(",", start, end), start - 1) + 1
@@ -182,8 +183,7 @@ def _closing(marked: Valued, base: int) -> Reading:
     at = marked.kinds.find("L", start, end)
     if not finished(marked.text) or not _ENDS_IN.fullmatch(marked.kinds[start:end]) or len(marked.values[at]) > 1:
         return Reading(UNPARSED)
-    token = marked.tokens[at]
-    return Reading(VALUES[marked.values[at]], (token.start, token.end), "closing sentence").moved(base)
+    return Reading(VALUES[marked.values[at]], marked.span(at, at + 1), "closing sentence")
 
 
 def _of(value: str | Unsure, slot: Slot) -> Reading:
@@ -195,25 +195,22 @@ def _of(value: str | Unsure, slot: Slot) -> Reading:
 def _read_part(text: str, *, ended: bool) -> Reading:
     if decided := settle(marked(text, judgements=True), _value):
         return _of(*decided)
-    said: list[Candidate] = []
-    kinds = ""
-    for first, last in windows(text, 0, len(text)):
-        shown = mark(fold(text[first:last]))
-        said += _stated(shown, first, len(kinds))
-        kinds += shown.kinds
+    shown = mark(fold(text))
+    kinds = shown.kinds
+    said = list(_stated(shown))
     said = [each for each in said if each.strength > Firmness.NODDED] or said
     if said and said[0].rule == _OPENS:
         later = [each for each in said if each.strength > Firmness.STATED or "b" in kinds[said[0].at : each.at]]
         said = later or said[:1]
     chosen = resolve(said, [], kinds)
-    if chosen and found_retraction(shown.text, chosen.span[1] - first):
+    if chosen and found_retraction(shown.text, chosen.span[1]):
         chosen = None
     if chosen is None:
         everything = Slot(text, (0, len(text)), Strength.WHOLE, "whole reply")
         slots = [*stated(text, judgements=True), everything]
         if decided := settle(slots, lambda slot: truth_in(slot.text), ended=ended):
             return _of(*decided)
-        return _closing(shown, first) if ended else Reading(UNPARSED)
+        return _closing(shown) if ended else Reading(UNPARSED)
     if not chosen.letter:
         return Reading(UNPARSED, None, "true and false")
     return Reading(VALUES[chosen.letter], chosen.span, chosen.rule)

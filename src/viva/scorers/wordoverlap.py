@@ -14,7 +14,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import permutations
+from itertools import permutations, product
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -86,9 +86,9 @@ def _aligned(said: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> fl
         padded = [row + [0.0] * (size - len(gold)) for row in table] + [[0.0] * size] * (size - len(said))
         return max(sum(padded[at][to] for at, to in enumerate(order)) for order in permutations(range(size))) / size
     total, rows, columns = 0.0, set(range(len(said))), set(range(len(gold)))
-    while rows and columns:
-        row, column = max(((r, c) for r in rows for c in columns), key=lambda pair: table[pair[0]][pair[1]])
-        total += table[row][column]
-        rows.remove(row)
-        columns.remove(column)
+    for row, column in sorted(product(rows, columns), key=lambda pair: -table[pair[0]][pair[1]]):
+        if row in rows and column in columns:
+            total += table[row][column]
+            rows.remove(row)
+            columns.remove(column)
     return total / size

@@ -18,12 +18,13 @@ from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import spread
 from viva.prompting import Templates, fill, gap_between
 from viva.scorers.fold import after_thinking
-from viva.scorers.grading import ended, grade_choices, grade_reading, grade_term, no_reply, outcome_of
+from viva.scorers.grading import grade_reading, no_reply, outcome_of
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
 from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.parsers import read_formula, read_number, read_term
+from viva.scorers.reading.parsers import grade_term, read_formula, read_number
+from viva.scorers.selection import grade_choices
 from viva.scorers.truth import read_truth
 from viva.scorers.wordoverlap import drop_scores, exact_match, token_f1
 from viva.types import (
@@ -214,7 +215,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
     def _by_rule(self, question: Question, gold: str, response: Response) -> Score:
         accepted = (gold, *question.accepted)
         if question.kind == "truth":
-            return grade_reading(read_truth(response.text, ended=ended(response)), gold, response)
+            return grade_reading(read_truth(response.text, ended=response.ended), gold, response)
         if question.kind == "choices":
             return grade_choices(question, gold, response)
         if self._card.format in ("number", "math"):
@@ -222,7 +223,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return graded(response, accepted, self._card.tolerance)
         if self._card.format == "phrase":
             return _phrase(response, accepted, drop=self._card.metric == "drop")
-        return grade_term(*read_term(response.text, accepted, ended=ended(response)), response)
+        return grade_term(response.text, accepted, response)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the overall score, a table for every tag, and what phrases are graded by."""
@@ -298,7 +299,7 @@ def _unread(response: Response, why: str) -> Score:
 
 
 def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    number, reading = read_number(response.text, ended=ended(response))
+    number, reading = read_number(response.text, ended=response.ended)
     if number is None:
         return grade_reading(reading, "", response)
     same = same_number(number, accepted, tolerance) is not None
@@ -306,7 +307,7 @@ def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Sc
 
 
 def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
-    said, reading = read_formula(response.text, accepted, ended=ended(response))
+    said, reading = read_formula(response.text, accepted, ended=response.ended)
     if said is None:
         return grade_reading(reading, "", response)
     same = same_answer(said, accepted, tolerance)
@@ -316,7 +317,7 @@ def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Scor
 
 def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
     """Exact match is the score, F1 a part of it: of what the reply states as its answer."""
-    said, reading = read_phrase(response.text, ended=ended(response))
+    said, reading = read_phrase(response.text, ended=response.ended)
     if said is None:
         return grade_reading(reading, "", response)
     exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))

@@ -23,8 +23,9 @@ from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
 from viva.benchmarks.sets import fingerprint, locate
 from viva.prompting import Templates, fill, read_templates
-from viva.scorers.grading import because, ended, grade_choices, grade_reading, grade_term
-from viva.scorers.reading.parsers import read_term
+from viva.scorers.grading import because, grade_reading
+from viva.scorers.reading.parsers import grade_term
+from viva.scorers.selection import grade_choices
 from viva.scorers.truth import read_truth
 from viva.types import (
     ANSWER,
@@ -145,11 +146,11 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
             return Score(value=None, outcome=outcome, explanation=because("the reply holds no answer", response))
         match question.kind:
             case "truth":
-                return grade_reading(read_truth(text, ended=ended(response)), gold, response)
+                return grade_reading(read_truth(text, ended=response.ended), gold, response)
             case "choices":
                 return grade_choices(question, gold, response)
             case "term":
-                return grade_term(*read_term(text, (gold, *question.accepted), ended=ended(response)), response)
+                return grade_term(text, (gold, *question.accepted), response)
             case _:
                 return self.judged(question, response, evidence)
 

@@ -43,7 +43,7 @@ from viva.benchmarks.sets import fingerprint, locate
 from viva.errors import DataError, option
 from viva.languages import renumbered
 from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
-from viva.scorers.grading import because, ended, grade_reading
+from viva.scorers.grading import because, grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import reasons
@@ -190,7 +190,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return self.judged(question, response, evidence)
 
     def _truth(self, question: Question, gold: str, response: Response) -> Score:
-        score = grade_reading(read_truth(response.text, ended=ended(response)), gold, response)
+        score = grade_reading(read_truth(response.text, ended=response.ended), gold, response)
         if self.spec.as_published:
             why = "as published: the script compares lower case with upper case, so no assertion is ever right"
             return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)

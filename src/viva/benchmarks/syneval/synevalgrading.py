@@ -12,7 +12,7 @@ from viva.benchmarks.syneval import synevalscript
 from viva.benchmarks.syneval.facts import Item, KnowledgePoint
 from viva.benchmarks.syneval.setfiles import LETTERS
 from viva.scorers.choice import read_choice
-from viva.scorers.grading import ended, grade_reading
+from viva.scorers.grading import grade_reading
 from viva.scorers.phrase import read_phrase
 from viva.scorers.phrasemask import clean
 from viva.scorers.spans import SpanScore, score_span
@@ -38,9 +38,9 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
     """The score of what the reply commits to. `base`: it goes on behind an open quotation mark."""
     reply = behind_quote(response.text) if base else response.text
     if item.format == "TF":
-        return grade_reading(read_truth(reply, ended=ended(response)), item.answer, response)
+        return grade_reading(read_truth(reply, ended=response.ended), item.answer, response)
     if item.format == "MC":
-        letter = read_choice(reply, letters=LETTERS, options=item.options, ended=ended(response))
+        letter = read_choice(reply, letters=LETTERS, options=item.options, ended=response.ended)
         return grade_reading(letter, item.answer, response)
     inverse = item.knowledge_point == "MVP"
     phrase, reading = read_phrase(
@@ -49,7 +49,7 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
         inverse=inverse,
         roles=ROLES[item.knowledge_point],
         sentence=item.sentence,
-        ended=ended(response),
+        ended=response.ended,
     )
     if phrase is None:
         return grade_reading(reading, item.answer, response)

@@ -40,8 +40,6 @@ _OF_AN_OPTION = re.compile(
     r"|^\W{0,4}(?:选项 ?[A-Z]|[A-Z] ?选项)|(?<![\w'’-])[B-HJ-Z](?![\w'’-])"
 )
 """A letter that what a sentence says is said of."""
-_REACH = 20_000
-"""Characters from the end in which slots are looked for."""
 _LAST_SENTENCE = "an option named in the last sentence"
 _TELLING = 3
 """Bytes of an option that is looked for in a sentence."""
@@ -59,8 +57,6 @@ def ticked(text: str, letters: str) -> str | None:
 
 def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: bool) -> Reading | None:
     """The option that the strongest slot names: by one of `letters`, or by its text, which a short reply may be."""
-    base = max(0, len(text) - _REACH)
-    text = text[base:]
     slots = [*marked(text), *stated(text, letters=True, judgements=True), *headed(text)]
     if texts:
         slots += [
@@ -78,7 +74,7 @@ def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: boo
         decided = resolve(later, parse) or decided
     if decided is None or isinstance(decided[0], Unsure):
         return None
-    return Reading(decided[0], decided[1].span, decided[1].rule).moved(base)
+    return Reading(decided[0], decided[1].span, decided[1].rule)
 
 
 def _lines(text: str, texts: OptionTexts, *, ended: bool) -> list[Slot]:
@@ -142,7 +138,7 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
 
 def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
     """The letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
-    others = _apart("".join(letter for letter, _ in texts.options))
+    others = _apart("".join(dict(texts.options)))
     for letter, option in texts.options:
         apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)
         if apart and not others.search(text[: apart.start()]):  # "Both (A) and (B). Shorter days."

@@ -13,6 +13,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from viva.scorers.grading import grade_reading, outcome_of
+from viva.scorers.lexicon import pattern
 from viva.scorers.number import NumberRead, only_number, the_number
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import UNPARSED, Reading
@@ -20,13 +22,11 @@ from viva.scorers.reading.segments import read_visible
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed, whole
 from viva.scorers.term import LONGEST_TERM, same_term, words_in
 from viva.scorers.units import unit_of
-from viva.shipped import shipped_table
+from viva.types import Response, Score
 
 T = TypeVar("T")
 VALUE = "value"
 """What a reading says that holds a value; the value itself comes with it."""
-LONGEST = 20_000
-"""Characters of a reply that are read: of a longer one its end."""
 _SENTENCE = re.compile(r"[^\n]*?(?:(?<!\.[A-Za-z])[.!?](?=[\s*_\"')]|$)|[。]|\n|$)")
 _COMMAND = re.compile(r"\\(?:(?:text|mathrm|textbf|mbox|operatorname)\s?\{|[A-Za-z]+)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -34,7 +34,6 @@ _MATHS = re.compile(r"\$\$?([^$]{1,400})\$\$?|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?
 _FORMAL = re.compile(r"[\d=+*/^\\<>()\[\]{}$%√π∞]|^\W*[^\W\d_]\W*$")
 _LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_])")
 """How a formula begins that words follow: "5 apples"; not "divisible by 7"."""
-_JOINING = frozenset(shipped_table(__file__, "slots.toml", dict[str, list[str]])["joining"])
 _LONGEST_NAME = 6
 _DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
 _ASIDE = re.compile(r"\s*\([^()]{0,80}\)[.!\s]*\Z")
@@ -54,11 +53,9 @@ def read_value(
     `ended`: whether the reply ended by itself; what was cut off has no last resort. `judgements`: see `slots.stated`.
     `slots`: those of a format that has its own.
     """
-    values: dict[tuple[int, int], T] = {}
+    values: list[T] = []
 
-    def read_part(start: int, end: int) -> Reading:
-        start = max(start, end - LONGEST)
-        text = reply[start:end]
+    def read_part(text: str) -> Reading:
         places = (
             slots(text)
             if slots
@@ -75,12 +72,11 @@ def read_value(
         value, slot = decided
         if isinstance(value, Unsure):
             return Reading(UNPARSED, None, f"{slot.rule}: no single value")
-        span = start + slot.span[0], start + slot.span[1]
-        values[span] = value
-        return Reading(VALUE, span, slot.rule)
+        values.append(value)
+        return Reading(VALUE, slot.span, slot.rule)
 
     reading = read_visible(reply, read_part, loops=False)
-    return (values.get(reading.span) if reading.span and reading.read == VALUE else None), reading
+    return (values[-1] if reading.committed else None), reading
 
 
 def _last(text: str) -> list[Slot]:
@@ -141,7 +137,11 @@ def _as_formula(slot: Slot) -> str | Unsure | None:
 
 def _prose(text: str) -> int:
     """Words that are no names of functions, no units and no words between formulas."""
-    words = [word for word in _WORD.findall(_COMMAND.sub(" ", text)) if word.lower() not in _JOINING]
+    words = [
+        word
+        for word in _WORD.findall(_COMMAND.sub(" ", text))
+        if not pattern("reading/slots.toml", "<joining>").fullmatch(word)
+    ]
     return sum(max(1, len(word) // 2) if word[0] > "\u2e7f" else 1 for word in words if not _is_unit(word))
 
 
@@ -169,6 +169,16 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
     if same := _accepted(reply, accepted):
         return Term(reply.strip(), same), Reading(VALUE, (0, len(reply)), "whole reply")
     return read_value(reply, parse, ended=ended, judgements=True)
+
+
+def grade_term(reply: str, accepted: Sequence[str], response: Response) -> Score:
+    """Score what a reply puts into a blank."""
+    term, reading = read_term(reply, accepted, ended=response.ended)
+    if term is None:
+        return grade_reading(reading, "", response)
+    value = float(term.same is not None)
+    why = "none of the accepted answers, normalised" if term.same is None else f"accepted as {term.same!r}"
+    return Score(value=value, outcome=outcome_of(value), answer=term.text[:500], explanation=f"{why} ({reading.rule})")
 
 
 def is_last_resort(slot: Slot) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import partial
 
 from viva.scorers.fold import after_thinking, is_blank, plain
-from viva.scorers.lexicon import phrases, unaccented
+from viva.scorers.lexicon import pattern, unaccented
 from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, Reading
 
 _TEMPLATE = re.compile(r"(?:\s{0,4}(?:\[/INST\]|<s>|<\|(?!im_end|end|eo)[a-z_]{1,30}\|>)){1,4}")
@@ -18,11 +18,18 @@ _LOOP = re.compile(
 """One word over and over: a model that does not stop."""
 
 
-def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops: bool = True) -> Reading:
+HEAD, TAIL = 4_000, 20_000
+"""Characters of a very long part that are read from its beginning, and from its end."""
+
+
+def read_visible(
+    reply: str, read_part: Callable[[str], Reading], *, loops: bool = True, whole: bool = False
+) -> Reading:
     """Read what follows the thinking, up to a made-up next question; tell empty and refused from unparsed.
 
-    `read_part` reads `reply[start:end]`. A part that says nothing either way (no rule) is read on past its end: the
-    reply may only have restated the question. With `loops` a word said over and over is read once.
+    `read_part` reads a part of the reply, of a very long one (unless the `whole` counts) head and tail. A part that
+    says nothing either way (no rule) is read on past its end: the reply may only have restated the question. With
+    `loops` a word said over and over is read once.
     """
     if is_blank(reply):
         return Reading(EMPTY, None, "nothing visible")
@@ -31,7 +38,7 @@ def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops:
         return Reading(UNPARSED, None, "unfinished thinking")
     if start and is_blank(reply[start:]):
         return Reading(EMPTY, None, "nothing visible after thinking")
-    reading = _first_part(reply, start, read_part, loops=loops)
+    reading = _first_part(reply, start, read_part, loops, whole)
     if reading.committed or reading.rule:
         return reading
     if span := refusal(reply, start):
@@ -39,20 +46,22 @@ def read_visible(reply: str, read_part: Callable[[int, int], Reading], *, loops:
     return Reading(UNPARSED, None, "no commitment")
 
 
-def _first_part(reply: str, start: int, read_part: Callable[[int, int], Reading], *, loops: bool) -> Reading:
+def _first_part(reply: str, start: int, read_part: Callable[[str], Reading], loops: bool, whole: bool) -> Reading:
     """The first part that says something, without the template in front; a word repeated is read once."""
     if template := _TEMPLATE.match(reply, start):
         start = template.end()
     if loops and (loop := _LOOP.match(reply, start)):
-        reading = read_part(*loop.span(1 if loop[1] else 2))
+        reading = read_part(loop[1] or loop[2])
         if reading.committed:
-            return reading
+            return reading.moved(loop.start(1 if loop[1] else 2))
     reading = Reading(UNPARSED)
     for end in boundaries(reply, start):
-        reading = read_part(start, end)
+        text = reply[start:end]
+        gap = 0 if whole else max(0, len(text) - HEAD - TAIL)
+        reading = read_part(f"{text[:HEAD]}\n{text[HEAD + gap + 1 :]}" if gap else text)
         if reading.committed or reading.rule:
             break
-    return reading
+    return reading.moved(start + gap * (reading.span is not None and reading.span[0] > HEAD))
 
 
 _MOST = 4
@@ -60,42 +69,28 @@ _REACH = 16_000
 """Characters in which a first answer is expected to end; what starts later is not looked at."""
 
 
-@cache
-def _pattern() -> re.Pattern[str]:
-    names = "|".join(re.escape(name) for name in sorted(phrases("newquestion"), key=len, reverse=True))
-    return re.compile(
-        rf"\n[ \t>#*\[【]{{0,8}}(?:{names})[ \t]{{0,2}}(?:No\.? ?)?\d{{0,4}}[ \t*\]】]{{0,4}}[:：.．]"
-        r"|<\|(?:im_end|im_start|endoftext|eot_id|end|user|eom_id)\|>|</s>|<eos>|<end_of_turn>|\[INST\]",
-        re.IGNORECASE,
-    )
+_NEW_QUESTION = (
+    r"\n[ \t>#*\[【]{0,8}<newquestion>[ \t]{0,2}(?:No\.? ?)?\d{0,4}[ \t*\]】]{0,4}[:：.．]"
+    r"|<\|(?:im_end|im_start|endoftext|eot_id|end|user|eom_id)\|>|</s>|[<](?:eos|end_of_turn)>|\[INST\]"
+)
+_pattern = partial(pattern, "phrases.toml")
 
 
 def boundaries(reply: str, start: int) -> Iterator[int]:
     """Ends of what may be the whole answer: before each of the first new questions, at last the reply's own end."""
     if "\n" in reply or "<" in reply or "[" in reply:
-        for count, match in enumerate(_pattern().finditer(reply, start, start + _REACH)):
+        for count, match in enumerate(_pattern(_NEW_QUESTION).finditer(reply, start, start + _REACH)):
             if count == _MOST:
                 break
             yield match.start()
     yield len(reply)
 
 
-@cache
-def _cues() -> tuple[str, ...]:
-    return tuple(phrases("retraction_cue"))
-
-
-@cache
-def _retractions() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{entry})" for entry in phrases("retraction")))
-
-
 def found_retraction(text: str, start: int) -> bool:
     """Whether a folded text takes back, from `start` on, what it said before."""
     rest = text[max(0, start) :].lower()
-    if not any(cue in rest for cue in _cues()):
-        return False
-    return _retractions().search(unaccented(rest)) is not None
+    cues = _pattern("<retraction_cue>", 0)
+    return cues.search(rest) is not None and _pattern("<retraction>", 0).search(unaccented(rest)) is not None
 
 
 WINDOW = 800
@@ -109,11 +104,6 @@ _CUE = re.compile(
 """What every refusal has one of; most replies have none, and that is quickly seen."""
 
 
-@cache
-def _refusals() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{entry})" for entry in phrases("refusal")), re.IGNORECASE)
-
-
 def refusal(reply: str, start: int = 0) -> tuple[int, int] | None:
     """Where the reply declines, or None."""
     text = plain(reply[start : start + WINDOW])
@@ -121,5 +111,5 @@ def refusal(reply: str, start: int = 0) -> tuple[int, int] | None:
     text = flat if len(flat) == len(text) else text
     if not _CUE.search(text.lower()):
         return None
-    match = _refusals().search(text)
+    match = _pattern("<refusal>").search(text)
     return (start + match.start(), start + match.end()) if match else None

@@ -13,14 +13,14 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
-from functools import cache
+from functools import partial
 from typing import Final, TypeVar
 
 from msgspec import Struct
 
 from viva.scorers.fold import fold, plain
+from viva.scorers.lexicon import pattern
 from viva.scorers.reading.segments import found_retraction, refusal
-from viva.shipped import shipped_table
 
 T = TypeVar("T")
 TAIL: Final = 4_000
@@ -31,10 +31,6 @@ LONGEST: Final = 400
 
 _MOST: Final = 40
 """Cues that are looked at, from the end."""
-
-
-_END = r"(?:(?-i:(?<=[\u0e00-\uffff]))|(?![a-z\u00c0-\u024f\u0400-\u04ff]))"
-"""Behind a word; without case, since the signs of kelvin and ångström are k and å there."""
 
 
 class Strength(IntEnum):
@@ -72,85 +68,16 @@ class Unsure:
 UNSURE: Final = Unsure()
 
 
-def either(*names: str) -> str:
-    """The entries of lists of `slots.toml` as alternatives, longer ones first."""
-    table = shipped_table(__file__, "slots.toml", dict[str, list[str]])
-    return "|".join(plain(entry) for name in names for entry in sorted(table[name], key=len, reverse=True))
+_pattern = partial(pattern, "reading/slots.toml")
 
 
-@cache
-def _nouns(own: tuple[str, ...]) -> re.Pattern[str]:
-    """What an answer is called; searched in lower case, which is five times as fast."""
-    answer = "|".join([*own, either("noun")])
-    return re.compile(
-        rf"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])"
-        rf"(?:(?P<answer>{answer})|(?P<blank>{either('blank')})|{either('option')}){_END}"
-    )
-
-
-@cache
-def _words() -> dict[str, re.Pattern[str]]:
-    """The patterns made of `slots.toml`, by name."""
-
-    def made(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
-    end = _END
-    start = (
-        r"(?:^|[.!?](?=[\s\"'*)\u3000-\uffff]|(?-i:[A-Z#<])|\Z)|[;:,\u2013](?!\d)|[。\n]"
-        r"|\s(?=(?:so|therefore|thus|hence) )|(?<=\s)-(?=\s))[\s\"'()\[\]*_#>|\x01-]{0,12}"
-    )
-    drawn = rf"(?:{either('conclusive')}){end}"
-    opening = rf"(?:(?P<drawn>{drawn})|(?:{either('opening')}){end})[,:、]?\s{{0,3}}"
-    lead = rf"{start}(?:{opening}){{0,3}}(?:(?:{either('aside')})\s)?"
-    adjective = rf"(?:(?:{either('adjective')}){end}[\s*]{{0,3}}){{0,3}}"
-    kind = rf"(?:[\s(]{{0,3}}(?:{either('unit_word')}){end})?"
-    link = rf"(?:{either('link')}){end}(?:\s(?:{either('adverb')}),?\b){{0,2}}\s{{0,3}}[:=]?{kind}\s{{0,3}}:?"
-    named = lead.replace("{", "{{").replace("}", "}}") + r"(?P<said>[^.!?;\n。]{{1,120}}?)(?:{})[.!。\"'*_) ]{{0,9}}$"
-    return {
-        "heading": made(
-            rf"[ *]{{0,4}}(?:(?:{either('determiner')}){end}\s{{0,3}})?{adjective}"
-            rf"(?:{either('noun', 'blank', 'option')}){end}"
-        ),
-        "before": made(rf"{lead}(?:(?:{either('determiner')}){end}\s{{0,3}})?(?P<adjective>{adjective})$"),
-        "after": made(
-            rf"(?:[\s]{{0,3}}(?:{either('adjective')}|{either('tail')}){end}){{0,2}}[\s*\"'_]{{0,6}}"
-            rf"(?:(?P<colon>[:\]][\s*]{{0,4}}(?:[-=]>)?)|(?P<heading>\s*$)|{link})"
-        ),
-        "fill": re.compile(rf"(?<![a-z])(?:{either('fill')}){end}\s{{0,3}}:?"),
-        "concluded": made(
-            rf"{lead}(?:(?:{either('pronoun')}){end}\s{{0,3}}(?:{link})|(?:{either('gives')})\s{{1,3}}|(?<=:\s))"
-        ),
-        "drawn": made(rf"(?:^|[.!?,;:。]|\band)\s{{0,3}}{drawn}"),
-        "tentative": made(either("tentative")),
-        "denied": made(either("denied")),
-        "empty": made(either("empty")),
-        "named": made(named.format(either("named"))),
-        "named_options": made(named.format(either("named_options"))),
-        "copula": made(rf"(?:{either('copula')})\s*\Z"),
-        "headed": re.compile(
-            rf"^[\s*#>_-]{{0,8}}(?:(?!(?i:{either('no_heading')})\b)[^\W\d_]{{2,20}}[ '-]?){{1,3}}"
-            r"[ *]{0,3}(?::|(?<=\s)[–—](?=\s))"
-            r"[ *(\[\"']{0,6}([A-Z])[)\]*.\"']{0,5}[ \t]*$",
-            re.MULTILINE,
-        ),
-        "key": made(either("key")),
-        "judgement": made(either("key", "judgement")),
-        "tag": made(rf"<(?P<tag>{either('tag')})>(?P<said>[\s\S]{{1,2000}}?)(?:</(?P=tag)>|\Z)"),
-        "subject": made(
-            rf"\W{{0,6}}(?:{either('determiner')})\b(?: [\w'’-]+){{1,8}}? "
-            r"(?:is|are|was|were|ist|sind|est|sont|es|son|è|é)\b:?\s(?P<said>[^\n.。:;,]{1,80})[.。*_\s]*"
-        ),
-        "verdict": made(rf"[\s\"'*_(]{{0,4}}(?P<said>{either('verdict')})(?=[*_\"')]{{0,3}}[,.;:!—–-])"),
-        "true": made(either("true")),
-        "false": made(either("false")),
-        "assertion": made(
-            rf"(?:(?:{either('determiner')})\b\s?)?(?:{either('assertion')}){end}\s{{0,3}}(?:(?:{link})|\s)\s{{0,3}}"
-        ),
-        "explanation": made(rf"\n[\W_]{{0,6}}(?:{either('explanation')})\b[^\n:]{{0,20}}:"),
-    }
-
-
+_NOUNS = r"(?<![a-z\u00c0-\u024f\u0400-\u04ff\\])(?:(?P<answer>{}<noun>)|(?P<blank><blank_noun>)|<option>)<end>"
+"""What an answer is called; searched in lower case, which is five times as fast."""
+_FILLS = r"(?<![a-z])<fill><end>\s{0,3}:?"
+_HEADED = (
+    r"^[\s*#>_-]{0,8}(?:(?!(?i:<no_heading>)\b)[^\W\d_]{2,20}[ '-]?){1,3}[ *]{0,3}(?::|(?<=\s)[–—](?=\s))"
+    r"[ *(\[\"']{0,6}([A-Z])[)\]*.\"']{0,5}[ \t]*$"
+)
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s?(?:(?P<open>\{)|(?P<bare>\w))")
 _TICK_BOX = re.compile(
     r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}"
@@ -184,19 +111,22 @@ _SENTENCE = re.compile(r"(?:[.!?](?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff])|(?=
 _REASON = re.compile(r",? (?:because|since)\b[^\n]*|,因为[^\n]*")
 _NEGATED = re.compile(r"(?:\bnot|n't|\bnever|不[是为]?|\bnicht|\bpas|\bне)[\s$\x01(:]{0,4}$", re.IGNORECASE)
 _DRESSED = re.compile(r"(?:\\(?:text|mathrm|mathbf|textbf|mathit)\s?\{|[$\\(\[*_`\"'“ ])+\Z")
+_WRAPPED = re.compile(
+    r"'([^{}$']+)'|\\(?:text|textbf|mathrm)\{([^{}$']*)\}|\\\(([^{}$']*)\\\)|\$([^{}$']+)\$", re.DOTALL
+)
 _DRESSING = ' \t\r\n*_`"“”„«»'
 
 
 def boxed(text: str) -> str | None:
     """What the last box of a text holds, or the last boxes where they make a list; None where there is none."""
-    found = _boxes(text, 0)
+    found = _boxes(text)
     return found[-1].text if found else None
 
 
-def _boxes(text: str, start: int) -> list[Slot]:
+def _boxes(text: str) -> list[Slot]:
     found: list[Slot] = []
     outer = 0
-    for match in list(_BOX.finditer(text, start))[-20:]:
+    for match in list(_BOX.finditer(text))[-20:]:
         if match["bare"]:
             begin, end, after = match.start("bare"), match.end(), match.end()
         else:
@@ -243,36 +173,34 @@ def _closing(text: str, start: int) -> int:
     return -1
 
 
-def marked(
-    text: str, start: int = 0, *, judgements: bool = False, keys: Callable[[str], bool] | None = None
-) -> list[Slot]:
+def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] | None = None) -> list[Slot]:
     """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order.
 
     `keys`: further keys, of the format.
     """
     found: list[Slot] = []
     if "\\" in text:
-        found += _boxes(text, start)
+        found += _boxes(text)
     if "<" in text:
-        tags = list(_words()["tag"].finditer(text, start))
+        tags = _pattern("<tagged>").finditer(text)
         found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
     boxes = boxes_in(text)
     ticked = [box for box in boxes if box.ticked]
     if len(boxes) > 1 and len(ticked) == 1:
         found.append(Slot(ticked[0].said.strip(), ticked[0].span, Strength.MARKED, "ticked box"))
     if '"' in text and "{" in text:
-        found += _pairs(text, start, "judgement" if judgements else "key", keys)
+        found += _pairs(text, "<key>|<judgement>" if judgements else "<key>", keys)
     if "####" in text:
-        for match in _MARK.finditer(text, max(start, len(text) - TAIL)):
-            if not _words()["heading"].match(fold(match[1]).lower()):
+        for match in _MARK.finditer(text, max(0, len(text) - TAIL)):
+            if not _pattern("<heading>").match(fold(match[1]).lower()):
                 found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
 
-def _pairs(text: str, start: int, key: str, keys: Callable[[str], bool] | None) -> Iterator[Slot]:
-    for match in _PAIR.finditer(text, start):
+def _pairs(text: str, key: str, keys: Callable[[str], bool] | None) -> Iterator[Slot]:
+    for match in _PAIR.finditer(text):
         named = match["key"].strip()
-        if not _words()[key].fullmatch(named) and not (keys and keys(named)):
+        if not _pattern(key).fullmatch(named) and not (keys and keys(named)):
             continue
         try:
             value = json.loads(match["value"], strict=False)
@@ -295,7 +223,6 @@ def masked(text: str) -> str:
 
 def stated(
     text: str,
-    start: int = 0,
     *,
     letters: bool = False,
     judgements: bool = False,
@@ -307,54 +234,50 @@ def stated(
     With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not. With
     `judgements` those are among them that mostly say something of an answer.
     """
-    words = _words()
-    base = max(start, len(text) - TAIL)
-    shown = seen[base:] or masked(text[base:])
-    if base:
-        shown = "x" + shown[1:]  # not the beginning of a sentence
-    last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip())), default=0)
+    cut = max(0, len(text) - TAIL)
+    shown = seen or "x" * cut + masked(text[cut:])  # "x": not the beginning of a sentence
+    last = max((match.end() for match in _SENTENCE.finditer(shown.rstrip(), cut)), default=cut)
     found: list[Slot] = []
     low = shown.lower() if len(shown.lower()) == len(shown) else shown
-    for match in list(_nouns(nouns).finditer(low))[-_MOST:]:
-        if match["blank"] and letters:
-            continue
-        first = shown.rfind("\n", 0, match.start()) + 1
-        first = max(first, match.start() - 260)
-        left = words["before"].search(shown[first : match.start()])
-        right = left and words["after"].match(shown, match.end(), _line_end(shown, match.end()))
-        if not left or not right:
+    for match in list(_pattern(_NOUNS.format("".join(f"{noun}|" for noun in nouns)), 0).finditer(low, cut))[-_MOST:]:
+        answer, line = match["answer"], shown.find("\n", match.end())
+        first = max(shown.rfind("\n", 0, match.start()) + 1, match.start() - 260)
+        left = _pattern("<before>").search(shown[first : match.start()])
+        right = left and _pattern("<after>").match(shown, match.end(), line if line >= 0 else len(shown))
+        if not left or not right or (match["blank"] and letters):
             continue
         leading = letters and shown.startswith(":\n", right.end() - 1)  # "The most plausible explanation is:\n\nA. …"
-        weak = not match["answer"] and not left["adjective"] and match.start() < last and not leading
-        if weak or (right["heading"] is not None and not match["answer"]):
+        named = answer or left["adjective"]
+        above = right["heading"] is not None
+        if (not named and match.start() < last and not leading) or (above and not answer):
             continue
-        if right["colon"] and not match["answer"] and not match["blank"] and not left["adjective"]:
+        if right["colon"] and not named and not match["blank"]:
             continue  # "Options: B, C"
         if left["drawn"] or firm(shown, first + left.start()):
-            rule = (
-                "heading of the answer" if right["colon"] or right["heading"] is not None else "statement of the answer"
-            )
-            strength = Strength.STATED if match["answer"] or left["adjective"] else Strength.CONCLUDED
-            found += _behind(text, shown, base, right.end(), strength, rule)
-    for match in list(words["fill"].finditer(low))[-_MOST:]:
+            rule = "heading of the answer" if right["colon"] or above else "statement of the answer"
+            found += _behind(text, shown, right.end(), Strength.STATED if named else Strength.CONCLUDED, rule)
+    for match in list(_pattern(_FILLS, 0).finditer(low, cut))[-_MOST:]:
         if firm(shown, match.start()):
-            found += _behind(text, shown, base, match.end(), Strength.STATED, "statement of the answer")
-    concluded = words["concluded"].match(shown, max(0, last - 1))
+            found += _behind(text, shown, match.end(), Strength.STATED, "statement of the answer")
+    concluded = _pattern("<concludes>").match(shown, max(0, last - 1))
     if concluded and (concluded["drawn"] or concluded.start() == 0):
-        found += _behind(text, shown, base, concluded.end(), Strength.CONCLUDED, "conclusion")
-    named = (words["named_options"] if letters else words["named"]).search(shown, max(0, last - 4))
-    if named and (named["drawn"] or firm(shown, named.start())):
-        span = base + named.start("said"), base + named.end("said")
+        found += _behind(text, shown, concluded.end(), Strength.CONCLUDED, "conclusion")
+    naming = _pattern(f"<said><{'named_options' if letters else 'named'}><ends>")
+    behind = naming.search(shown, max(0, last - 4))
+    if behind and (behind["drawn"] or firm(shown, behind.start())):
+        span = behind.span("said")
         found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
-    found = [
-        slot for slot in found if not found_retraction(shown, slot.span[1] - base) and (judgements or not slot.judging)
-    ]
-    return _before_explanation(text, sorted(found, key=lambda slot: slot.span), base)
+    found = [slot for slot in found if (judgements or not slot.judging) and not found_retraction(shown, slot.span[1])]
+    found.sort(key=lambda slot: slot.span)
+    end = explained_from(text, cut)  # an explanation that follows the answer states none, unless under a heading
+    before = [slot for slot in found if slot.span[0] < end]
+    later = any(slot.span[0] >= end and slot.rule.startswith("heading") for slot in found)
+    return found if later else before or found
 
 
 def headed(text: str) -> list[Slot]:
     """The letter on the last line behind a heading in any language, where no other letter has one."""
-    found = list(_words()["headed"].finditer(plain(text), max(0, len(text) - TAIL)))
+    found = list(_pattern(_HEADED, re.MULTILINE).finditer(plain(text), max(0, len(text) - TAIL)))
     if len({match[1] for match in found}) != 1 or text[found[-1].end() :].strip():
         return []
     return [Slot(found[-1][1], found[-1].span(1), Strength.CONCLUDED, "heading of a letter")]
@@ -367,12 +290,12 @@ def whole(text: str, *, short: bool) -> list[Slot]:
     bare = text.strip()
     start = len(text) - len(text.lstrip())
     found: list[Slot] = []
-    if verdict := _words()["verdict"].match(text):
+    if verdict := _pattern("<first_word>").match(text):
         found.append(Slot(verdict["said"], verdict.span("said"), Strength.WHOLE, "first word"))
     if not bare or not short or bare.endswith((":", "：")) or refusal(text):
         return found
-    for pattern in (_words()["subject"], _LABELLED):
-        if said := pattern.fullmatch(text):
+    for form in (_pattern("<subject>"), _LABELLED):
+        if said := form.fullmatch(text):
             return [*found, Slot(said["said"].strip(), said.span("said"), Strength.WHOLE, "said of its subject")]
     if below := _BELOW.search(text):
         return [Slot(below["said"].strip(), below.span("said"), Strength.WHOLE, "behind a colon")]
@@ -381,21 +304,8 @@ def whole(text: str, *, short: bool) -> list[Slot]:
 
 def explained_from(text: str, start: int = 0) -> int:
     """Where an explanation under its heading begins, else the end of the text."""
-    match = _words()["explanation"].search(text, start) if "\n" in text else None
+    match = _pattern("<explains>").search(text, start) if "\n" in text else None
     return match.start() if match and text[: match.start()].strip() else len(text)
-
-
-def _before_explanation(text: str, found: list[Slot], base: int) -> list[Slot]:
-    """Without statements of an explanation that follows the answer."""
-    end = explained_from(text, base) if found else len(text)
-    before = [slot for slot in found if slot.span[0] < end < len(text)]
-    later = [slot for slot in found if slot.span[0] >= end and slot.rule.startswith("heading")]
-    return before if before and not later else found
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
 
 
 def firm(shown: str, start: int) -> bool:
@@ -403,43 +313,42 @@ def firm(shown: str, start: int) -> bool:
     base = max(0, start - 400)
     breaks = [match.end() for match in _SENTENCE.finditer(shown, base, start + 4) if match.start() <= start]
     head = shown[breaks[-1] if breaks else base : start]
-    drawn = [match.end() for match in _words()["drawn"].finditer(head)]
-    return _words()["tentative"].search(head, drawn[-1] if drawn else 0) is None
+    drawn = [match.end() for match in _pattern("<concluding>").finditer(head)]
+    return _pattern("<tentative>").search(head, drawn[-1] if drawn else 0) is None
 
 
-def _behind(text: str, shown: str, base: int, at: int, strength: Strength, rule: str) -> Iterator[Slot]:
+def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) -> Iterator[Slot]:
     """The slot behind a cue: to the end of the sentence, or the next line that says something."""
-    gap = _GAP.match(shown, at)
-    begin = gap.end() if gap else at
+    if gap := _GAP.match(shown, begin):
+        begin = gap.end()
     stop = _STOP.search(shown, begin)
     end = stop.start() if stop and stop.start() > begin else len(shown)
     if stop and stop.group().startswith("?") and stop.start() > begin:
         return
-    if _words()["denied"].match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
-        yield Slot("", (base + begin, base + end), Strength.CONCLUDED, "denied")
+    if _pattern("<denied>").match(shown, begin) and not _NEITHER.fullmatch(shown, begin, end):
+        yield Slot("", (begin, end), Strength.CONCLUDED, "denied")
         return
     if not shown[begin:end].strip(" .*_") or end - begin > LONGEST:
         return
-    judging = _words()["empty"].fullmatch(shown, begin, end) is not None
-    if dressed := _DRESSED.search(text, base + max(0, begin - 40), base + begin):
-        begin = max(dressed.start() - base, 0)
+    judging = _pattern("<empty>").fullmatch(shown, begin, end) is not None
+    if dressed := _DRESSED.search(text, max(0, begin - 40), begin):
+        begin = dressed.start()
     if reason := _REASON.search(shown, begin, end):
         end = reason.start() if reason.start() > begin else end
-    begin += len(text[base + begin : base + end]) - len(text[base + begin : base + end].lstrip())
-    if copula := _words()["copula"].search(shown, begin, end):
+    begin = end - len(text[begin:end].lstrip())
+    if copula := _pattern(r"<copula>\s*\Z").search(shown, begin, end):
         end = copula.start()
-    said = text[base + begin : base + end]
-    rest = text[base + begin :] if len(text) - base - begin <= LONGEST else ""
-    yield Slot(said.strip(), (base + begin, base + end), strength, rule, rest.strip(), judging)
+    rest = text[begin:] if len(text) - begin <= LONGEST else ""
+    yield Slot(text[begin:end].strip(), (begin, end), strength, rule, rest.strip(), judging)
 
 
 def truth_in(text: str) -> str | None:
     """Return T or F where that is all a text says, of a statement or alone, in a language without a grammar."""
     said = plain(undressed(text.strip().rstrip(".。!"))).strip()
-    if lead := _words()["assertion"].match(said):
+    if lead := _pattern("<asserted>").match(said):
         said = said[lead.end() :]
-    said = _words()["copula"].sub("", said)
-    return next((name[0].upper() for name in ("true", "false") if _words()[name].fullmatch(said.strip())), None)
+    said = _pattern(r"<copula>\s*\Z").sub("", said)
+    return next((name[0].upper() for name in ("true", "false") if _pattern(f"<{name}>").fullmatch(said.strip())), None)
 
 
 def undressed(text: str) -> str:
@@ -448,17 +357,8 @@ def undressed(text: str) -> str:
     while text != before:
         before, text = text, text.strip(_DRESSING)
         text = text.strip("$") if text.count("$") == 1 else text
-        for opening, closing in (
-            ("'", "'"),
-            ("\\text{", "}"),
-            ("\\textbf{", "}"),
-            ("\\mathrm{", "}"),
-            ("\\(", "\\)"),
-            ("$", "$"),
-        ):
-            inner = text[len(opening) : len(text) - len(closing)]
-            if text.startswith(opening) and text.endswith(closing) and len(text) > 2 and not set(inner) & set("{}$'"):
-                text = inner
+        if inner := _WRAPPED.fullmatch(text):
+            text = inner[inner.lastindex or 0]
     return text
 
 

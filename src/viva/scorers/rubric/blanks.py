@@ -71,20 +71,14 @@ def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Fill
             f"the template ends with a blank ({template[-40:]!r}), whose end cannot be found: let some text follow it"
         )
     if not published:
-        found = anchor(tuple(template.split(marker)), text)
-        return tuple(
-            Filling(text[start:end].strip(blanks.strip), (start, end), found.rate) for start, end in found.spans
-        )
-    text = text or " "
-    aligned = align(template, text)
-    rate = aligned.length / rest
-    positions = aligned.positions
-    fillings = []
-    for at in starts:
-        start = positions[at - 1] + 1 if at else positions[at]
-        end = positions[at + len(marker)]
-        fillings.append(Filling(text[start:end].strip(blanks.strip), (start, max(start, end)), rate))
-    return tuple(fillings)
+        anchored = anchor(tuple(template.split(marker)), text)
+        spans, rate = anchored.spans, anchored.rate
+    else:
+        text = text or " "
+        aligned = align(template, text)
+        positions, rate = aligned.positions, aligned.length / rest
+        spans = tuple((positions[at - 1] + 1 if at else positions[at], positions[at + len(marker)]) for at in starts)
+    return tuple(Filling(text[start:end].strip(blanks.strip), (start, max(start, end)), rate) for start, end in spans)
 
 
 def grade_blanks(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Points, tuple[str, ...]]:

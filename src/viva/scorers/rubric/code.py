@@ -79,8 +79,11 @@ def canonical(language: str) -> str:
 
 def default_seconds(language: str) -> float:
     """How long a test of this language may take, compiling included, where it does not say."""
-    found = _table().languages.get(canonical(language))
-    return found.seconds if found else CodeLanguage(frozenset()).seconds
+    return _language(canonical(language)).seconds
+
+
+def _language(key: str) -> CodeLanguage:
+    return _table().languages.get(key, CodeLanguage(frozenset()))
 
 
 # --- the program ---
@@ -92,14 +95,13 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
     The program as run is the two joined by a line feed. `text` is the answer as the model gave it.
     """
     key = canonical(language)
-    known_language = _table().languages.get(key, CodeLanguage(frozenset()))
+    known_language = _language(key)
     if published:
         code = extract_code(f"{test.prefix}\n{text}", key, longest_only=test.longest_only, published=True)
         program = f"{test.before}\n{code}"
         if known_language.imports:
-            lines = "\n".join(entry.line for entry in known_language.imports)
-            program = _future_first(f"{lines}\n{program}".strip()) if key == "python" else f"{lines}\n{program}".strip()
-        return program, test.code
+            program = "\n".join([*(entry.line for entry in known_language.imports), program]).strip()
+        return (_future_first(program) if key == "python" else program), test.code
     asks = "\n".join((test.code, *(call.call for call in test.calls)))
     code = extract_code(text, key, longest_only=test.longest_only, test=asks)
     if key == "python":
@@ -162,8 +164,7 @@ def extract_code(
 
 def _of_language(blocks: list[Block], key: str) -> list[Block]:
     """The blocks that say they are in the language; without one, those that do not say they are in another."""
-    language = _table().languages.get(key)
-    wanted = {key, *(language.related if language else ())}
+    wanted = {key, *_language(key).related}
     if mine := [block for block in blocks if block.tag and canonical(block.tag) in wanted]:
         return mine
     foreign = (_table().other | set(_names())) - {""}
@@ -176,8 +177,8 @@ def _unfenced(text: str, key: str) -> str:
     bare = text.strip()
     if len(bare) > 2 and bare[0] == bare[-1] == "`" and "`" not in bare[1:-1]:
         text = bare[1:-1]
-    language = _table().languages.get(key)
-    if language is not None and language.indented:
+    language = _language(key)
+    if language.indented:
         if parse(text) is not None and not _is_prose(text.split("\n", 1)[0]):
             return text
         if code := _python_in(text):
@@ -186,9 +187,7 @@ def _unfenced(text: str, key: str) -> str:
         if body.strip():
             return body[1:]
     trimmed = _without_sentences(text)
-    if language is not None and language.depth:
-        return trimmed[: _closing(trimmed, language.depth)]
-    return trimmed
+    return trimmed[: _closing(trimmed, language.depth)] if language.depth else trimmed
 
 
 def _indented(text: str) -> list[Block]:
@@ -263,9 +262,7 @@ def _extract_as_published(text: str, key: str, longest_only: bool) -> str:
 
 
 def _cut_as_published(code: str, key: str) -> str:
-    language = _table().languages.get(key)
-    if language is None:
-        return code
+    language = _language(key)
     for stop in language.stops:
         code = code.partition(stop)[0]
     if language.indented:

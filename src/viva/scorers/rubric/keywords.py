@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from time import process_time
 from typing import Final
 
@@ -47,11 +47,10 @@ def grade_keywords(items: Sequence[Keyword], text: str) -> tuple[Points, tuple[b
     for item in items:
         found = _matches(item.rule, item, answer, matched)
         matched.append(found)
-        if found:
-            points += -item.weight if item.negative else item.weight
-        if not item.negative:
-            total += item.weight
-        details.append(f"{_change(item, found)} {'matched' if found else 'unmatched'}: {describe(item.rule)}")
+        change = (-item.weight if item.negative else item.weight) if found else 0.0
+        points += change
+        total += 0 if item.negative else item.weight
+        details.append(f"{change:+g} {'matched' if found else 'unmatched'}: {describe(item.rule)}")
     return Points(points, total, tuple(details)), tuple(matched)
 
 
@@ -60,14 +59,11 @@ class _Answer:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._lower: str | None = None
         self._spent = 0.0
 
-    @property
+    @cached_property
     def lower(self) -> str:
-        if self._lower is None:
-            self._lower = self.text.lower()
-        return self._lower
+        return self.text.lower()
 
     def contains(self, literal: str, item: Keyword) -> bool:
         return literal.lower() in self.lower if item.ignore_case else literal in self.text
@@ -124,10 +120,6 @@ def _words(rule: Rule) -> list[str]:
             return _words(inner)
         case NotRule() | Matched():
             return []
-
-
-def _change(item: Keyword, found: bool) -> str:
-    return f"{-item.weight if item.negative else item.weight:+g}" if found else "+0"
 
 
 @lru_cache(maxsize=4096)

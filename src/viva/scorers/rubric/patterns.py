@@ -18,7 +18,6 @@ Bounded before compiling: length, nesting, counted repetition (`(a{1,1000}){1000
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -136,12 +135,9 @@ class _Reader:
         self.pattern = pattern
         self.ascii = False
         self.flags_end = 0
-        self.written: list[str] = []
-        self.starts: list[int] = []
-        """Where each piece begins in what is written."""
+        self.written = ""
         self.origins: list[int] = []
-        """Where it comes from in the pattern."""
-        self.length = 0
+        """Where each character of it comes from in the pattern."""
         self.counts = [1]
         """For each open group the largest repetition inside it, the outermost first."""
         self.last = 1
@@ -151,8 +147,7 @@ class _Reader:
 
     def place(self, position: int) -> int:
         """The position in the pattern of a position in what was written."""
-        at = bisect_right(self.starts, position) - 1
-        return self.origins[at] if at >= 0 else 0
+        return (self.origins[: position + 1] or [0])[-1]
 
     def read(self) -> str:
         """The pattern for the other engine. Raises PatternError."""
@@ -166,13 +161,15 @@ class _Reader:
             if token is None:
                 raise self._refused(at)
             self._bound(token)
-            self._write(self._translated(token), at)
-            if self.length > MAX_WRITTEN:
+            piece = self._translated(token)
+            self.written += piece
+            self.origins += [at] * len(piece)
+            if len(self.written) > MAX_WRITTEN:
                 raise self._wrong(at, "too many character classes and word boundaries")
             at = token.end()
         if len(self.counts) > 1:
             raise self._wrong(at, "missing )")
-        return "".join(self.written)
+        return self.written
 
     def _bound(self, token: re.Match[str]) -> None:
         """Keep count of groups and repetition."""
@@ -219,10 +216,8 @@ class _Reader:
     def _set(self, whole: str, start: int) -> str:
         """A character class, with what the other engine would take for a POSIX class or a set inside a set escaped."""
         head = 2 if whole.startswith("[^") else 1
-        if whole[head] == "]":
-            pieces, at = [whole[:head], "\\]"], head + 1
-        else:
-            pieces, at = [whole[:head]], head
+        bracket = whole[head] == "]"
+        pieces, at = [whole[:head] + "\\]" * bracket], head + bracket
         low = ""
         """The item before, if a range may begin with it."""
         dash = False
@@ -243,12 +238,6 @@ class _Reader:
                 item = "\\["
             pieces.append(item if self.ascii else _REWRITTEN_IN_SET.get(item, item))
         return "".join(pieces) + "]"
-
-    def _write(self, piece: str, origin: int) -> None:
-        self.written.append(piece)
-        self.starts.append(self.length)
-        self.origins.append(origin)
-        self.length += len(piece)
 
     def _refused(self, at: int) -> PatternError:
         rest = self.pattern[at:]

@@ -13,7 +13,7 @@ from viva.scorers.resolution import Decision
 from viva.scorers.rubric.blanks import grade_blanks
 from viva.scorers.rubric.keywords import grade_keywords
 from viva.scorers.rubric.overlap import grade_similarity
-from viva.scorers.rubric.rubrics import ChoicePart, Graded, JudgePart, Points, Rubric, TruthPart, UnitTests
+from viva.scorers.rubric.rubrics import Graded, JudgePart, Points, Rubric, UnitTests
 from viva.scorers.truth import read_truth
 from viva.types import Execution
 
@@ -102,9 +102,17 @@ def _metrics(
     if custom:
         yield "customized", lambda: custom(text)
     if choice:
-        yield "choice", lambda: _grade_choice(choice, text, language)
+        letters = ascii_uppercase[: len(choice.options)]
+        yield (
+            "choice",
+            lambda: _grade_reading(
+                read_choice(text, letters=letters, language=language, options=choice.options),
+                choice.answer.upper(),
+                choice.weight,
+            ),
+        )
     if truth:
-        yield "truth", lambda: _grade_truth(truth, text, language)
+        yield "truth", lambda: _grade_reading(read_truth(text), "true" if truth.answer else "false", truth.weight)
     if judge:
         yield "judge", lambda: _grade_judge(judge, judged)
 
@@ -152,20 +160,8 @@ def _said(execution: Execution) -> str:
     return f": {words if len(words) <= _SHOWN else '…' + words[1 - _SHOWN :]}" if words else ""
 
 
-def _grade_choice(part: ChoicePart, text: str, language: str) -> Points:
-    """The weight for the letter of the right option."""
-    letters = ascii_uppercase[: len(part.options)]
-    return _grade_reading(
-        read_choice(text, letters=letters, language=language, options=part.options), part.answer.upper(), part.weight
-    )
-
-
-def _grade_truth(part: TruthPart, text: str, language: str) -> Points:
-    """The weight for the right truth value."""
-    return _grade_reading(read_truth(text), "true" if part.answer else "false", part.weight)
-
-
 def _grade_reading(reading: Reading, gold: str, weight: float) -> Points:
+    """The weight for the right letter or truth value."""
     right = reading.read == gold
     detail = f"{weight if right else 0:+g} read {reading.read}, the answer is {gold}"
     return Points(weight if right else 0.0, weight, (detail,), unread="" if reading.committed else reading.read)

@@ -178,15 +178,12 @@ def _names(code: str) -> tuple[set[str], set[str]]:
 
 
 def _reads(node: ast.AST, readers: Iterable[str]) -> bool:
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call):
-            if isinstance(each.func, ast.Name) and each.func.id in readers:
-                return True
-            if isinstance(each.func, ast.Attribute) and (each.func.attr in readers or each.func.attr[:5] == "read_"):
-                return True
-        if isinstance(each, ast.Attribute) and each.attr == "stdin":
-            return True
-    return False
+    nodes = list(ast.walk(node))
+    called = [each.func for each in nodes if isinstance(each, ast.Call)]
+    attributes = {each.attr for each in called if isinstance(each, ast.Attribute)}
+    names = attributes | {each.id for each in called if isinstance(each, ast.Name)}
+    standard = any(isinstance(each, ast.Attribute) and each.attr == "stdin" for each in nodes)
+    return standard or not names.isdisjoint(readers) or any(name.startswith("read_") for name in attributes)
 
 
 def _lines(node: ast.stmt) -> range:
