@@ -116,8 +116,9 @@ class Layer(NamedTuple):
     mark: Literal[
         "line", "dashes", "band", "dots", "rings", "diamonds", "areas", "bars", "spans", "levels", "breaks", "names"
     ]
-    """`dashes`: a line in no colour; `areas`: dots as large as their `items`; `bars`: intervals upright; `spans`: from the axis' field to `total`; `levels`: lines across the whole chart, with
-    names; `breaks`: lines down it; `names`: a row's `name` at its point, left of it where it is in the right half."""
+    """`dashes`: a line in no colour; `areas`: dots as large as their `items`; `bars`: intervals upright; `spans`: from
+    the axis' field to `total`; `levels`: lines across the whole chart, with names; `breaks`: lines down it; `names`: a
+    row's `name` at its point, left of it where that is in the right half."""
     rows: Rows
     shown: Tips = ()
 
