@@ -73,11 +73,10 @@ def _said(pair: Pair, title: str) -> str:
 
 def _line(pair: Pair) -> list[dict[str, float]]:
     """The least-squares line over the points' own range; none through a column that is constant."""
-    xs, ys = [x for _, x, _ in pair.rows], [y for _, _, y in pair.rows]
-    scale = max(map(abs, xs)) or 1.0
-    middle_x, middle_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum(((x - middle_x) / scale) ** 2 for x in xs)
-    if spread <= 0 or pair.of("pearson").value is None:
+    if pair.of("pearson").value is None:
         return []
-    slope = sum((x - middle_x) / scale * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / spread
-    return [{"x": x, "y": middle_y + slope * (x - middle_x) / scale} for x in (min(xs), max(xs))]
+    from numpy.polynomial import Polynomial
+
+    xs = [x for _, x, _ in pair.rows]
+    line = Polynomial.fit(xs, [y for _, _, y in pair.rows], 1)
+    return [{"x": x, "y": float(line(x))} for x in (min(xs), max(xs))]
