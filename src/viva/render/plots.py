@@ -207,14 +207,14 @@ def _layer(
 
 def cells(
     rows: Rows, across: str, down: str, value: Axis, form: str, *, title: str, below: Below = "",
-    order: Mapping[str, Sequence[str]] = {}, titles: Mapping[str, str] = {}, bold: str = "", framed: str = "",
+    order: Sequence[str] = (), titles: Mapping[str, str] = {}, bold: str = "", framed: str = "",
     text: str = "", panels: str = "", shown: Tips = (), slant: int = -40,
 ) -> Drawn:  # fmt: skip
     """Return a matrix: a cell for each pair of values of two fields, the darker the more, with its number.
 
-    `form`: of the numbers; "" for none. `value`: its scale's domain has three ends for differences. `bold`, `framed`:
-    fields of truth values. `text`: a field in place of a number that is missing. `panels`: a field of which each value
-    has a matrix.
+    `form`: of the numbers; "" for none. `value`: its scale's domain has three ends for differences. `order`: of rows
+    and columns alike, where they do not come in it. `bold`, `framed`: fields of truth values. `text`: a field in
+    place of a number that is missing. `panels`: a field of which each value has a matrix.
     """
     import altair
 
@@ -226,8 +226,8 @@ def cells(
     many = len(columns) > _WIDE
     top = "top" if len(lines) > _WIDE else "bottom"
     slanted = {"labelAngle": slant, "labelLimit": 180, "orient": top}
-    x = altair.X(f"{across}:N", sort=list(order.get(across, columns)), title=titles.get(across)).axis(**slanted)
-    y = altair.Y(f"{down}:N", sort=list(order.get(down, lines)), title=titles.get(down))
+    x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
+    y = altair.Y(f"{down}:N", sort=list(order or lines), title=titles.get(down))
     base = plot(rows).encode(x=x, y=y, tooltip=tips(*shown))
     scheme = {"scheme": "blueorange", "reverse": True} if len(ends) > 2 else {}
     frame = (
@@ -242,18 +242,15 @@ def cells(
     numbered = base.transform_filter(f"isValid(datum.{value.field})").transform_calculate(
         shown=f"format(datum.{value.field}, '{form}') + (datum.{MARK} || '')"
     )
-    for sure in (True, False) if form and bold else (False,) if form else ():
-        told = numbered.transform_filter(f"{'' if sure else '!'}datum.{bold}") if bold else numbered
-        mark = told.mark_text(fontSize=11, fontWeight="bold" if sure else "normal")
-        drawn.append(mark.encode(text="shown:N", color=ink))
-    if not form:
-        drawn += daggers(base)
+    weight = altair.ExprRef(f"datum.{bold} ? 'bold' : 'normal'") if bold else "normal"
+    drawn += [numbered.mark_text(fontSize=11, fontWeight=weight).encode(text="shown:N", color=ink)] if form else []
+    drawn += [] if form else daggers(base)
     if text and _has(rows, text):
         drawn.append(base.transform_filter(f"isValid(datum.{text})").mark_text(fontSize=10).encode(text=f"{text}:N"))
     whole = altair.layer(*drawn)
     if panels:
-        cell = max(_CELL + 4, 420 // len(columns)) if len(columns) < _WIDE else _CELL
-        whole = whole.properties(width=min(46, cell) * len(columns), height={"step": 22})
+        cell = min(46, max(_CELL, 420 // len(columns)))
+        whole = whole.properties(width=cell * len(columns), height={"step": 22})
         panel = altair.Facet(f"{panels}:N", sort=_values(rows, panels), title=None)
         return whole.facet(facet=panel, columns=2).properties(title=_title(title, below))
     wide: Any = {"step": _CELL} if many and form else "container"

@@ -84,7 +84,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     across, down = ("model", "part") if tall else ("part", "model")
     return cells(
         rows, across, down, Axis("score", "per cent"), "" if len(models) > _WIDE else ".1f", title=title,
-        below=subtitle(rows, "per cent; intervals are in the tooltips"), order={"part": parts, "model": models},
+        below=subtitle(rows, "per cent; intervals are in the tooltips"),
         text="range", shown=_tips(rows),
     )  # fmt: skip
 

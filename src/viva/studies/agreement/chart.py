@@ -60,13 +60,13 @@ def _marks(table: Confusion) -> Drawn:
     scale = [f"{mark:g}" for mark in table.scale]
     rows = [
         {"down": scale[down], "across": scale[across], "items": count, "same": down == across}
-        for down, counts in enumerate(table.counts)
+        for down, counts in reversed(list(enumerate(table.counts)))
         for across, count in enumerate(counts)
     ]
     titles = {"down": one_line(table.rows, 40), "across": one_line(table.columns, 40)}
     return cells(
         rows, "across", "down", Axis("items", "items", {"domain": [0, max(row["items"] for row in rows)]}), ",",
-        title="Marks given by both", titles=titles, order={"down": scale[::-1]}, framed="same", slant=0,
+        title="Marks given by both", titles=titles, framed="same", slant=0,
         shown=[(f"{field}:N", title) for field, title in titles.items()] + [("items:Q", "", ",")],
     ).properties(width=_SIDE, height=_SIDE)  # fmt: skip
 

@@ -69,7 +69,7 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Drawn:
     return cells(
         both, "second", "first", Axis("difference", "points of per cent", {"domain": [-widest, 0, widest]}), "+.0f",
         title=_TITLE, below=f"{title} · the column's score minus the row's, in points; bold: {SURE}",
-        order={"first": order, "second": order}, bold="sure",
+        order=order, bold="sure",
         shown=(
             ("first:N", "row"), ("second:N", "column"), ("difference:Q", "column minus row, points", "+.2f"), *_TESTED,
         ),
