@@ -50,7 +50,7 @@ class Kinds(NamedTuple):
         import altair
 
         names = list(dict.fromkeys(self.names))
-        scale = altair.Scale(domain=names, **({"range": list(self.colours)} if self.colours else {}))
+        scale = altair.Scale(domain=names, range=list(self.colours) or altair.Undefined)
         legend = altair.Legend(symbolLimit=0, symbolOpacity=1) if len(names) > 1 else None
         return altair.Color(f"{self.field}:N", title=self.title, scale=scale, legend=legend, sort=names)
 
@@ -76,11 +76,12 @@ def dots(
     """
     import altair
 
-    ticks = {"labelExpr": SIGNED} if signed else {}
-    scale = {} if signed else {"zero": False, **axis.scale}
+    ticks: dict[str, Any] = {**axis.ticks, **({"labelExpr": SIGNED} if signed else {})}
+    scale: dict[str, Any] = {} if signed else {"zero": False, **axis.scale}
 
     def across(field: str) -> altair.X:
-        return altair.X(f"{field}:Q", title=axis.title).scale(**scale).axis(**ticks, **axis.ticks)
+        channel: altair.X = altair.X(f"{field}:Q", title=axis.title).scale(**scale).axis(**ticks)
+        return channel
 
     down = altair.Y(f"{place}:N", sort=_values(rows, place), title=None).axis(labelLimit=380, **names)
     base = plot(rows).encode(y=down, tooltip=tips(*shown))
@@ -98,7 +99,7 @@ def dots(
         if _has(rows, low):
             ranged = base.transform_filter(f"isValid(datum.{low})").mark_rule(**look)
             layers.append(ranged.encode(x=across(low), x2=f"{high}:Q"))
-    shape = altair.Undefined
+    shape: Any = altair.Undefined
     if shapes:
         domain = altair.Scale(domain=list(shapes[1]), range=["circle", "diamond"])
         legend = altair.Legend() if len(_values(rows, shapes[0])) > 1 else None
@@ -200,8 +201,11 @@ def _layer(
                 named = plot(near).mark_text(align="left" if left else "right", dx=8 if left else -8, fontSize=11)
                 yield named.encode(x=x, y=y, text="name:N")
         case _:
-            looks = {"rings": {"filled": False}, "diamonds": {"shape": "diamond", "size": 130}}
-            look = {"filled": True, "size": 60, "opacity": 0.9, **looks.get(layer.mark, {})}
+            looks: dict[str, dict[str, Any]] = {
+                "rings": {"filled": False},
+                "diamonds": {"shape": "diamond", "size": 130},
+            }
+            look: dict[str, Any] = {"filled": True, "size": 60, "opacity": 0.9, **looks.get(layer.mark, {})}
             yield base.mark_point(**look).encode(x=x, y=y, color=colour)
 
 
@@ -225,11 +229,11 @@ def cells(
     columns, lines = _values(rows, across), _values(rows, down)
     many = len(columns) > _WIDE
     top = "top" if len(lines) > _WIDE else "bottom"
-    slanted = {"labelAngle": slant, "labelLimit": 180, "orient": top}
+    slanted: dict[str, Any] = {"labelAngle": slant, "labelLimit": 180, "orient": top}
     x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
     y = altair.Y(f"{down}:N", sort=list(order or lines), title=titles.get(down))
     base = plot(rows).encode(x=x, y=y, tooltip=tips(*shown))
-    scheme = {"scheme": "blueorange", "reverse": True} if len(ends) > 2 else {}
+    scheme: dict[str, Any] = {"scheme": "blueorange", "reverse": True} if len(ends) > 2 else {}
     frame = (
         altair.condition(f"datum.{framed}", altair.value(_FRAME), altair.value(None)) if framed else altair.Undefined
     )

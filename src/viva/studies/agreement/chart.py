@@ -65,7 +65,7 @@ def _marks(table: Confusion) -> Drawn:
     ]
     titles = {"down": one_line(table.rows, 40), "across": one_line(table.columns, 40)}
     return cells(
-        rows, "across", "down", Axis("items", "items", {"domain": [0, max(row["items"] for row in rows)]}), ",",
+        rows, "across", "down", Axis("items", "items", {"domain": [0, max(map(max, table.counts))]}), ",",
         title="Marks given by both", titles=titles, framed="same", slant=0,
         shown=[(f"{field}:N", title) for field, title in titles.items()] + [("items:Q", "", ",")],
     ).properties(width=_SIDE, height=_SIDE)  # fmt: skip

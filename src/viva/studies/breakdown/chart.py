@@ -22,6 +22,7 @@ _LABEL = 60
 """Characters of a name on an axis."""
 _AGAINST = {"differs": category()[0], "may be chance": "#8a8a8a", "not tested": "#c4c4c4"}
 """What is not known to differ is to draw no eye."""
+_BOLD = "bold: differs from the rest of the questions by more than chance"
 _NAMED = 3
 """Combinations of tags that a title names."""
 _SPAN = 20.0
@@ -73,7 +74,7 @@ def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
     middle, half = (min(means) + max(means)) / 2, max(_SPAN, max(means) - min(means)) / 2
     return cells(
         rows, "across", "down", Axis("score", f"score ({PER_CENT})", {"domain": [middle - half, middle + half]}), ".0f",
-        title=title, below=subtitle(rows, "bold: differs from the rest of the questions by more than chance"),
+        title=title, below=[_BOLD, *filter(None, [subtitle(rows)])],
         titles={"across": tags[-1] if crossed else "model", "down": " × ".join(tags[:-1] if crossed else tags)
                 if len(one.tags) == 1 else ""},
         bold="differs", panels="model" if crossed and len(found) > 1 else "", shown=_TIPS,
