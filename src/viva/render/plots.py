@@ -246,7 +246,7 @@ def cells(
     numbered = base.transform_filter(f"isValid(datum.{value.field})").transform_calculate(
         shown=f"format(datum.{value.field}, '{form}') + (datum.{MARK} || '')"
     )
-    weight = altair.ExprRef(f"datum.{bold} ? 'bold' : 'normal'") if bold else "normal"
+    weight: Any = altair.ExprRef(f"datum.{bold} ? 'bold' : 'normal'") if bold else "normal"
     drawn += [numbered.mark_text(fontSize=11, fontWeight=weight).encode(text="shown:N", color=ink)] if form else []
     drawn += [] if form else daggers(base)
     if text and _has(rows, text):
