@@ -122,6 +122,8 @@ class Layer(NamedTuple):
     row's `name` at its point, left of it where that is in the right half."""
     rows: Rows
     shown: Tips = ()
+    where: str = ""
+    """Of which rows: an expression of Vega."""
 
 
 def curves(
@@ -139,10 +141,13 @@ def curves(
     for layer in layers:
         if layer.rows and (layer.mark not in ("band", "bars") or _has(layer.rows, "low")):
             base = data[id(layer.rows)]
-            drawn += _layer(
-                layer, base.encode(tooltip=tips(*layer.shown)) if layer.shown else base, across, up, colour, detail
-            )
-            drawn += daggers(base, x=_axis(altair.X, across), y=_axis(altair.Y, up)) if layer.mark == "dots" else []
+            if layer.where:
+                base = base.transform_filter(layer.where)
+            if layer.shown:
+                base = base.encode(tooltip=tips(*layer.shown))
+            drawn += _layer(layer, base, across, up, colour, detail)
+            marked = daggers(data[id(layer.rows)], x=_axis(altair.X, across), y=_axis(altair.Y, up))
+            drawn += marked if layer.mark == "dots" else []
     whole = altair.layer(*drawn)
     if several and kinds:
         panel = altair.Facet(f"{kinds.field}:N", title=None, sort=list(kinds.names))
