@@ -316,30 +316,17 @@ def test_a_sampling_sweep_of_ones_own_stands_beside_the_published_one(viva: Viva
     asked = ("run", "infibench", "--model", "baseline/echo", "--limit", 6, "--samples", 2, "--progress", "quiet")
     for temperature in (0, 0.6):
         assert viva(*asked, "--temperature", temperature, "--top-p", 0.9, "--run", f"t{temperature}").code == 0
-    ended = viva("compare", "infibench", "t0", "t0.6", "--format", "json")
+    runs = ("--run", "t0", "--run", "t0.6")
+    ended = viva("published", "infibench", "leaderboard", "--model", "gpt4", *runs, "--format", "json")
     assert ended.code == 0, ended.err
-    rows = rows_of(ended.report, "Settings")
-    settings = [(row["model"], row["sampling"]) for row in rows]
-    scores = {(row["model"], row["sampling"], row["table"], row["row"]): row["score"] for row in ended.report["rows"]}
-    assert settings[:3] == [("GPT4-0613", "greedy"), ("baseline/echo", "greedy"), ("GPT4-0613", "T 0.2, top-p 0.7")]
-    at = settings.index(("GPT4-0613", "T 0.6, top-p 0.9"))
-    assert settings[at + 1] == ("baseline/echo", "T 0.6, top-p 0.9")
-    assert scores[*settings[at], "levels", "3"] == pytest.approx(0.6612)
-    assert scores[*settings[at], "types", "code debugging"] == pytest.approx(0.7345)
-    assert rows[at + 1]["answers"] == 2
-    assert scores[*settings[at + 1], "attempts", "mean@1"] is not None
-    assert sum(row["published"] for row in rows) == 10
-    text = viva("compare", "infibench", "t0").out
-    assert "Several answers to a question · infibench" in text
-    assert "74.11 ± 1.46" in text
-    for wrong, said in (
-        (("infibench", "t0", "--by", "level"), "--by compares question by question"),
-        (("infibench", "elsewhere"), "no run"),
-        (("infibench", "t0", "--model", "nobody"), "no model of these runs"),
-    ):
-        refused = viva("compare", *wrong)
-        assert refused.code == 2
-        assert said in refused.err
+    rows = {row["model"]: row for row in ended.report["rows"]}
+    assert (rows["GPT4-0613 at (0.6,0.9)"]["level_3"], rows["GPT4-0613 at (0.6,0.9)"]["score_std"]) == (66.12, 1.46)
+    own = [row for row in rows.values() if row["kind"] == "run"]
+    assert [row["generation_parameters"] for row in own] == ["(0,0.9)", "(0.6,0.9)"]
+    assert own[0]["mean_score"] is not None
+    refused = viva("compare", "infibench", "t0")
+    assert refused.code == 2
+    assert "viva published infibench TABLE --run t0" in refused.err
 
 
 def test_wrong_use_is_one_sentence() -> None:

@@ -87,7 +87,7 @@ COMMANDS: tuple[Callable[[Path, Path, Path], tuple[object, ...]], ...] = (
     lambda run, out, _: ("merge", run, "--out", out / "merged"),
     lambda run, out, _: ("export", run, "--to", "parquet", "--out", out / "exported"),
     lambda run, out, good: ("compare", run, good),
-    lambda run, out, _: ("compare", "infibench", run),
+    lambda run, out, _: ("published", "infibench", "leaderboard", "--run", run),
     lambda run, out, _: ("breakdown", run, "--by", "kind"),
     lambda run, out, _: ("leaderboard", run, "--out", out / "site"),
     lambda run, out, _: ("leaderboard", run, "--regrade", "--out", out / "site"),

@@ -7,7 +7,8 @@ from pathlib import Path
 from viva.analysis.estimate import Estimate
 from viva.analysis.training import Curve, Point, Training
 from viva.render.charts import save, spec
-from viva.studies.training.chart import MOST_TOGETHER, training_chart
+from viva.render.plots import TOGETHER
+from viva.studies.training.chart import training_chart
 
 
 def training(curves: int) -> Training:
@@ -30,9 +31,9 @@ def training(curves: int) -> Training:
 
 
 def test_more_curves_than_colours_can_tell_apart_have_a_panel_each(tmp_path: Path) -> None:
-    together, apart = (spec(training_chart([training(curves)])) for curves in (MOST_TOGETHER, MOST_TOGETHER + 3))
+    together, apart = (spec(training_chart([training(curves)])) for curves in (TOGETHER, TOGETHER + 3))
     assert "facet" not in together
     assert apart["facet"]["field"] == "curve"
-    save(training_chart([training(MOST_TOGETHER + 3)]), tmp_path / "many.svg")
+    save(training_chart([training(TOGETHER + 3)]), tmp_path / "many.svg")
     drawn = (tmp_path / "many.svg").read_text(encoding="utf-8")
-    assert all(f"part {number}" in drawn for number in range(MOST_TOGETHER + 3))
+    assert all(f"part {number}" in drawn for number in range(TOGETHER + 3))

@@ -48,6 +48,10 @@ class Column(Struct, frozen=True):
     unit: str = "%"
 
 
+SAMPLING = "generation_parameters"
+"""The word of temperature and top-p, as in "(0.2,0.9)"."""
+
+
 class Entry(Struct, frozen=True, kw_only=True):
     """One row. `words` has what is no figure (family, type, access, ...); `figures` what is, by the column's name.
 
@@ -67,7 +71,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         size ("StarCoder2 7B"), an ablation with its sampling ("GPT4-0613 at (0.4,0.9)").
         """
         if self.kind == "ablation":
-            return f"{self.model} at {self.words['generation_parameters']}"
+            return f"{self.model} at {self.words[SAMPLING]}"
         alone = _SIZE_ALONE.fullmatch(plain(self.model)) and self.words.get("family")
         return f"{self.words['family']} {self.model}" if alone else self.model
 

@@ -81,27 +81,11 @@ def tips(*shown: str | tuple[str, ...]) -> list[altair.Tooltip]:
     return [tip(one) if isinstance(one, str) else tip(*one) for one in shown]
 
 
-def interval(base: altair.Chart, title: Any, *, width: float = 2, **places: Any) -> altair.Chart:
-    """Return the layer of lines from `low` to `high` across."""
-    import altair
-
-    line: altair.Chart = base.mark_rule(strokeWidth=width)
-    return line.encode(x=altair.X("low:Q", title=title), x2="high:Q", **places)
-
-
 def layered(*layers: Any, title: str, below: str | Sequence[str], height: Any) -> Layered:
     """Return layers as one chart as wide as its place; `below`: the subtitle."""
     import altair
 
     return altair.layer(*layers).properties(title=altair.Title(title, subtitle=below), width="container", height=height)
-
-
-def zero_line(title: str | Sequence[str]) -> altair.Chart:
-    """Return the rule at 0 of an x axis of this title, whose ticks are `SIGNED`."""
-    import altair
-
-    rule: altair.Chart = plot([{"zero": 0}]).mark_rule(strokeWidth=1.5).encode(x=altair.X("zero:Q", title=title))
-    return rule
 
 
 def daggers(base: altair.Chart, **places: Any) -> list[altair.Chart]:

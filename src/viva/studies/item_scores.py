@@ -21,6 +21,7 @@ from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
 
 if TYPE_CHECKING:
     from viva.analysis.columns import Columns
+    from viva.analysis.estimate import Estimate
     from viva.analysis.training import Lines
 
 EXAM = "exam"
@@ -51,6 +52,13 @@ class ScoreSet(Struct, frozen=True, kw_only=True):
     """The exam in it."""
     opened: ModelRecord | None = None
     """The model in it; None where an earlier Viva did not say what it calls its models."""
+
+    def measured(self, lines: Lines | None = None) -> dict[str, Estimate]:
+        """Return the score on each of its lines, or of these."""
+        from viva.analysis.breakdown import Breakdown
+
+        breakdown = Breakdown(self.scores, self.headline.attempts)
+        return {name: breakdown.cell(*shared) for name, shared in (self.lines if lines is None else lines).items()}
 
     def is_called(self, names: Sequence[str]) -> bool:
         """Whether --model means it: by its whole name, or without its provider."""

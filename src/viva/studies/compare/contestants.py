@@ -11,7 +11,8 @@ asked; contestants are called by what differs among them, and nothing else:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,53 +22,16 @@ from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError, option
 from viva.render.result import settings
+from viva.shipped import shipped_table
 from viva.studies.item_scores import ScoreSet
 from viva.types import Aggregate, Language
 from viva.visible import one_line
 
-FACTORS: dict[str, tuple[str, ...]] = {
-    "models": ("model", "template", "weights", "dtype", "bits", "adapter"),
-    "languages": ("lang",),
-    "shots": ("shots",),
-    "cot": ("cot",),
-    "form": ("form", "choose"),
-    "rationale": ("rationale",),
-    "extraction": ("extract",),
-    "sampling": ("temp", "top_p"),
-    "samples": ("samples",),
-    "attempts": ("attempts",),
-    "judges": ("judge", "panel", "rubric", "encoder"),
-    "seeds": ("seed",),
-}
-"""What --between may name, and the parts of a signature that it stands for."""
+_TABLE = shipped_table(__file__, "factors.toml", dict[str, dict[str, Any]])
+FACTORS: dict[str, list[str]] = _TABLE["factors"]
 _MINOR = ("prompt", "max_tokens", "context", "only", "limit", "questions", "shard", "data", "benchmark")
 """What contestants are called by only where nothing above tells them apart."""
 _SHAPES_PROMPT = ("lang", "shots", "cot", "form", "choose", "rationale")
-_TEXT: dict[str, Callable[[str], str]] = {
-    "model": lambda value: one_line(value, 60),
-    "lang": str,
-    "shots": lambda value: f"{value}-shot",
-    "cot": lambda value: "chain of thought" if value == "yes" else "answer at once",
-    "form": lambda value: f"{value} form",
-    "choose": lambda value: "reply read" if value == "none" else f"by {value}",
-    "rationale": lambda value: "with rationale" if value == "yes" else "no rationale",
-    "extract": lambda value: "graded as published" if value == "as-published" else "graded by Viva",
-    "temp": lambda value: f"T {value}",
-    "top_p": lambda value: f"top-p {value}",
-    "attempts": str,
-    "samples": lambda value: f"{value} answers",
-}
-_UNFAIR: dict[str, str] = {
-    "benchmark": "another version of the grading",
-    "data": "another data fingerprint",
-    "prompt": "another prompt",
-    "judge": "another judge",
-    "panel": "another way to sum up judges",
-    "rubric": "another rubric",
-    "encoder": "another encoder",
-    "extract": "another extraction",
-    "max_tokens": "another limit of tokens",
-}
 
 
 class Contestant(Struct, kw_only=True, eq=False):
@@ -199,12 +163,12 @@ def _names(group: Sequence[Contestant], keys: Sequence[str]) -> set[str]:
 
 
 def _called(one: Contestant, keys: Sequence[str]) -> str:
-    said = [
-        _TEXT.get(key, lambda value, key=key: f"{key} {one_line(value, 40)}")(one.settings[key])
-        for key in keys
-        if key in one.settings
-    ]
-    return " · ".join(said)
+    return " · ".join(_called_part(key, one.settings[key]) for key in keys if key in one.settings)
+
+
+def _called_part(key: str, value: str) -> str:
+    words = _TABLE["called"].get(key, {"else": f"{key} {{value}}"})
+    return str(words.get(value, words["else"])).replace("{value}", one_line(value, 60 if key == "model" else 40))
 
 
 def chosen_pairs(
@@ -316,7 +280,7 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
         yield f"{table.scored.source.name} does not say how it was asked and graded"
         return
     factors = first.differs(second)
-    for key, what in _UNFAIR.items():
+    for key, what in _TABLE["unfair"].items():
         if mine.get(key) == other.get(key) or key not in mine or key not in other:
             continue
         own = next((factor for factor, keys in FACTORS.items() if key in keys), None)

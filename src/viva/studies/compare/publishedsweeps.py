@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from viva.errors import VivaError, option
-from viva.published import Entry, Table, table
+from viva.errors import VivaError, flag, option
+from viva.published import SAMPLING, Entry, Table, table
 from viva.published.printed import plain
 from viva.render.findings import Findings
 from viva.studies.compare.chart import means_chart
@@ -38,15 +38,19 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
 }
 """What CS-Bench's tables can be compared by: the beginning of a column's name → what rows call it."""
 _KINDS = ("knowledge", "reasoning", "average")
-SETTING = "generation_parameters"
-"""The column of the paper's temperature and top-p."""
 _STANDARD = "(0.2,0.9)"
 """The paper's own temperature and top-p, which the sweep is compared with."""
 _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no interval or test of these differences."
 
 
-def compare_published(benchmark: str, config: CompareConfig) -> Findings[tuple[Published, ...]]:
+def compare_published(sources: Sequence[str], config: CompareConfig) -> Findings[tuple[Published, ...]]:
     """A published table's differences. Raises VivaError for what takes item scores, and unknown rows."""
+    benchmark, *runs = sources
+    if runs:
+        raise VivaError(
+            f"{benchmark} names a published table, which is compared alone; `viva published {benchmark} TABLE "
+            f"{flag('run')} {runs[0]}` has the models of a run among its rows"
+        )
     takes_items = ("by", "macro_average", "cluster", "between", "aggregate", "flips", "detect", "unpaired", "model")
     for name in takes_items:
         if getattr(config, name) and name not in _TAKEN.get(benchmark, ()):
@@ -74,18 +78,15 @@ def _sweep(config: CompareConfig) -> Compared:
 
 def _setting(rows: Sequence[Entry], name: str) -> Entry:
     for entry in rows:
-        if plain(name) == plain(entry.words[SETTING]):
+        if plain(name) == plain(entry.words[SAMPLING]):
             return entry
-    there = ", ".join(entry.words[SETTING] for entry in rows)
+    there = ", ".join(entry.words[SAMPLING] for entry in rows)
     raise VivaError(f"{name!r}: the sweep has no such setting (temperature, top-p); it has: {there}", field="baseline")
 
 
 def _called(entry: Entry) -> str:
-    return sampling_text(entry.words[SETTING])
-
-
-def sampling_text(setting: str) -> str:
-    """`(0.2,0.9)` as tables have it: `T 0.2, top-p 0.9`; other words as they are."""
+    """`(0.2,0.9)` as `T 0.2, top-p 0.9`; other words as they are."""
+    setting = entry.words[SAMPLING]
     if not setting.startswith("("):
         return setting
     temperature, _, top = setting.strip("()").partition(",")

@@ -37,13 +37,10 @@ def study(config: CompareConfig) -> Findings[Any]:
     """
     from viva.studies.compare.chart import comparing_chart
     from viva.studies.compare.publishedsweeps import PUBLISHED, compare_published
-    from viva.studies.compare.sweep import BENCHMARK, compare_sweep
     from viva.studies.compare.tables import findings
 
-    if len(config.sources) > 1 and config.sources[0] == BENCHMARK and not Path(BENCHMARK).exists():
-        return compare_sweep(config)
-    if len(config.sources) == 1 and config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
-        return compare_published(config.sources[0], config)
+    if config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
+        return compare_published(config.sources, config)
     if config.fail_if and config.margin is None:
         raise VivaError(f"{config.fail_if}: say how much worse matters: {option('margin', 'POINTS')}", field="fail_if")
     found, alone = _compared(existing(config.sources, PUBLISHED), config)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from viva.analysis.correlation import Pair
 from viva.errors import VivaError, option
-from viva.render.theme import daggers, mark_of, plot, subtitle, tips
+from viva.render.plots import Axis, Kinds, Layer, curves
+from viva.render.theme import mark_of, subtitle
 from viva.studies.correlate.tables import Correlations
 
 if TYPE_CHECKING:
     import altair
 
+    from viva.render.plots import Drawn
+
 MOST = 12
 """Pairs of one chart: more are too small to read."""
 NAMED = 5
 """Outliers with a label; all of them have a tooltip."""
+_NEAR, _FAR = "near the line", "far from the line"
 
 
 def chart(found: Sequence[Correlations]) -> altair.TopLevelMixin:
@@ -31,49 +35,32 @@ def chart(found: Sequence[Correlations]) -> altair.TopLevelMixin:
             f"a chart shows {MOST} pairs of columns at most, and these are {len(drawn)}: {option('columns', 'A,B')}"
         )
     if len(drawn) == 1:
-        one, pair = drawn[0]
-        whole: altair.TopLevelMixin = _panel(pair, one).properties(width="container", height=400)
-        return whole
+        return _panel(drawn[0][1], drawn[0][0])
     panels = [_panel(pair, one).properties(width=290, height=230) for one, pair in drawn]
     return alt.concat(*panels, columns=2)
 
 
-def _panel(pair: Pair, one: Correlations) -> Any:
-    import altair as alt
-
+def _panel(pair: Pair, one: Correlations) -> Drawn:
     first, second = (one.labels.get(name, name) for name in (pair.first, pair.second))
     far = {outlier.row: outlier for outlier in pair.outliers}
     rows = [
         {
             "row": name,
+            "name": name if name in list(far)[:NAMED] else "",
             "x": x,
             "y": y,
             "off": f"{far[name].t:+.1f} standard errors" if name in far else "",
-            "kind": "far from the line" if name in far else "near the line",
+            "kind": _FAR if name in far else _NEAR,
             **mark_of(complete=name not in one.partial),
         }
         for name, x, y in pair.rows
     ]
-    across = alt.X("x:Q", title=first).scale(zero=False, padding=14)
-    up = alt.Y("y:Q", title=second).scale(zero=False, padding=14)
-    colour = alt.Color("kind:N", title=None).scale(domain=["near the line", "far from the line"])
-    shown = tips(("row:N", "row"), ("x:Q", first), ("y:Q", second), ("off:N", "off the line"))
-    points = plot(rows).mark_circle(size=60, opacity=0.85)
-    layers: list[Any] = [points.encode(x=across, y=up, color=colour, tooltip=shown)]
-    layers += daggers(plot(rows), x=across, y=up)
-    line = _line(pair)
-    if line:
-        drawn = plot(line).mark_line(strokeDash=[5, 4], opacity=0.7)
-        layers.insert(0, drawn.encode(x=across, y=up))
-    named = [row for row in rows if row["row"] in {outlier.row for outlier in pair.outliers[:NAMED]}]
-    # Labels stand where there is room: of rows in the right half, to their left.
-    middle = (min(x for _, x, _ in pair.rows) + max(x for _, x, _ in pair.rows)) / 2
-    for left in (True, False):
-        near = [row for row in named if (float(str(row["x"])) <= middle) is left]
-        labels = plot(near).mark_text(align="left" if left else "right", dx=8 if left else -8, fontSize=11)
-        layers += [labels.encode(x=across, y=up, text="row:N")] if near else []
-    title = alt.Title(f"{first} and {second}", subtitle=subtitle(rows, _said(pair, one.title)))
-    return alt.layer(*layers).properties(title=title)
+    shown = ("row:N", ("x:Q", first), ("y:Q", second), ("off:N", "off the line"))
+    return curves(
+        [Layer("dashes", _line(pair)), Layer("dots", rows, shown), Layer("names", rows)],
+        Axis("x", first, {"padding": 14}), Axis("y", second, {"padding": 14}), kinds=Kinds("kind", (_NEAR, _FAR)),
+        title=f"{first} and {second}", below=subtitle(rows, _said(pair, one.title)), height=400,
+    )  # fmt: skip
 
 
 def _said(pair: Pair, title: str) -> str:
@@ -86,11 +73,10 @@ def _said(pair: Pair, title: str) -> str:
 
 def _line(pair: Pair) -> list[dict[str, float]]:
     """The least-squares line over the points' own range; none through a column that is constant."""
-    xs, ys = [x for _, x, _ in pair.rows], [y for _, _, y in pair.rows]
-    scale = max(map(abs, xs)) or 1.0
-    middle_x, middle_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    spread = sum(((x - middle_x) / scale) ** 2 for x in xs)
-    if spread <= 0 or pair.of("pearson").value is None:
+    if pair.of("pearson").value is None:
         return []
-    slope = sum((x - middle_x) / scale * (y - middle_y) for x, y in zip(xs, ys, strict=True)) / spread
-    return [{"x": x, "y": middle_y + slope * (x - middle_x) / scale} for x in (min(xs), max(xs))]
+    from numpy.polynomial import Polynomial
+
+    xs = [x for _, x, _ in pair.rows]
+    line = Polynomial.fit(xs, [y for _, _, y in pair.rows], 1)
+    return [{"x": x, "y": float(line(x))} for x in (min(xs), max(xs))]

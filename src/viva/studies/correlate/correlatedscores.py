@@ -144,11 +144,9 @@ def _headlines(
 ) -> dict[str, dict[str, tuple[str, float]]]:
     """Headline → its models' figures; `partial` takes in the keys of those that leave something out, `ranges` the names
     of those that have none but a range."""
-    from viva.analysis.training import measured
-
     found: dict[str, list[tuple[str, float]]] = {}
     for one in score_sets([path], EXAM):
-        (cell,) = measured(one.scores, one.lines, one.headline.attempts).values()
+        (cell,) = one.measured().values()
         partial |= set() if cell.complete else {plain(one.model.rpartition("/")[2])}
         if cell.ranged:
             ranges.append(one.model)

@@ -91,8 +91,6 @@ def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]
 def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable, list[str]]:
     """Models by the columns of --by, from item scores, and the models that have a range in place of some figure. Of
     several exams, columns are called by exam and column."""
-    from viva.analysis.training import measured
-
     figures: dict[str, dict[tuple[str, str], float | None]] = {}
     origin: dict[tuple[str, str], Path] = {}
     partial: set[str] = set()
@@ -109,7 +107,7 @@ def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable
             name: shared for name, shared in one.lines.items()
             if one.headline not in shared and not any(line.over and not line.where for line in shared)
         }  # fmt: skip
-        cells = measured(one.scores, lines, one.headline.attempts)
+        cells = one.measured(lines)
         row = figures.setdefault(one.model, {})
         partial |= {one.model} if any(not cell.complete for cell in cells.values()) else set()
         ranges += [one.model] if any(cell.ranged for cell in cells.values()) else []

@@ -23,16 +23,15 @@ from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, label
 from viva.engine.stages import Evaluation, Judge, JudgePanel
 from viva.errors import VivaError, flag, option
 from viva.fields import note, pick
-from viva.io.tables import CsvText
 from viva.prompting import read_templates
-from viva.render.markuptext import json_text
+from viva.render.markuptext import csv_text, json_text
+from viva.render.table import Column, Table, fields, item
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.trust import confirm_endpoints
 from viva.types import ExamSpec
-from viva.visible import csv_safe
 
 if TYPE_CHECKING:
     from viva.analysis.errortypes import Errors
@@ -250,19 +249,13 @@ def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
             return json_text(found)
         return "".join(msgspec.json.encode(one).decode() + "\n" for one in found)
     tags = list(dict.fromkeys(tag for row in rows for tag in row.tags))
-    table = CsvText(["exam", "model", "question", "sample", "outcome", "answer", "labels", "votes", *tags])
-    for row in rows:
-        votes = "; ".join(f"{judge}: {_codes(vote)}" for judge, vote in row.votes)
-        said = (row.answer, _codes(agreed([vote for _, vote in row.votes])), votes)
-        table.add(
-            [
-                *(csv_safe(text) for text in (row.exam, row.model, row.question)),
-                row.sample,
-                row.outcome,
-                *map(csv_safe, (*said, *(row.tags.get(tag, "") for tag in tags))),
-            ]
-        )
-    return table.text()
+    columns = (
+        *fields("", "exam", "model", "question", "sample", "outcome", "answer"),
+        Column(None, lambda row: _codes(agreed([vote for _, vote in row.votes])), key="labels"),
+        Column(None, lambda row: "; ".join(f"{judge}: {_codes(vote)}" for judge, vote in row.votes), key="votes"),
+        *(Column(None, item("tags", tag, ""), key=tag) for tag in tags),
+    )
+    return csv_text(*Table("Labels", columns, rows).records(written=True))
 
 
 def _codes(labels: tuple[str, ...] | None) -> str:

@@ -19,7 +19,7 @@ from viva.interop.writing.card import Card, Set, Subset, licence_of
 from viva.interop.writing.tables import Names
 from viva.runs.progress import say
 from viva.studies.export.destination import check_place, placed_folder
-from viva.studies.export.evaluations import opened_runs
+from viva.studies.export.evaluations import opened_runs, told
 from viva.studies.export.exportformats import ExportConfig
 from viva.studies.export.graded_run import ExportedRun, without_gold
 from viva.visible import one_line
@@ -122,6 +122,10 @@ def _asked(runs: list[ExportedRun]) -> Iterator[Questions]:
                 yield Questions(label=exam.spec.label, exam=exam, bundled=record.data is None)
 
 
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
 def export_parquet(config: ExportConfig) -> int:
     """A folder with scores.parquet, answers.parquet and questions.parquet; of a set the questions alone."""
     check_place(config.out, "parquet", force=config.force)
@@ -146,8 +150,7 @@ def export_parquet(config: ExportConfig) -> int:
                 kept = columns if config.gold else tables.without_gold(columns)
                 rows = source.question_rows(names, gold=config.gold)
                 counts["questions"] = tables.write_tables({folder / "questions.parquet": kept}, rows)
-        _told(config, source, counts)
-    return 0
+        return told(config, source.runs, _counted(counts))
 
 
 def export_hf(config: ExportConfig) -> int:
@@ -172,10 +175,10 @@ def export_hf(config: ExportConfig) -> int:
             )
             (folder / "README.md").write_bytes(card_text(card).encode())
             (folder / "croissant.json").write_bytes(croissant_text(card))
-        _told(config, source, {subset.name: subset.rows for subset in subsets})
+        code = told(config, source.runs, _counted({subset.name: subset.rows for subset in subsets}))
         for warning in card.warnings():
             say(f"viva: {warning}")
-    return 0
+    return code
 
 
 def _subsets(
@@ -193,37 +196,19 @@ def _subsets(
 
 
 def _sets(source: Source) -> list[Set]:
-    if source.sets:
-        return [
-            Set(
-                label=one.label,
-                about=find_benchmark(one.exam.spec.benchmark).about,
-                language=one.exam.spec.language,
-                questions=len(one.exam),
-                fingerprint=one.exam.fingerprint,
-                bundled=one.bundled,
-                licence=licence_of(one.exam.spec.benchmark, bundled=one.bundled),
-            )
-            for one in source.sets
-        ]
-    found = {
-        result.label: Set(
-            label=result.label,
-            about=result.about,
-            language=result.exam.spec.language,
-            questions=result.exam.questions,
-            fingerprint=result.exam.fingerprint,
-            bundled=result.exam.data is None,
-            licence=licence_of(result.exam.spec.benchmark, bundled=result.exam.data is None),
+    of_runs = {one.label: one.exam for run in source.runs for one in run.evaluations}
+    asked = [(one.label, one.exam.spec, len(one.exam), one.exam.fingerprint, one.bundled) for one in source.sets] or [
+        (name, one.spec, one.questions, one.fingerprint, one.data is None) for name, one in of_runs.items()
+    ]
+    return [
+        Set(
+            label=label,
+            about=find_benchmark(spec.benchmark).about,
+            language=spec.language,
+            questions=questions,
+            fingerprint=fingerprint,
+            bundled=bundled,
+            licence=licence_of(spec.benchmark, bundled=bundled),
         )
-        for run in source.runs
-        for result in run.evaluations
-    }
-    return list(found.values())
-
-
-def _told(config: ExportConfig, source: Source, counts: dict[str, int]) -> None:
-    what = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    say(f"viva: wrote {config.out} ({what})")
-    for warning in dict.fromkeys(warning for run in source.runs for warning in run.read.warnings):
-        say(f"viva: {warning}")
+        for label, spec, questions, fingerprint, bundled in asked
+    ]

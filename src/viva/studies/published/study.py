@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,12 +13,15 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.published import Column, Entry, Figure, Table, about, catalogue, plain, similar, table, tables
+from viva.published import SAMPLING, Column, Entry, Figure, Table, about, catalogue, plain, similar, table, tables
 
 if TYPE_CHECKING:
+    from viva.engine.folder import ExamRecord, RunRecord
     from viva.render.findings import Findings
     from viva.render.result import Result
-    from viva.types import ExamSpec
+
+SPREAD = "score_std"
+"""The column of the standard deviation of groups of answers."""
 
 
 class PublishedConfig(Struct, kw_only=True):
@@ -31,6 +34,7 @@ class PublishedConfig(Struct, kw_only=True):
     viva published csbench
     viva published csbench en_domains --model gpt-4 --model llama3
     viva published infibench 7 --run runs/NAME                     the paper's Table 7, with a run's models
+    viva published infibench leaderboard --model gpt4 --run runs/t0 --run runs/t0.6      its sampling, and yours
     viva published infibench --figure 4 --chart figure4.svg
     viva published csbench --figure 4c --run runs/zero --run runs/five --run runs/cot --chart figure4c.svg
     viva published infibench leaderboard --format csv --out leaderboard.csv
@@ -140,29 +144,49 @@ def _studied(figure: Figure, config: PublishedConfig) -> Findings[Any]:
             return training.study(training.TrainingConfig(runs=tuple(map(Path, config.run)), **options))
 
 
-def _results(benchmark: str, runs: Sequence[str]) -> list[tuple[str, ExamSpec, bool, Result]]:
-    """Folder, settings, whether of the bundled sample, and result: a model of a run on an exam of the benchmark.
+class _Asked(NamedTuple):
+    """A model of a run on an exam of the benchmark."""
+
+    folder: str
+    run: RunRecord
+    exam: ExamRecord
+    result: Result
+
+    @property
+    def way(self) -> str:
+        """How it was asked."""
+        return f"{self.exam.spec.shots}-shot" + (" CoT" if self.exam.spec.chain_of_thought else "")
+
+    @property
+    def sampling(self) -> str:
+        """Temperature and top-p as InfiBench's authors write them; "" for what the server takes by itself."""
+        sampling = self.exam.sampling or self.run.sampling
+        if sampling.temperature is None:
+            return ""
+        return f"({float(sampling.temperature):g},{float(1 if sampling.top_p is None else sampling.top_p):g})"
+
+
+def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
+    """Every model of the runs on an exam of the benchmark.
 
     Raises DataError where the runs have none.
     """
     from viva.published import NONE
     from viva.runs.results import read_run
 
-    found: list[tuple[str, ExamSpec, bool, Result]] = []
+    found: list[_Asked] = []
     for name in runs:
         reported = read_run(Path(name), NONE)
-        exams = {exam.spec.label: exam for exam in reported.folder.record.exams}
-        for result in reported.results:
-            if result.benchmark == benchmark:
-                exam = exams[result.exam]
-                found.append((Path(name).name, exam.spec, exam.data is None, result))
+        run = reported.folder.record
+        exams = {exam.spec.label: exam for exam in run.exams}
+        found += [
+            _Asked(Path(name).name, run, exams[result.exam], result)
+            for result in reported.results
+            if result.benchmark == benchmark
+        ]
     if not found:
         raise DataError(f"{', '.join(runs)[:200]}: no exam of {benchmark} was asked there")
     return found
-
-
-def _way(spec: ExamSpec) -> str:
-    return f"{spec.shots}-shot" + (" CoT" if spec.chain_of_thought else "")
 
 
 def _with_runs(found: Table, runs: Sequence[str]) -> Table:
@@ -176,20 +200,26 @@ def _with_runs(found: Table, runs: Sequence[str]) -> Table:
     languages = {setting.language for setting in paper.settings if found.name in setting.tables}
     rows: list[Entry] = []
     notes: list[str] = []
-    for folder, spec, sample, result in _results(found.benchmark, runs):
-        if languages and result.language not in languages:
+    for one in _results(found.benchmark, runs):
+        if languages and one.result.language not in languages:
             continue
-        figures = {
-            cells[place]: 100 * cell.mean
-            for one in result.tables
-            for row, line in zip(one.rows, one.cells, strict=True)
-            for column, cell in zip(one.columns, line, strict=True)
-            if (place := (one.name, row, column)) in cells and cell.mean is not None
+        scores = {
+            cells[place]: cell
+            for shown in one.result.tables
+            for row, line in zip(shown.rows, shown.cells, strict=True)
+            for column, cell in zip(shown.columns, line, strict=True)
+            if (place := (shown.name, row, column)) in cells and cell.mean is not None
         }
-        if figures:
-            rows.append(Entry(model=f"{result.model} ({folder}, {_way(spec)})", figures=figures, kind="run"))
-            if sample:
-                notes.append(f"{folder} asked Viva's bundled sample, which no published figure is about.")
+        figures = {name: 100 * cell.mean for name, cell in scores.items() if cell.mean is not None}
+        if not figures:
+            continue
+        spread = scores["score"].sd if SPREAD in columns and "score" in scores else None
+        figures |= {} if spread is None else {SPREAD: 100 * spread}
+        words = {SAMPLING: one.sampling} if any(SAMPLING in entry.words for entry in found.entries) else {}
+        model = f"{one.result.model} ({one.folder}, {one.way})"
+        rows.append(Entry(model=model, figures=figures, words=words, kind="run"))
+        if one.exam.data is None:
+            notes.append(f"{one.folder} asked Viva's bundled sample, which no published figure is about.")
     if not rows:
         raise DataError(f"{', '.join(runs)[:200]}: these runs have no figure of {found.benchmark}'s table {found.name}")
     notes.append("Rows of runs are Viva's own figures, means without intervals; `viva score` has these.")
@@ -199,10 +229,11 @@ def _with_runs(found: Table, runs: Sequence[str]) -> Table:
 def _by_way(figure: Figure, config: PublishedConfig) -> Table:
     """The models of runs, each with its overall score in every way in which it was asked."""
     scores: dict[str, dict[str, float]] = {}
-    for _, spec, _, result in _results(config.benchmark, config.run):
-        if result.overall.mean is not None:
-            name = result.model if spec.language == "en" else f"{result.model}, {spec.language}"
-            scores.setdefault(name, {})[_way(spec)] = 100 * result.overall.mean
+    for one in _results(config.benchmark, config.run):
+        if (mean := one.result.overall.mean) is not None:
+            language = one.exam.spec.language
+            name = one.result.model if language == "en" else f"{one.result.model}, {language}"
+            scores.setdefault(name, {})[one.way] = 100 * mean
     ways = sorted({way for ways in scores.values() for way in ways}, key=lambda way: (way.endswith("CoT"), way))
     if not ways:
         raise DataError(f"{', '.join(config.run)[:200]}: nothing is scored there")

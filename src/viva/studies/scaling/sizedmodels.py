@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -180,7 +180,8 @@ def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
     points: dict[str, list[Point]] = {}
     sizeless: dict[str, list[Point]] = {}
     ranges: dict[str, tuple[str, ...]] = {}
-    for exam, model, cell in _headlines(paths):
+    for one in score_sets(paths, EXAM):
+        exam, model, (cell,) = one.exam, one.model, one.measured().values()
         here = points.setdefault(exam, [])
         size = asked.sizes.get(model) or published_size(model)
         if cell.ranged:
@@ -194,14 +195,6 @@ def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
         )
         for exam, found in points.items()
     ]
-
-
-def _headlines(paths: Sequence[Path]) -> Iterator[tuple[str, str, Estimate]]:
-    from viva.analysis.training import measured
-
-    for one in score_sets(paths, EXAM):
-        (cell,) = measured(one.scores, one.lines, one.headline.attempts).values()
-        yield one.exam, one.model, cell
 
 
 def _point(

@@ -121,7 +121,7 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
 
 def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:
     """A curve an exam, and what was left out."""
-    from viva.analysis.training import Point, measured, training
+    from viva.analysis.training import Point, training
 
     points: dict[str, list[Point]] = {}
     places: dict[tuple[str, Checkpoint], ScoreSet] = {}
@@ -134,8 +134,8 @@ def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig)
         if earlier := places.get((one.exam, row)):
             raise progress.twice(row, one, earlier)
         places[one.exam, row] = one
-        cells = measured(one.scores, one.lines, one.headline.attempts)
-        points.setdefault(one.exam, []).append(Point(checkpoint=row.revision or one.model, at=row.at, cells=cells))
+        point = Point(checkpoint=row.revision or one.model, at=row.at, cells=one.measured())
+        points.setdefault(one.exam, []).append(point)
     if not points:
         raise progress.nothing(", ".join(list(strangers)[:5]))
     trainings = [training(exam, progress.axis, found) for exam, found in points.items()]

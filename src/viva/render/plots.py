@@ -1,0 +1,295 @@
+"""The charts that all studies and pages draw with: dots on their intervals, curves over an axis of numbers, a matrix of
+cells, bars of counts.
+
+A chart's rows are dicts; parameters name their fields. `score`, `low` and `high` are figures with their intervals,
+`least` and `most` a range in place of a mean, `MARK` the mark of means that leave something out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from viva.analysis.wording import UNSURE
+from viva.render.theme import MARK, SIGNED, daggers, plot, tips
+
+if TYPE_CHECKING:
+    import altair
+
+    Drawn = altair.LayerChart | altair.FacetChart
+    Rows = Sequence[Mapping[str, Any]]
+    Tips = Sequence[str | tuple[str, ...]]
+    Below = str | Sequence[str]
+
+TOGETHER = 6
+"""Curves of one panel; of more each has a small one, all on the same axes."""
+_PANELS, _PANEL = 3, (200, 130)
+_WIDE = 16
+"""Columns of a matrix as wide as its place; of more each has `_CELL` pixels."""
+_CELL = 26
+_LIGHT, _DARK = "#ffffff", "#1e2125"
+"""Numbers on dark cells and on light ones."""
+_FRAME = "#d55e00"
+_RANGED = "isValid(datum.low)"
+SAID_OF_RANGES = f"{UNSURE} a range (a thick bar) in place of a mean"
+
+
+class Kinds(NamedTuple):
+    """What colours tell apart: a field with its values in order."""
+
+    field: str
+    names: Sequence[str]
+    colours: Sequence[str] = ()
+    """Where the palette's do not say what they mean."""
+    title: str | None = None
+    offset: bool = False
+    """Whether each has a line in a row of its own."""
+
+    def colour(self) -> altair.Color:
+        """Return the channel, with a legend where there are several."""
+        import altair
+
+        names = list(dict.fromkeys(self.names))
+        scale = altair.Scale(domain=names, range=list(self.colours) or altair.Undefined)
+        legend = altair.Legend(symbolLimit=0, symbolOpacity=1) if len(names) > 1 else None
+        return altair.Color(f"{self.field}:N", title=self.title, scale=scale, legend=legend, sort=names)
+
+
+class Axis(NamedTuple):
+    """An axis of numbers: its field, its title with the unit, and how it is divided."""
+
+    field: str
+    title: str | Sequence[str] | None
+    scale: Mapping[str, Any] = {}
+    ticks: Mapping[str, Any] = {}
+
+
+def dots(
+    rows: Rows, place: str, axis: Axis, *, title: str, below: Below = "", kinds: Kinds | None = None,
+    shapes: tuple[str, Sequence[str]] | None = None, signed: bool = False, line: tuple[float, str] | None = None,
+    shown: Tips = (), names: Mapping[str, Any] = {}, step: int = 24, width: int | Literal["container"] = "container",
+) -> Drawn:  # fmt: skip
+    """Return a row for each value of `place`, in their order: figures as dots on their intervals.
+
+    `signed`: differences, with a line at 0. `line`: a dashed one elsewhere, and what it is. `shapes`: a field and its
+    values. A row's `text` is at the right, where there is room for it.
+    """
+    import altair
+
+    ticks: dict[str, Any] = {**axis.ticks, **({"labelExpr": SIGNED} if signed else {})}
+    scale: dict[str, Any] = {} if signed else {"zero": False, **axis.scale}
+
+    def across(field: str) -> altair.X:
+        channel: altair.X = altair.X(f"{field}:Q", title=axis.title).scale(**scale).axis(**ticks)
+        return channel
+
+    down = altair.Y(f"{place}:N", sort=_values(rows, place), title=None).axis(labelLimit=380, **names)
+    base = plot(rows).encode(y=down, tooltip=tips(*shown))
+    height: dict[str, Any] = {"step": step}
+    if kinds:
+        base = base.encode(color=kinds.colour())
+    if kinds and kinds.offset and len(kinds.names) > 1:
+        base = base.encode(yOffset=altair.YOffset(f"{kinds.field}:N", sort=list(kinds.names)))
+        height = {"step": 13, "for": "offset"}
+    layers = [plot([{"zero": 0}]).mark_rule(strokeWidth=1.5).encode(x=across("zero"))] if signed else []
+    if line:
+        dashed = plot([{"at": line[0], "line": line[1]}]).mark_rule(strokeDash=[4, 3], opacity=0.7)
+        layers.append(dashed.encode(x=across("at"), tooltip=tips("line:N")))
+    for low, high, look in (("low", "high", {"strokeWidth": 2}), ("least", "most", {"strokeWidth": 7, "opacity": 0.4})):
+        if _has(rows, low):
+            ranged = base.transform_filter(f"isValid(datum.{low})").mark_rule(**look)
+            layers.append(ranged.encode(x=across(low), x2=f"{high}:Q"))
+    shape: Any = altair.Undefined
+    if shapes:
+        domain = altair.Scale(domain=list(shapes[1]), range=["circle", "diamond"])
+        legend = altair.Legend() if len(_values(rows, shapes[0])) > 1 else None
+        shape = altair.Shape(f"{shapes[0]}:N", title=None, scale=domain, legend=legend)
+    layers.append(base.mark_point(size=80, opacity=1).encode(x=across(axis.field), shape=shape))
+    layers += daggers(base, x=across(axis.field))
+    if _has(rows, "text"):
+        layers.append(base.mark_text(align="left", dx=10).encode(x=altair.value(width), text="text:N"))
+    return altair.layer(*layers).properties(title=_title(title, below), width=width, height=height)
+
+
+class Layer(NamedTuple):
+    """Rows of a chart of curves, and how they are drawn."""
+
+    mark: Literal[
+        "line", "dashes", "band", "dots", "rings", "diamonds", "areas", "bars", "spans", "levels", "breaks", "names"
+    ]
+    """`dashes`: a line in no colour; `areas`: dots as large as their `items`; `bars`: intervals upright; `spans`: from
+    the axis' field to `total`; `levels`: lines across the whole chart, with names; `breaks`: lines down it; `names`: a
+    row's `name` at its point, left of it where that is in the right half."""
+    rows: Rows
+    shown: Tips = ()
+    where: str = ""
+    """Of which rows: an expression of Vega."""
+
+
+def curves(
+    layers: Sequence[Layer], across: Axis, up: Axis, *, title: str, below: Below = "", kinds: Kinds | None = None,
+    detail: str = "", height: int = 380, width: int | Literal["container"] = "container",
+) -> Drawn:  # fmt: skip
+    """Return curves and points on two axes of numbers, in the colours of `kinds`; of more than `TOGETHER` curves each
+    has a panel, where the layers have the same rows. `detail`: a field that divides a colour's curve into several."""
+    import altair
+
+    several = kinds is not None and len(kinds.names) > TOGETHER and len({id(layer.rows) for layer in layers}) == 1
+    colour = kinds.colour() if kinds and not several else altair.Undefined
+    data = {id(layer.rows): plot(layer.rows) for layer in layers}
+    drawn: list[Any] = []
+    for layer in layers:
+        if layer.rows and (layer.mark not in ("band", "bars") or _has(layer.rows, "low")):
+            base = data[id(layer.rows)]
+            if layer.where:
+                base = base.transform_filter(layer.where)
+            if layer.shown:
+                base = base.encode(tooltip=tips(*layer.shown))
+            drawn += _layer(layer, base, across, up, colour, detail)
+            marked = daggers(data[id(layer.rows)], x=_axis(altair.X, across), y=_axis(altair.Y, up))
+            drawn += marked if layer.mark == "dots" else []
+    whole = altair.layer(*drawn)
+    if several and kinds:
+        panel = altair.Facet(f"{kinds.field}:N", title=None, sort=list(kinds.names))
+        small = whole.properties(width=_PANEL[0], height=_PANEL[1])
+        return small.facet(facet=panel, columns=_PANELS).properties(title=_title(title, below))
+    return whole.properties(title=_title(title, below), width=width, height=height)
+
+
+def _axis(channel: Any, axis: Axis, field: str = "") -> Any:
+    return (
+        channel(f"{field or axis.field}:Q", title=axis.title).scale(**{"zero": False, **axis.scale}).axis(**axis.ticks)
+    )
+
+
+def _layer(
+    layer: Layer, base: altair.Chart, across: Axis, up: Axis, colour: Any, detail: str
+) -> Iterable[altair.Chart]:
+    import altair
+
+    rows = layer.rows
+    x, y = _axis(altair.X, across), _axis(altair.Y, up)
+    ends = {"y": _axis(altair.Y, up, "low"), "y2": "high:Q"}
+    lines = {"detail": f"{detail}:N"} if detail else {}
+    match layer.mark:
+        case "line":
+            dash = (
+                {"strokeDash": altair.StrokeDash(f"{detail}:N", title="curve")}
+                if detail and len(_values(rows, detail)) > 1
+                else {}
+            )
+            yield base.mark_line().encode(x=x, y=y, color=colour, **lines, **dash)
+        case "dashes":
+            yield base.mark_line(strokeDash=[5, 4], opacity=0.7).encode(x=x, y=y)
+        case "areas":
+            area = altair.Size("items:Q", legend=None).scale(range=[40, 800])
+            yield base.mark_circle(opacity=0.45).encode(x=x, y=y, size=area)
+        case "band":
+            yield base.transform_filter(_RANGED).mark_area(opacity=0.13).encode(x=x, color=colour, **ends, **lines)
+        case "bars":
+            yield base.transform_filter(_RANGED).mark_rule(strokeWidth=2, opacity=0.5).encode(x=x, color=colour, **ends)
+        case "spans":
+            spans = base.mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
+            yield spans.encode(x=x, x2="total:Q", y=y, color=colour)
+        case "breaks":
+            yield base.mark_rule(strokeDash=[3, 3]).encode(x=x, color=colour)
+        case "levels":
+            if _has(rows, "low"):
+                yield base.transform_filter(_RANGED).mark_rect(opacity=0.06, color="gray").encode(**ends)
+            yield base.mark_rule(color="gray", strokeWidth=1.2).encode(y=y)
+            named = base.mark_text(align="left", baseline="bottom", dx=4, dy=-2, fontSize=10, color="gray")
+            yield named.encode(x=altair.value(0), y=y, text="name:N")
+        case "names":
+            middle = (min(row[across.field] for row in rows) + max(row[across.field] for row in rows)) / 2
+            for left in (True, False):
+                near = [row for row in rows if row["name"] and (row[across.field] <= middle) is left]
+                named = plot(near).mark_text(align="left" if left else "right", dx=8 if left else -8, fontSize=11)
+                yield named.encode(x=x, y=y, text="name:N")
+        case _:
+            looks: dict[str, dict[str, Any]] = {
+                "rings": {"filled": False},
+                "diamonds": {"shape": "diamond", "size": 130},
+            }
+            look: dict[str, Any] = {"filled": True, "size": 60, "opacity": 0.9, **looks.get(layer.mark, {})}
+            yield base.mark_point(**look).encode(x=x, y=y, color=colour)
+
+
+def cells(
+    rows: Rows, across: str, down: str, value: Axis, form: str, *, title: str, below: Below = "",
+    order: Sequence[str] = (), titles: Mapping[str, str] = {}, bold: str = "", framed: str = "",
+    text: str = "", panels: str = "", shown: Tips = (), slant: int = -40,
+) -> Drawn:  # fmt: skip
+    """Return a matrix: a cell for each pair of values of two fields, the darker the more, with its number.
+
+    `form`: of the numbers; "" for none. `value`: its scale's domain has three ends for differences. `order`: of rows
+    and columns alike, where they do not come in it. `bold`, `framed`: fields of truth values. `text`: a field in
+    place of a number that is missing. `panels`: a field of which each value has a matrix.
+    """
+    import altair
+
+    ends = value.scale.get("domain") or [
+        (min if end == 0 else max)((row[value.field] for row in rows if row[value.field] is not None), default=0.0)
+        for end in (0, 1)
+    ]
+    columns, lines = _values(rows, across), _values(rows, down)
+    many = len(columns) > _WIDE
+    top = "top" if len(lines) > _WIDE else "bottom"
+    slanted: dict[str, Any] = {"labelAngle": slant, "labelLimit": 180, "orient": top}
+    x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
+    y = altair.Y(f"{down}:N", sort=list(order or lines), title=titles.get(down))
+    base = plot(rows).encode(x=x, y=y, tooltip=tips(*shown))
+    scheme: dict[str, Any] = {"scheme": "blueorange", "reverse": True} if len(ends) > 2 else {}
+    frame = (
+        altair.condition(f"datum.{framed}", altair.value(_FRAME), altair.value(None)) if framed else altair.Undefined
+    )
+    colour = altair.Color(f"{value.field}:Q", title=value.title).scale(domain=list(ends), **scheme)
+    drawn = [base.mark_rect(strokeWidth=2).encode(color=colour, stroke=frame)]
+    strong = f"abs(datum.{value.field}) > {0.6 * ends[-1]}" if len(ends) > 2 else (
+        f"datum.{value.field} > {ends[0] + 0.6 * (ends[1] - ends[0])}"
+    )  # fmt: skip
+    ink = altair.condition(strong, altair.value(_LIGHT), altair.value(_DARK))
+    numbered = base.transform_filter(f"isValid(datum.{value.field})").transform_calculate(
+        shown=f"format(datum.{value.field}, '{form}') + (datum.{MARK} || '')"
+    )
+    weight: Any = altair.ExprRef(f"datum.{bold} ? 'bold' : 'normal'") if bold else "normal"
+    drawn += [numbered.mark_text(fontSize=11, fontWeight=weight).encode(text="shown:N", color=ink)] if form else []
+    drawn += [] if form else daggers(base)
+    if text and _has(rows, text):
+        drawn.append(base.transform_filter(f"isValid(datum.{text})").mark_text(fontSize=10).encode(text=f"{text}:N"))
+    whole = altair.layer(*drawn)
+    if panels:
+        cell = min(46, max(_CELL, 420 // len(columns)))
+        whole = whole.properties(width=cell * len(columns), height={"step": 22})
+        panel = altair.Facet(f"{panels}:N", sort=_values(rows, panels), title=None)
+        return whole.facet(facet=panel, columns=2).properties(title=_title(title, below))
+    wide: Any = {"step": _CELL} if many and form else "container"
+    return whole.properties(title=_title(title, below), width=wide, height={"step": 22})
+
+
+def bars(
+    rows: Rows, place: str, axis: Axis, kinds: Kinds, *, title: str, below: Below = "", shown: Tips = ()
+) -> altair.Chart:
+    """Return a bar for each value of `place`, in their order: what is counted of every kind, one after another."""
+    import altair
+
+    placed = [{**row, "at": kinds.names.index(row[kinds.field])} for row in rows]
+    down = altair.Y(f"{place}:N", title=None, sort=_values(rows, place))
+    drawn: altair.Chart = plot(placed).mark_bar().encode(
+        x=altair.X(f"{axis.field}:Q", title=axis.title), y=down, color=kinds.colour(), order=altair.Order("at:Q"),
+        tooltip=tips(*shown),
+    ).properties(title=_title(title, below), width="container", height={"step": 18})  # fmt: skip
+    return drawn
+
+
+def _values(rows: Rows, field: str) -> list[Any]:
+    return list(dict.fromkeys(row.get(field) for row in rows))
+
+
+def _has(rows: Rows, field: str) -> bool:
+    return any(row.get(field) is not None for row in rows)
+
+
+def _title(title: str, below: Below) -> altair.TitleParams:
+    import altair
+
+    return altair.TitleParams(title, subtitle=below) if below else altair.TitleParams(title)
