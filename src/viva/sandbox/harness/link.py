@@ -1,4 +1,5 @@
 # mypy: ignore-errors
+# ruff: noqa: S102
 """Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
 
 A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back
@@ -230,14 +231,7 @@ class Program(Link):
             self.space[target] = self.names[target] = given[0]
             return None
         if kind == "import":
-            for module, name, alias in target:
-                found = __import__(module, {}, {}, [name] if name else [])
-                if name:
-                    found = getattr(found, name)
-                elif "." in module and alias != module.split(".")[0]:
-                    found = sys.modules[module]
-                self.space[alias] = found
-            return None
+            return exec(target, self.space)
         if kind == "make":
             self.making = True
             return super().answer("call", target, *given)
