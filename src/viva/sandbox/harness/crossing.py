@@ -175,11 +175,19 @@ def _from_remote(name, remote, self):
 
 
 def resolved(module, path):
-    """What a module's dotted name means; None where it means nothing."""
+    """What a module's dotted name means, without one the module itself; None where it means nothing."""
     found = sys.modules.get(module)
-    for part in path.split("."):
+    for part in path.split(".") if path else ():
         found = getattr(found, part, None)
     return found
+
+
+def harmless(module, path):
+    """Whether the program may name this: a module that the test means as well, or a class of Python's or NumPy's."""
+    found = resolved(module, path)
+    if module == "numpy" and path:
+        return isinstance(found, type) and issubclass(found, tables.numpy.generic)
+    return isinstance(found, type) if module == "builtins" else not path and module in MODULES
 
 
 class Coder:
@@ -223,20 +231,18 @@ class Coder:
             return self._container(value)
         if isinstance(value, BaseException):
             return self._error(value)
-        if isinstance(value, type):
-            return self._class(value)
+        if isinstance(value, type) and issubclass(value, BaseException):
+            return self._error_class(value)
+        named = self._named(value)
+        if named:
+            return {"named": named}
+        if isinstance(value, types.ModuleType):
+            raise TypeError(f"the module {value.__name__} cannot cross")
         base = tables.base_of(kind)
         if base is not None and self.by_value(kind, base):
             return self._over(value, kind, base)
         table = tables.plain(value)
-        if table is not None:
-            return self._container(table)
-        if isinstance(value, types.ModuleType):
-            if value.__name__ in MODULES:
-                return {"module": value.__name__}
-            raise TypeError(f"the module {value.__name__} cannot cross")
-        named = None if self.link.trusting or not callable(value) else self._importable(value)
-        return {"import": named} if named else self._handle(value)
+        return self._handle(value) if table is None else self._container(table)
 
     def _over(self, value, kind, base):
         """An instance of a program's class over a plain one: its number, what it is over, and its methods."""
@@ -314,15 +320,19 @@ class Coder:
         class of the program's with a comparison of its own."""
         return not self.link.making or defined(kind, "__eq__") is base.__dict__["__eq__"]
 
-    def _importable(self, value):
-        """The module and name of a function that is no one's own, so that the other side has it as well."""
-        owner = getattr(value, "__objclass__", None)
-        module = getattr(owner, "__module__", None) or getattr(value, "__module__", None)
-        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-        named = isinstance(module, str) and isinstance(name, str) and module != "__main__"
-        if named and resolved(module, name) is value:
-            return [module, name]
-        return None
+    def _named(self, value):
+        """The module and the name by which the other side has the same; None for what it must not or cannot look up."""
+        if isinstance(value, types.ModuleType):
+            module, name = value.__name__, ""
+        elif self.link.trusting and not isinstance(value, type):
+            return None
+        else:
+            owner = value if isinstance(value, type) else getattr(value, "__objclass__", None)
+            module = getattr(owner, "__module__", None) or getattr(value, "__module__", None)
+            name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        texts = isinstance(module, str) and isinstance(name, str) and module != "__main__"
+        same = texts and resolved(module, name) is value
+        return [module, name] if same and (not self.link.trusting or harmless(module, name)) else None
 
     def _handle(self, value):
         number = self.numbers.get(id(value))
@@ -336,19 +346,17 @@ class Coder:
             self.specials[kind] = specials
         return {"mine": [number, kind.__name__, specials, isinstance(value, types.CoroutineType)]}
 
-    def _class(self, value):
-        if getattr(builtins, value.__name__, None) is value:
-            return {"builtin": value.__name__}
-        if issubclass(value, BaseException):
-            theirs = value.__dict__.get("_viva_class")
-            if theirs is not None:
-                return {"yours": theirs}
-            number = self._handle(value)["mine"][0]
-            module = "" if own(value) else value.__module__
-            bases = [self._class(base) for base in value.__bases__ if issubclass(base, BaseException)]
-            return {"error class": [number, value.__name__, bases, module, value.__qualname__]}
-        named = None if self.link.trusting else self._importable(value)
-        return {"import": named} if named else self._handle(value)
+    def _error_class(self, value):
+        theirs = value.__dict__.get("_viva_class")
+        if theirs is not None:
+            return {"yours": theirs}
+        named = self._named(value)
+        if named:
+            return {"named": named}
+        number = self._handle(value)["mine"][0]
+        module = "" if own(value) else value.__module__
+        bases = [self._error_class(base) for base in value.__bases__ if issubclass(base, BaseException)]
+        return {"error class": [number, value.__name__, bases, module, value.__qualname__]}
 
     def _error(self, error, depth=0):
         theirs = getattr(error, "_viva_error", None)
@@ -367,7 +375,7 @@ class Coder:
         number = self._handle(error)["mine"][0]
         cause = error.__cause__ if depth < CAUSES else None
         cause = None if cause is None else self._error(cause, depth + 1)
-        return {"error": [number, self._class(type(error)), arguments, text, trace, cause]}
+        return {"error": [number, self._error_class(type(error)), arguments, text, trace, cause]}
 
     # -- reading
 
@@ -391,18 +399,12 @@ class Coder:
         if tag == "error":
             return self._raised(*inner)
         if tag == "error class":
-            return self._error_class(*inner)
-        if tag == "builtin":
-            found = getattr(builtins, inner)
-            if not isinstance(found, type):
-                raise ValueError(f"{inner} is no class")
-            return found
-        if tag == "module" and inner in MODULES:
-            return __import__(inner)
-        if tag == "import":
-            if not self.link.trusting:
+            return self._class_of_error(*inner)
+        if tag == "named":
+            if self.link.trusting or inner[0] in MODULES:
+                __import__(inner[0])
+            elif not harmless(*inner):
                 raise ValueError("the program names what the test should import")
-            __import__(inner[0])
             return resolved(*inner)
         if tag in ("int", "float"):
             return int(inner, 16) if tag == "int" else float(inner)
@@ -474,7 +476,7 @@ class Coder:
         self.keep(number, found)
         return found
 
-    def _error_class(self, number, name, bases, module, path):
+    def _class_of_error(self, number, name, bases, module, path):
         found = self.classes.get(number)
         if found is None:
             found = resolved(module, path) if module in sys.modules and not module.startswith(RUNNERS) else None

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: S102
+# ruff: noqa: PTH123, S102, SIM115
 """Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
 
 A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back
@@ -49,7 +49,6 @@ def _special(target, name, given, named):
 
 
 OPERATIONS = {
-    "call": lambda target, given, named: target(*given, **dict(named)),
     "special": _special,
     "get": getattr,
     "set": setattr,
@@ -66,12 +65,11 @@ class Link:
     """Whether the test makes an object by a class of the program's."""
 
     def __init__(self, incoming, outgoing):
-        self.incoming, self.outgoing = incoming, outgoing
+        self.incoming, self.outgoing = open(incoming, "rb", closefd=False), outgoing
         self.names = {}
         self.coder = crossing.Coder(self)
         self.encode, self.decode = self.coder.encode, self.coder.decode
         self.body = None
-        self.waiting = b""
         self.turn = threading.RLock()
         """Who has it reads and writes: who asks, until the reply. Threads of the program's call functions of the test's
         as well, so it is given away while something is answered; the reply waits for those that asked meanwhile."""
@@ -90,16 +88,10 @@ class Link:
         return []
 
     def _exactly(self, size):
-        pieces, got = [self.waiting], len(self.waiting)
-        while got < size:
-            piece = os.read(self.incoming, 1 << 16)
-            if not piece:
-                raise EOFError("the other process has ended")
-            pieces.append(piece)
-            got += len(piece)
-        text = b"".join(pieces)
-        self.waiting = text[size:]
-        return text[:size]
+        text = self.incoming.read(size)
+        if len(text) < size:
+            raise EOFError("the other process has ended")
+        return text
 
     def receive(self):
         """The kind of the next message; its body waits in `body`, so that nothing else holds what is in it."""
@@ -176,8 +168,6 @@ class Link:
 
     def special(self, name, handle, given, named):
         """A special method of a thing of the other side's."""
-        if name == "__call__":
-            return self.ask("call", handle, given, tuple(named.items()))
         return self.ask("special", handle, name, given, tuple(named.items()))
 
 
@@ -234,7 +224,7 @@ class Program(Link):
             return exec(target, self.space)
         if kind == "make":
             self.making = True
-            return super().answer("call", target, *given)
+            kind = "special"
         return super().answer(kind, target, *given)
 
     def encode_reply(self, value):
@@ -308,9 +298,10 @@ class Tester(Link):
         if kind == "get":
             allowed = name in NAMES if running else name[:1] != "_" and not hasattr(target, "assertEqual")
         elif kind == "special":
-            allowed = name in RUNNING if running else name in crossing.SPECIALS and not isinstance(target, type)
+            making = name == "__call__" or (name in crossing.SPECIALS and not isinstance(target, type))
+            allowed = name in RUNNING if running else making
         else:
-            allowed = kind == "call"
+            allowed = False
         if not allowed or id(target) not in self.coder.numbers:
             raise AttributeError(f"{name or kind} is the test's")
 
@@ -333,7 +324,7 @@ class Tester(Link):
                 told[name] = value
                 super().ask("define", name, value)
         made = body and isinstance(body[0], Remote) and body[0]._viva[1] in self.made
-        found = super().ask("make" if made and kind == "call" else kind, *body)
+        found = super().ask("make" if made and kind == "special" and body[1] == "__call__" else kind, *body)
         if made and crossing.theirs(found):
             self.made.add(crossing.theirs(found))
         return found
