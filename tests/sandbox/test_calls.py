@@ -14,7 +14,7 @@ from rows import table, tabled
 from sandbox.conftest import Run, request, run_all
 from viva.engine.evidence import program_key
 from viva.sandbox.calls import MAX_LINE, CallConversation
-from viva.sandbox.plainvalues import MAX_DEPTH, Malformed, checked, matches, read_json
+from viva.sandbox.plainvalues import MAX_DEPTH, Malformed, form, matches, read_json
 from viva.types import Call
 
 NAN, INF = {"$float": "nan"}, {"$float": "inf"}
@@ -69,9 +69,9 @@ VALUES = st.recursive(
 def test_values_are_equal_by_value() -> None:
     for (expected, found, equal), row in tabled(*PAIRS):
         with row:
-            assert matches(checked(expected), checked(found)) is equal
-    assert matches(0.1, 0.1 + 1e-12, 1e-9)
-    assert not matches(10**400, 0.5, 1e-9)
+            assert matches(form(expected), form(found)) is equal
+    assert matches(form(0.1), form(0.1 + 1e-12), 1e-9)
+    assert not matches(form(10**400), form(0.5), 1e-9)
 
 
 def test_what_is_no_value_is_malformed() -> None:
@@ -81,14 +81,14 @@ def test_what_is_no_value_is_malformed() -> None:
                 read_json(line)
         for value in UNTAGGED:
             with row(value), pytest.raises(Malformed):
-                checked(value)
+                form(value)
 
 
 @given(VALUES)
 def test_a_value_equals_itself_and_nothing_longer(value: Any) -> None:
-    again = checked(read_json(json.dumps(value).encode()))
-    assert matches(value, again)
-    assert not matches([value], [again, again])
+    again = read_json(json.dumps(value).encode())
+    assert matches(form(value), form(again))
+    assert not matches(form([value]), form([again, again]))
 
 
 def talked(calls: tuple[Call, ...], *said: bytes) -> CallConversation:

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from viva.sandbox.plainvalues import SHOWN, Malformed, checked, matches, read_json, shown, words
+from viva.sandbox.plainvalues import SHOWN, Malformed, form, matches, read_json, shown, words
 from viva.sandbox.proof import RUNNING, Conversation
 from viva.types import Call
 
@@ -133,16 +133,17 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
         return _judge_raised(call, reply["raises"])
     if "returns" not in reply:
         raise Malformed(f"no reply has {next(key for key in reply if key != 'id')[:SHOWN]!r}")
-    given = checked(reply["returns"])
+    given = reply["returns"]
+    form(given)
     if call.raises:
         wanted = "anything" if call.raises is True else call.raises
         return f"returned {shown(given)}, and did not raise {wanted}"
     holds = not (given is None or given is False or (given == 0 and call.truth in ("true", "false")))
     if call.truth and holds != (call.truth in ("true", "given")):
         return f"returned {shown(given)}, and a condition takes it for {str(holds).lower()}"
-    compared = call.returns is not UNSET and call.truth != "false"
-    expected, number = (int(v) if call.truth and isinstance(v, bool) else v for v in (call.returns, given))
-    if compared and not matches(expected, number, call.within):
+    compared = (call.returns, given) if call.returns is not UNSET and call.truth != "false" else ()
+    forms = [form(int(value) if call.truth and isinstance(value, bool) else value) for value in compared]
+    if forms and not matches(*forms, call.within):
         return f"returned {shown(given)}, not {shown(call.returns)}"
     return ""
 
