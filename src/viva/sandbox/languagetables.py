@@ -130,6 +130,23 @@ def package_folder() -> Path | None:
     return None
 
 
+PACKAGES_INSIDE = "/opt/viva"
+"""Where that folder appears inside."""
+
+
+def shown() -> list[str]:
+    """Words that show it to programs."""
+    folder = package_folder()
+    return ["--ro-bind", str(folder), PACKAGES_INSIDE] if folder else []
+
+
+def environment(row: Language, packages: str = PACKAGES_INSIDE) -> dict[str, str]:
+    """The variables of a language's programs."""
+    base = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "USER": "nobody"}
+    base["TMPDIR"] = "/tmp"  # noqa: S108  the sandbox's own
+    return base | {name: value.replace("{packages}", packages) for name, value in row.environment.items()}
+
+
 def missing_parts(name: str) -> tuple[str, ...]:
     """Which programs and node packages a language lacks on this machine; optional libraries are not looked for."""
     row = languages()[name]

@@ -300,6 +300,21 @@ def in_memory(content: bytes) -> int:
     return descriptor
 
 
+def furnished(
+    files: Mapping[str, bytes | int], environment: Mapping[str, str], rules: bytes, opened: list[int]
+) -> list[str]:
+    """bubblewrap's words for files by their paths, for variables, and for a filter; their descriptors are `opened`."""
+
+    def passed(content: bytes | int) -> str:
+        again = os.O_RDONLY | os.O_CLOEXEC
+        opened.append(in_memory(content) if isinstance(content, bytes) else os.open(f"/proc/self/fd/{content}", again))
+        return str(opened[-1])
+
+    words = [word for path, content in files.items() for word in ("--file", passed(content), path)]
+    words += [word for name, value in environment.items() for word in ("--setenv", name, value)]
+    return [*words, "--seccomp", passed(rules)] if rules else words
+
+
 def kill(started: Started) -> None:
     """Kill all that is inside, the first process of the pid namespace among it: the kernel then kills the others at
     once. The outermost process notices, and ends by itself."""

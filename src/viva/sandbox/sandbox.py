@@ -13,12 +13,11 @@ from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.sandbox.calls import UNABLE, calling
-from viva.sandbox.execution import PACKAGES_INSIDE, Plan, shown
+from viva.sandbox.execution import Plan
 from viva.sandbox.isolation import require_isolation
-from viva.sandbox.languagetables import canonical, harness_file, install_command, languages, missing_parts
+from viva.sandbox.languagetables import canonical, install_command, languages, missing_parts
 from viva.sandbox.launch import adopt_orphans
 from viva.sandbox.narrow import as_calls
-from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.warm import Zygote
 from viva.scorers.rubric.packages import missing_package, probe
 from viva.types import Execute, Execution
@@ -140,7 +139,7 @@ class Sandbox:
         name = canonical(request.language)
         row = languages()[name]
         if self.unsafe:
-            return Plan(request, row).on_the_host(slot, stop)
+            return Plan(request, row).on_the_host(stop)
         if row.warm:
             zygote = self._warm(name)
             if zygote is not None:
@@ -151,7 +150,6 @@ class Sandbox:
 
     def _warm(self, name: str) -> Zygote | None:
         """The warm interpreter, started by whoever needs it first; None where it cannot be had."""
-        row = languages()[name]
         with self._starting:
             if self._zygote is not None and self._zygote.alive():
                 return self._zygote
@@ -159,21 +157,7 @@ class Sandbox:
                 return None
             if self._zygote is not None:
                 self._zygote.close()
-            configuration = {"imports": row.warm, "stand_ins": row.stand_ins}
-            ways = (row.shared, row.answering, row.separate)
-            own = {"zygote.py"}.union(*(way.harness for way in ways if way))
-            harness = {name: harness_file(name).encode() for name in sorted(own)}
-            harness["rules"] = syscall_filter(name)
-            self._zygote = Zygote(
-                harness,
-                configuration,
-                slot=self._own_slot,
-                interpreter=row.needs[0],
-                environment={
-                    name: value.replace("{packages}", PACKAGES_INSIDE) for name, value in row.environment.items()
-                },
-                shown=shown(),
-            )
+            self._zygote = Zygote(name, self._own_slot)
             if not self._zygote.ready:
                 self._broken = _PATIENCE + 1
                 self._zygote = None

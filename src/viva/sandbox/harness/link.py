@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: PTH123, S102, SIM115
+# ruff: noqa: S102, SIM115
 """Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
 
 A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back

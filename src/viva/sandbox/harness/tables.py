@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: PLR0912, PLW0108
+# ruff: noqa: PLW0108
 """What values of Python's, NumPy's and pandas' are made of: a name and plainer parts, and the way back.
 
 No pickle, no classes but those named here. Arrays and frames are dtypes, raw bytes, labels and columns; an array of

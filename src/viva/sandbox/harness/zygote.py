@@ -190,15 +190,15 @@ def monitor(request, descriptors, rules):
 
 def main():
     """Import, then serve until nobody listens any more."""
-    configuration = json.loads(sys.argv[1])
+    imports, stand_ins = json.loads(sys.argv[1])
     import traceback  # noqa: F401  before any program can shadow it
 
-    for name in configuration["imports"]:
+    for name in imports:
         try:
             __import__(name)
         except Exception:
             continue
-    python.stand_in(configuration["stand_ins"])
+    python.stand_in(stand_ins)
     with open("/viva/rules", "rb") as file:
         rules = file.read()
     sys.path[:] = ["", *(entry for entry in sys.path if entry not in ("", "/viva"))]
