@@ -18,7 +18,16 @@ from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import group_for
 from viva.sandbox.drivers import DRIVERS
 from viva.sandbox.isolation import slot_uid, walled
-from viva.sandbox.languagetables import Language, canonical, harness_file, limits, package_folder
+from viva.sandbox.languagetables import (
+    PACKAGES_INSIDE,
+    Language,
+    canonical,
+    environment,
+    harness_file,
+    limits,
+    package_folder,
+    shown,
+)
 from viva.sandbox.launch import (
     COMPILE_FAILED,
     FORBIDDEN,
@@ -29,6 +38,7 @@ from viva.sandbox.launch import (
     Started,
     abandon,
     attend,
+    furnished,
     limited,
     resource_limits,
     script,
@@ -39,7 +49,7 @@ from viva.sandbox.proof import Conversation
 from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.separable import shared_reason
 from viva.sandbox.warm import Zygote
-from viva.types import Execute, Execution, Isolation
+from viva.types import Execute, Execution, Isolation, Verdict
 
 _MB = 1024 * 1024
 _ANOTHER_EACH_TIME = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=<)[0-9a-f]{32}(?=>:0)")
@@ -160,7 +170,7 @@ class Plan:
     def _attended(self, begin: Callable[[_Process], Started], bounds: Bounds, stop: int) -> Execution:
         """Start by `begin`, in a control group where this user may make one, and stay to the end.
 
-        The group's memory has room for full folders beside full processes; its tasks for those of the sandbox itself: of
+        Its memory has room for full folders beside full processes; its tasks for those of the sandbox itself: of
         the program's alone, `prlimit` and polling keep count. Raises OSError where the warm interpreter cannot fork,
         VivaError where isolation breaks down.
         """
