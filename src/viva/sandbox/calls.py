@@ -141,9 +141,9 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
     holds = not (given is None or given is False or (given == 0 and call.truth in ("true", "false")))
     if call.truth and holds != (call.truth in ("true", "given")):
         return f"returned {shown(given)}, and a condition takes it for {str(holds).lower()}"
-    compared = (call.returns, given) if call.returns is not UNSET and call.truth != "false" else ()
-    forms = [form(int(value) if call.truth and isinstance(value, bool) else value) for value in compared]
-    if forms and not matches(*forms, call.within):
+    compared = call.returns is not UNSET and call.truth != "false"
+    expected, number = (int(v) if call.truth and isinstance(v, bool) else v for v in (call.returns, given))
+    if compared and not matches(form(expected), form(number), call.within):
         return f"returned {shown(given)}, not {shown(call.returns)}"
     return ""
 

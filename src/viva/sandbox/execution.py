@@ -237,7 +237,7 @@ class Plan:
     def _all_files(self, process: _Process) -> dict[str, bytes | int]:
         """The same by their paths, and the harness's own, of which archives are descriptors."""
         own = {name: harness_file(name).encode() for name in process.harness}
-        parts: dict[str, Mapping[str, bytes | int]] = {"/box": self._files(process), "/viva": self.archives | own}
+        parts: dict[str, Mapping[str, bytes | int]] = {"/box": self._files(process), "/viva": {**self.archives, **own}}
         return {f"{folder}/{name}": content for folder, files in parts.items() for name, content in files.items()}
 
     def isolated(self, slot: int, stop: int) -> Execution:
@@ -251,8 +251,9 @@ class Plan:
                 command = walled(slot, disk=limits().disk, told=INFO, inside=inside)
                 command += [*limited(self.bounds), "/bin/sh", "-c", process.commands]
                 uid = slot_uid(slot)
-                for descriptor in process.link if uid is not None else ():
-                    os.fchown(descriptor, uid, uid)  # as launch.Spawned does with its own
+                if uid is not None:  # as launch.Spawned does with its own
+                    for descriptor in process.link:
+                        os.fchown(descriptor, uid, uid)
                 return Spawned(command, keep_open=(*opened, *process.link), owner=uid)
             finally:
                 for descriptor in opened:

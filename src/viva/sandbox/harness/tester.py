@@ -87,6 +87,11 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
+def _id(node):
+    """The name that a node is; None for any other."""
+    return getattr(node, "id", None)
+
+
 def _every(tree, *kinds):
     return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
@@ -128,15 +133,15 @@ def subjects(tree, own, defined):
     found = {
         id(given)
         for node in _every(tree, ast.Call)
-        if alone and getattr(node.func, "id", None) in own - imported
+        if alone and _id(node.func) in own - imported
         for given in node.args
-        if getattr(given, "id", None) in shadowing
+        if _id(given) in shadowing
     }
     for statement in _statements(tree):
         calls = [
             node
             for node in _every(statement, ast.Call)
-            if getattr(node.func, "id", None) in shadowing.intersection(defined)
+            if _id(node.func) in shadowing.intersection(defined)
             and all(known(name) or alone for given in (*node.args, *node.keywords) for name in _names(given))
         ]
         names = {name for name in _names(statement) - imported - {"self"} if known(name) is None}
@@ -153,7 +158,7 @@ def _classes(tree):
 
     def maker(node):
         named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id[:1].isupper()
-        return node.func.id if named else made.get(getattr(node, "id", None))
+        return node.func.id if named else made.get(_id(node))
 
     for node in _every(tree, ast.Assign):
         if maker(node.value):
@@ -203,7 +208,7 @@ def _settings(tree):
     loaded = _loaded(tree)
     targets = [target for node in _every(tree, ast.Assign) for target in node.targets]
     targets += [node.target for node in _every(tree, ast.AnnAssign)]
-    made = {getattr(target, "id", None) for target in targets} - {None}
+    made = {_id(target) for target in targets} - {None}
     changed = {node.target.id for node in _every(tree, ast.AugAssign) if isinstance(node.target, ast.Name)}
     return (made - loaded - changed) | (changed - made)
 
@@ -244,7 +249,7 @@ def values(tree, made, asking):
 
     def sources(node, above=()):
         """The names that something is computed from without the program."""
-        name = getattr(node, "id", None)
+        name = _id(node)
         inner = made.get(name)
         parts = list(ast.iter_child_nodes(node.func if node in called else node))
         if inner is not None and inner not in above:
@@ -258,9 +263,7 @@ def values(tree, made, asking):
             continue
         if _asked(node, asking):
             expected |= sources(node)
-            looked |= (
-                set().union(*map(_names, sides)) if node in called else {getattr(one, "id", None) for one in sides}
-            )
+            looked |= set().union(*map(_names, sides)) if node in called else {_id(one) for one in sides}
         elif not isinstance(node, ast.Call) or CHECKING.search(ast.unparse(node.func)):
             looked |= sources(node)
     return {id(one) for one in given if one.id in expected - looked}
