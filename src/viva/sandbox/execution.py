@@ -128,7 +128,9 @@ class Plan:
             own = request.test if name.endswith("_test.h") else program
             texts[self._filled(name)] = self._filled(harness_file(source)) if source else own
         if row.imported and not request.calls and self.proved:
-            texts[f"{self.entry}_names.go"] = _imports(row.imported, request.test)
+            lines = meant(row.imported, request.test)
+            imports = "".join(f'import "{name}"\n' for name in lines)
+            texts[f"{self.entry}_names.go"] = f"package main\n\n{imports}{''.join(lines.values())}"
         driver = DRIVERS.get(canonical(request.language))
         if driver is not None and request.calls:
             texts |= driver(program, request.calls, self.entry)
@@ -155,8 +157,8 @@ class Plan:
     def _commands(self) -> str:
         way = self.way
         return script(
-            [self._filled(word) for word in way.compile],
-            [self._filled(word) for word in way.run],
+            list(map(self._filled, way.compile)),
+            list(map(self._filled, way.run)),
             proved=self.proved,
             remove=self._removed() if way is self.row.shared and way.compile else [],
             check=self._filled(way.check),
@@ -212,9 +214,8 @@ class Plan:
                 ("program", separate.program, (asked, answering), self.sources),
                 ("test", separate.test, (reading, asking), {}),
             ):
-                ends = {"{incoming}": str(link[0]), "{outgoing}": str(link[1])}
-                command = [ends.get(word, self._filled(word)) for word in words]
-                commands = script([], command, proved=role == "test")
+                self.words["{incoming}"], self.words["{outgoing}"] = map(str, link)
+                commands = script([], list(map(self._filled, words)), proved=role == "test")
                 started.append(start(_Process(role, commands, sources, separate.harness, link)))
         except BaseException:
             for one in started:
@@ -336,14 +337,10 @@ class Plan:
         return _ANOTHER_EACH_TIME.sub("…", text)
 
 
-def _imports(packages: Mapping[str, str], test: str) -> str:
-    """A file of Go that imports each of these packages that the test uses by its own name."""
-    used = [name for name in packages if re.search(rf"\b{name}\s*\.\s*[A-Z]", test)]
-    return (
-        "package main\n\n"
-        + "".join(f'import "{name}"\n' for name in used)
-        + "".join(f"\nvar _ = {name}.{packages[name]}\n" for name in used)
-    )
+def meant(packages: Mapping[str, str], test: str) -> dict[str, str]:
+    """The packages of the library that a test uses by their own names: for each a line that names something of it."""
+    used = {name: item for name, item in packages.items() if re.search(rf"\b{name}\s*\.\s*[A-Z]", test)}
+    return {name: f"\nvar _ = {name}.{item}\n" for name, item in used.items()}
 
 
 def _moved_up(descriptor: int) -> int:

@@ -88,7 +88,6 @@ def resource_limits(bounds: Bounds) -> dict[str, tuple[int, int]]:
         "NPROC": (bounds.tasks, bounds.tasks),
         "CORE": (0, 0),
         "MEMLOCK": (1 << 16, 1 << 16),
-        "MSGQUEUE": (0, 0),
         "SIGPENDING": (256, 256),
         "STACK": (8 << 20, 64 << 20),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.sandbox.calls import UNABLE, calling
-from viva.sandbox.execution import Plan
+from viva.sandbox.execution import Plan, meant
 from viva.sandbox.isolation import require_isolation
 from viva.sandbox.languagetables import canonical, install_command, languages, missing_parts
 from viva.sandbox.launch import adopt_orphans
@@ -114,9 +113,8 @@ class Sandbox:
         calls, closing = as_calls(language, request.test) if request.proof == "completion" else ((), "")
         if not calls:
             return None
-        for name, used in languages()[language].imported.items():
-            if re.search(rf"\b{name}\s*\.\s*[A-Z]", request.test) and f'"{name}"' in request.program:
-                closing += f"\nvar _ = {name}.{used}"
+        lines = meant(languages()[language].imported, request.test)
+        closing += "".join(line for name, line in lines.items() if f'"{name}"' in request.program)
         asked = replace(request, program=request.program + closing, test="", calls=calls)
         execution = self._once(asked, slot, stop)
         if execution.verdict == "compile":

@@ -56,11 +56,8 @@ PIECES = 8
 
 def stand_in(names):
     """Make empty modules for names that programs import by habit and that nothing installs any more."""
-    from importlib.util import find_spec
-
     for name in names:
-        if name not in sys.modules and find_spec(name) is None:
-            sys.modules[name] = types.ModuleType(name)
+        sys.modules.setdefault(name, types.ModuleType(name))
 
 
 def start(names, dumpable=False):

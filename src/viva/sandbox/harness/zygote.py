@@ -35,7 +35,7 @@ NEW_EVERYTHING = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 
 """CLONE_NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWCGROUP."""
 NEW_NETWORK = 0x40000000
 PRIVATE, NOSUID, NODEV, NOEXEC = 0x40000 | 0x4000, 2, 4, 8
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 LIBC = ctypes.CDLL(None, use_errno=True)
 MOST_DESCRIPTORS = 253
 
@@ -77,10 +77,7 @@ def build_walls(request):
 
 
 def drop_everything(request, rules):
-    """No capability, now or ever; the limits; the system call filter last."""
-    for capability in range(64):
-        if LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            break
+    """No capability, now or, without new privileges, ever; the limits; the system call filter last."""
     header = struct.pack("=II", 0x20080522, 0)
     call("capset", header, bytes(24))
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -169,18 +166,13 @@ def monitor(request, descriptors, rules):
         leave_for_new_namespaces(os.geteuid(), os.getegid(), kinds)
         child = os.fork()
         if child == 0:
-            try:
-                first_process(request, descriptors, rules)
-            except BaseException as error:
-                os.write(descriptors[3], f"zygote: {error}\n".encode())
-            finally:
-                os._exit(1)
-        for descriptor in descriptors[1:]:
-            os.close(descriptor)
-        _, ended, used = os.wait4(child, 0)
-    except OSError as error:
+            first_process(request, descriptors, rules)
+    except BaseException as error:
         os.write(descriptors[3], f"zygote: {error}\n".encode())
         os._exit(1)
+    for descriptor in descriptors[1:]:
+        os.close(descriptor)
+    _, ended, used = os.wait4(child, 0)
     code = os.waitstatus_to_exitcode(ended)
     own = resource.getrusage(resource.RUSAGE_SELF)
     cpu = used.ru_utime + used.ru_stime + own.ru_utime + own.ru_stime
