@@ -40,9 +40,10 @@ class Sandbox:
             adopt_orphans()
         self.jobs = jobs or len(os.sched_getaffinity(0))
         self._threads = ThreadPoolExecutor(self.jobs, "sandbox")
-        self._slots = list(range(first_slot, first_slot + self.jobs))
+        self._slots: asyncio.Queue[int] = asyncio.Queue()
+        for slot in range(first_slot, first_slot + self.jobs):
+            self._slots.put_nowait(slot)
         self._own_slot = first_slot + self.jobs
-        self._free: asyncio.Semaphore | None = None
         self._starting = threading.Lock()
         self._zygote: Zygote | None = None
         self._broken = 0
@@ -71,22 +72,19 @@ class Sandbox:
         for name, _ in request.files:
             if name in {"", ".", ".."} or "/" in name or "\0" in name:
                 raise DataError(f"A program's file is named {name!r}: it must be a plain file name, without folders.")
-        if self._free is None:
-            self._free = asyncio.Semaphore(self.jobs)
-        async with self._free:
-            slot = self._slots.pop()
-            stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-            work = asyncio.get_running_loop().run_in_executor(self._threads, self._run, request, slot, stop)
-            try:
-                return await asyncio.shield(work)
-            except asyncio.CancelledError:
-                os.eventfd_write(stop, 1)
-                with suppress(Exception):
-                    await work
-                raise
-            finally:
-                os.close(stop)
-                self._slots.append(slot)
+        slot = await self._slots.get()
+        stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._run, request, slot, stop)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            os.eventfd_write(stop, 1)
+            with suppress(Exception):
+                await work
+            raise
+        finally:
+            os.close(stop)
+            self._slots.put_nowait(slot)
 
     async def close(self) -> None:
         """End everything that is still kept running."""

@@ -14,7 +14,6 @@ import os
 import select
 import socket
 import struct
-import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from contextlib import suppress
 
 from viva.sandbox.isolation import slot_uid, walled
 from viva.sandbox.languagetables import environment, harness_file, languages, shown
-from viva.sandbox.launch import Started, furnished, in_memory, pipes, reap_first_inside
+from viva.sandbox.launch import INFO, Spawned, Started, abandon, furnished, in_memory, pipes
 from viva.sandbox.seccomp import syscall_filter
 
 _READY_SECONDS = 60.0
@@ -38,25 +37,17 @@ class Zygote:
         self.uid = slot_uid(slot)
         opened: list[int] = []
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._told, tell = os.pipe()
         try:
             own = {"zygote.py"}.union(*(way.harness for way in (row.shared, row.answering, row.separate) if way))
             files = {f"/viva/{name}": harness_file(name).encode() for name in sorted(own)}
             files["/viva/rules"] = syscall_filter(language)
             inside = [*shown(), *furnished(files, environment(row), b"", opened)]
-            command = walled(slot, disk=1, told=str(tell), nested=True, inside=inside)
-            command += [row.needs[0], "-B", "/viva/zygote.py", json.dumps([row.warm, row.stand_ins])]
-            self._process = subprocess.Popen(  # noqa: S603
-                command,
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(*opened, tell),
-                env={},
-            )
+            command = walled(slot, disk=1, told=INFO, nested=True, inside=inside)
+            command += [row.needs[0], "-B", "/viva/zygote.py", json.dumps([row.warm, row.stand_ins, theirs.fileno()])]
+            self._process = Spawned(command, keep_open=(*opened, theirs.fileno()))
         finally:
             theirs.close()
-            for descriptor in (*opened, tell):
+            for descriptor in opened:
                 os.close(descriptor)
         self._control = ours
         self._control.settimeout(_READY_SECONDS)
@@ -68,7 +59,7 @@ class Zygote:
 
     def alive(self) -> bool:
         """Whether it can take another program."""
-        return self.ready and self._process.poll() is None
+        return self.ready and not self._process.finished()
 
     def start(self, request: Mapping[str, object], files: Mapping[str, bytes], link: Sequence[int] = ()) -> Started:
         """Fork for one program, which gets the descriptors in `link`. Raises OSError when the interpreter is gone."""
@@ -96,13 +87,7 @@ class Zygote:
     def close(self) -> None:
         """End it, and all that it forked."""
         self._control.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.5)
-        if self._process.returncode is None:
-            self._process.kill()
-            self._process.wait()
-        reap_first_inside(self._told)
-        os.close(self._told)
+        abandon(self._process)
 
 
 def _sender(status: socket.socket) -> int:

@@ -34,6 +34,7 @@ SPECIALS = tuple(
 )
 ASYNCHRONOUS = frozenset(("__anext__", "__aenter__", "__aexit__"))
 ALWAYS = ("__copy__", "__deepcopy__", "__dir__")
+METHODS = frozenset((*SPECIALS, *ALWAYS))
 COMPARISONS = frozenset(("__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"))
 ARITHMETIC = frozenset(SPECIALS[SPECIALS.index("__add__") : SPECIALS.index("__aiter__")])
 READABLE = frozenset(
@@ -128,9 +129,7 @@ def _kind(name, specials):
     if found is None:
         documented = property(lambda self: self._viva[0].ask("get", self, "__doc__"))
         space = {"__slots__": (), "__module__": "builtins", "__doc__": documented}
-        for one in (*specials, *ALWAYS):
-            if one in SPECIALS or one in ALWAYS:
-                space[one] = _special(one)
+        space.update({one: _special(one) for one in METHODS.intersection((*specials, *ALWAYS))})
         if "__eq__" in space and "__hash__" not in specials:
             space["__hash__"] = None
         elif "__hash__" not in specials:
@@ -463,7 +462,7 @@ class Coder:
             "_viva_based": number,
         }
         for one in (*others, *ALWAYS):
-            if one in SPECIALS or one in ALWAYS:
+            if one in METHODS:
                 space[one] = _of_remote(one, remote)
             elif not one.startswith("_"):
                 space[one] = property(functools.partial(_from_remote, one, remote))

@@ -221,7 +221,10 @@ class Program(Link):
             self.space[target] = self.names[target] = given[0]
             return None
         if kind == "import":
-            return exec(target, self.space)
+            held, kinds = list(self.space.items()), (type, types.FunctionType)
+            exec(target, self.space)
+            defined = [name for name, value in held if isinstance(value, kinds) and value.__module__ == "main"]
+            return tuple(defined), tuple([name for name, value in held if not callable(value)])
         if kind == "make":
             self.making = True
             kind = "special"

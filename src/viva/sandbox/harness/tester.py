@@ -332,14 +332,7 @@ def examine(source, answers, incoming, outgoing):
     side = link.Tester(incoming, outgoing, _fail, ends_iterations=b"StopIteration" in test)
     try:
         tree = ast.parse(test, "test.py")
-        kind = side.receive()
-        while kind == "printed":
-            side.serve(kind)
-            kind = side.receive()
-        if kind != "ready":
-            raise ValueError("the program's process says what it must not")
-        defined, held = side.body
-        side.ask("import", _imports(tree))
+        defined, held = side.ask("import", _imports(tree))
         own = bound(tree)
         asked, shadowing = subjects(tree, own, defined)
         # A list that the program calls as a library calls a function (log) is not the library's.

@@ -10,7 +10,7 @@ filter. So a program sees neither its neighbours nor this process, nor anything 
     zygote  ──fork──>  monitor (unshares, waits, reports)  ──fork──>  first process of the new pid namespace (builds,
     drops everything, reaps)  ──fork──>  the program
 
-One message on the control socket (descriptor 0) is one program: JSON, and the descriptors it needs: status socket,
+One message on the control socket is one program: JSON, and the descriptors it needs: status socket,
 standard input, output, answers, then its files. When the last process outside closes its end, everything here ends.
 """
 
@@ -182,7 +182,10 @@ def monitor(request, descriptors, rules):
 
 def main():
     """Import, then serve until nobody listens any more."""
-    imports, stand_ins = json.loads(sys.argv[1])
+    imports, stand_ins, listening = json.loads(sys.argv[1])
+    null = os.open("/dev/null", os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
     import traceback  # noqa: F401  before any program can shadow it
 
     for name in imports:
@@ -194,7 +197,7 @@ def main():
     with open("/viva/rules", "rb") as file:
         rules = file.read()
     sys.path[:] = ["", *(entry for entry in sys.path if entry not in ("", "/viva"))]
-    control = socket.socket(fileno=0)
+    control = socket.socket(fileno=listening)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
