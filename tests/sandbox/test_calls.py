@@ -119,6 +119,7 @@ BAD = [
     (b"run\n", ONE, b'{"id": 2, "raises": "ValueError"}\n'),
     (b"run\n", ONE, b'{"id": 2, "missing": "f"}\n'),
     (b"run\n", ONE, b'{"id": 2, "unknown": "f"}\n'),
+    (b"run\n", ONE, RAISED, b"\n"),
     (b"run\n", b"x" * (MAX_LINE + 1)),
     (b"run\n", b"[" * 500_000 + b"\n"),
 ]

@@ -48,7 +48,10 @@ class CallConversation(Conversation):
     def heard(self, chunk: bytes) -> None:
         """Take what came, and judge each reply that is whole; before the first, send all calls."""
         self.said = (self.said + chunk)[:2000]
-        if self.finished:  # the first word counts
+        if self.failure:
+            return
+        if self.finished:
+            self._fail("it went on replying after the last call")
             return
         self._line += chunk
         if not self.compiled:
@@ -66,9 +69,11 @@ class CallConversation(Conversation):
             line = bytes(self._line[:end])
             del self._line[: end + 1]
             self._reply(line)
-        if len(self._line) > MAX_LINE:
+        if self._line and self.finished and self.proved:
+            self._fail("it went on replying after the last call")
+        elif len(self._line) > MAX_LINE:
             self._fail(f"{self._calling()} replied more than {MAX_LINE:,} bytes")
-        elif not self.finished and not self._line.startswith(b"{"[: len(self._line)]):
+        elif not self._line.startswith(b"{"[: len(self._line)]):
             self._fail(f"{self._calling()} replied what cannot be read")
 
     def _request(self, number: int, call: Call) -> str:

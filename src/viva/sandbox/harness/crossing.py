@@ -254,13 +254,8 @@ class Coder:
 
     def _container(self, value):
         number = next(self.numbering)
-        if tables.is_table(value):
-            written = self._content(value)
-            self.keep(number, value)
-        else:
-            self.keep(number, value)
-            written = self._content(value)
-        return {"new": [number, type(value).__name__, written]}
+        self.keep(number, value)
+        return {"new": [number, type(value).__name__, self._content(value)]}
 
     def _taken(self, value):
         """What is in a container, to be compared with what is in it later: of a table, as it is written."""

@@ -2,7 +2,7 @@
 # ruff: noqa: S102, SIM115
 """Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
 
-A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back
+A message is a line of JSON: [kind, body, changes, names]. One side asks, the other answers, and may ask back
 before it does (a callback), so replies come in the order of nested calls. Values cross as crossing.py writes them.
 Lists, dicts, sets, arrays and frames are known to both sides from then on: what one side does to one of them reaches
 the other with the next message, so that a function may sort the test's list in place and return it. Everything else
@@ -65,7 +65,7 @@ class Link:
     """Whether the test makes an object by a class of the program's."""
 
     def __init__(self, incoming, outgoing):
-        self.incoming, self.outgoing = open(incoming, "rb", closefd=False), outgoing
+        self.incoming, self.outgoing = open(incoming, "rb", closefd=False), open(outgoing, "wb", closefd=False)
         self.names = {}
         self.coder = crossing.Coder(self)
         self.encode, self.decode = self.coder.encode, self.coder.decode
@@ -79,26 +79,23 @@ class Link:
         text = json.dumps([kind, body, self.coder.changes(), self.renamed()]).encode("ascii")
         if len(text) > MOST:
             raise ValueError(f"a value of {len(text):,} bytes cannot cross; at most {MOST:,}")
-        text = len(text).to_bytes(4, "big") + text
-        while text:
-            text = text[os.write(self.outgoing, text) :]
+        self.outgoing.write(text + b"\n")
+        self.outgoing.flush()
 
     def renamed(self):
         """Names of the program's that mean something else now than when the test looked them up."""
         return []
 
-    def _exactly(self, size):
-        text = self.incoming.read(size)
-        if len(text) < size:
-            raise EOFError("the other process has ended")
-        return text
-
     def receive(self):
         """The kind of the next message; its body waits in `body`, so that nothing else holds what is in it."""
-        size = int.from_bytes(self._exactly(4), "big")
-        if size > MOST:
-            raise ValueError("a message that is too long")
-        kind, body, changes, renamed = json.loads(self._exactly(size))
+        text = self.incoming.readline(MOST + 1)
+        if not text.endswith(b"\n"):
+            raise (
+                ValueError("a message that is too long")
+                if len(text) > MOST
+                else EOFError("the other process has ended")
+            )
+        kind, body, changes, renamed = json.loads(text)
         self.body = self.decode(body)
         if changes:
             self.coder.change(changes)
@@ -145,17 +142,15 @@ class Link:
             self.turn.acquire()
         del body
         try:
-            found = self.encode_reply(found)
+            found = self.encode(found)
         except (TypeError, RecursionError) as error:
             kind, found = "raised", self.encode(TypeError(str(error)))
+        finally:
+            self.making = False
         self.send(kind, found)
 
     def told(self, error):
         """The other side is told of an error."""
-
-    def encode_reply(self, value):
-        """What a request came to."""
-        return self.encode(value)
 
     def answer(self, kind, target=None, *given):
         """What was asked for."""
@@ -229,13 +224,6 @@ class Program(Link):
             self.making = True
             kind = "special"
         return super().answer(kind, target, *given)
-
-    def encode_reply(self, value):
-        """What a request came to."""
-        try:
-            return super().encode_reply(value)
-        finally:
-            self.making = False
 
     def run(self, awaitable):
         """Wait for a coroutine or a future, on the one event loop of the program."""
