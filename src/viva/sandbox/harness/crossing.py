@@ -254,8 +254,13 @@ class Coder:
 
     def _container(self, value):
         number = next(self.numbering)
-        self.keep(number, value)
-        return {"new": [number, type(value).__name__, self._content(value)]}
+        if tables.is_table(value):  # what is in its cells is new but once
+            written = self._content(value)
+            self.keep(number, value)
+        else:
+            self.keep(number, value)
+            written = self._content(value)
+        return {"new": [number, type(value).__name__, written]}
 
     def _taken(self, value):
         """What is in a container, to be compared with what is in it later: of a table, as it is written."""
