@@ -385,29 +385,22 @@ class Coder:
         if not isinstance(node, dict):
             return node
         ((tag, inner),) = node.items()
-        if tag == "new":
-            return self._made(*inner)
+        if tag in READING:
+            return READING[tag](self, *inner)
         if tag == "kept":
             return self.kept[inner][0]
-        if tag == "mine":
-            return self._handled(*inner)
         if tag == "yours":
             return self.mine[inner]
-        if tag == "based":
-            return self._based(*inner)
-        if tag == "error":
-            return self._raised(*inner)
-        if tag == "error class":
-            return self._class_of_error(*inner)
-        if tag == "named":
-            if self.link.trusting or inner[0] in MODULES:
-                __import__(inner[0])
-            elif not harmless(*inner):
-                raise ValueError("the program names what the test should import")
-            return resolved(*inner)
         if tag in ("int", "float"):
             return int(inner, 16) if tag == "int" else float(inner)
         return tables.together(tag, [self.decode(one) for one in inner])
+
+    def _looked_up(self, module, path):
+        if self.link.trusting or module in MODULES:
+            __import__(module)
+        if not self.link.trusting and not harmless(module, path):
+            raise ValueError("the program names what the test should import")
+        return resolved(module, path)
 
     def _made(self, number, name, content):
         if name in CONTAINERS:
@@ -508,3 +501,14 @@ class Coder:
         if trace and not self.link.trusting:
             error._viva_trace = str(trace)
         return error
+
+
+READING = {
+    "new": Coder._made,
+    "mine": Coder._handled,
+    "based": Coder._based,
+    "error": Coder._raised,
+    "error class": Coder._class_of_error,
+    "named": Coder._looked_up,
+}
+"""What reads each form of more than a value."""

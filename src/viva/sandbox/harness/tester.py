@@ -69,7 +69,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Name(self, node):
         if id(node) not in self.values:
             return node
-        return ast.copy_location(ast.Call(ast.Name("viva copied", ast.Load()), [node], []), node)
+        return ast.Call(ast.Name("viva copied", ast.Load()), [node], [])
 
     def visit_Call(self, node):
         called = node.func
@@ -78,8 +78,8 @@ class _Rewriter(ast.NodeTransformer):
             if id(given) in self.subjects:
                 given.id = f"viva {given.id}"
         if id(node) in self.methods:
-            called.value = ast.copy_location(ast.Call(ast.Name("viva judge", ast.Load()), [called.value], []), node)
-        if isinstance(called, ast.Name) and called.id not in self.own:
+            called.value = ast.Call(ast.Name("viva judge", ast.Load()), [called.value], [])
+        if _id(called) not in {None, *self.own}:
             if called.id == "type" and len(node.args) == 1 and not node.keywords:
                 called.id = "viva type"
             elif id(node) in self.subjects:
