@@ -14,7 +14,7 @@ from viva.errors import DataError
 from viva.sandbox.calls import UNABLE, calling
 from viva.sandbox.execution import Plan, meant
 from viva.sandbox.isolation import require_isolation
-from viva.sandbox.languagetables import canonical, install_command, languages, missing_parts
+from viva.sandbox.languagetables import canonical, install_command, languages, missing_parts, not_there
 from viva.sandbox.launch import adopt_orphans
 from viva.sandbox.narrow import as_calls
 from viva.sandbox.warm import Zygote
@@ -53,7 +53,7 @@ class Sandbox:
         """Why programs of this language cannot be run here and what installs it, or "" when they can."""
         name = canonical(language)
         if not name:
-            return f"Viva runs no {language}: {', '.join(languages())}"
+            return not_there(language)
         gone = missing_parts(name)
         return (
             f"no toolchain for {name}: {', '.join(gone)} missing; install with: {install_command((name,))}"

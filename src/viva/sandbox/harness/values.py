@@ -25,6 +25,9 @@ VIEWS = (
 """What is a list to whoever reads it."""
 
 
+COLLECTIONS = {"$tuple": tuple, "$set": set, "$map": dict}
+
+
 class UnknownError(Exception):
     """A value that has no form: its message is the name of its type."""
 
@@ -69,12 +72,8 @@ def decode(node):
         return node
     if len(node) == 1:
         ((tag, inner),) = node.items()
-        if tag == "$tuple":
-            return tuple(decode(inner))
-        if tag == "$set":
-            return set(decode(inner))
-        if tag == "$map":
-            return dict(decode(inner))
+        if tag in COLLECTIONS:
+            return COLLECTIONS[tag](decode(inner))
         if tag == "$bytes":
             return base64.b64decode(inner)
         if tag == "$float":
