@@ -26,7 +26,7 @@ import socket
 import struct
 import sys
 
-import answer  # noqa: F401  for python.serving
+import answer  # noqa: F401  for python.start
 import program  # noqa: F401
 import python
 import tester  # noqa: F401
@@ -35,7 +35,7 @@ NEW_EVERYTHING = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 
 """CLONE_NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWCGROUP."""
 NEW_NETWORK = 0x40000000
 PRIVATE, NOSUID, NODEV, NOEXEC = 0x40000 | 0x4000, 2, 4, 8
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
 LIBC = ctypes.CDLL(None, use_errno=True)
 MOST_DESCRIPTORS = 253
 
@@ -118,13 +118,7 @@ def become(request, source, answers, *link):
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
-    sys.argv = ["main.py"]
-    begin, told = python.serving(request["mode"])
-    for name in ("zygote", "python", "answer", "program", "tester", "link", "crossing", "tables", "values", "__main__"):
-        sys.modules.pop(name, None)
-    sys.modules["__main__"] = type(sys)("__main__")
-    if request["mode"] in ("completion", "test", "program"):
-        LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    begin, told = python.start(request["mode"])
     if told:
         begin(source, answers, *link)
     os.close(source)
