@@ -14,6 +14,7 @@ the test's own things the program's process may call, read and change only what 
 """
 
 import asyncio
+import contextlib
 import copy
 import json
 import os
@@ -79,8 +80,9 @@ class Link:
         text = json.dumps([kind, body, self.coder.changes(), self.renamed()]).encode("ascii")
         if len(text) > MOST:
             raise ValueError(f"a value of {len(text):,} bytes cannot cross; at most {MOST:,}")
-        self.outgoing.write(text + b"\n")
-        self.outgoing.flush()
+        with contextlib.suppress(BrokenPipeError):  # what the other side said before it ended is still to be read
+            self.outgoing.write(text + b"\n")
+            self.outgoing.flush()
 
     def renamed(self):
         """Names of the program's that mean something else now than when the test looked them up."""
