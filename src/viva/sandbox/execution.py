@@ -36,8 +36,8 @@ from viva.sandbox.launch import (
     Ending,
     Spawned,
     Started,
+    Watching,
     abandon,
-    attend,
     furnished,
     limited,
     resource_limits,
@@ -191,7 +191,7 @@ class Plan:
             if group:
                 group.close()
             raise
-        ending = attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
+        ending = Watching(started, bounds, self.conversation, stop, group).attend()
         said = ending.said.decode(errors="replace").strip()
         if not ending.compiled and said.startswith("zygote:"):
             raise OSError(said)

@@ -26,6 +26,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     disk: int
     inodes: int
     open_files: int
+    process: dict[str, tuple[int, int]]
     stopped: dict[str, str]
     elsewhere: dict[str, str]
 

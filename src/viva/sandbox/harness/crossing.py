@@ -9,7 +9,6 @@ a stub that sends calls and reads fields (link.py).
 """
 
 import base64
-import builtins
 import collections
 import functools
 import itertools
@@ -58,9 +57,6 @@ EXACTLY = {
 BIG = 10**4000
 TEXTS = ("__str__",)
 """What a value of a program's class is asked for itself."""
-CAUSES = 8
-"""Exceptions behind one another that cross."""
-
 HARNESS = frozenset(__file__.replace("crossing", name) for name in ("crossing", "link", "program"))
 FILLING = object()
 """In place of what was in a container that is being read."""
@@ -136,15 +132,6 @@ def _kind(name, specials):
             space["__hash__"] = Remote.__hash__
         found = _KINDS[name, specials] = type(name, (Remote,), space)
     return found
-
-
-def own(kind):
-    """Whether a class is the program's or the test's, neither the language's nor a library's."""
-    return (
-        kind.__module__ in ("main", "__main__", "builtins")
-        and getattr(builtins, kind.__name__, None) is not kind
-        and bool(kind.__flags__ & 512)
-    )
 
 
 def defined(kind, name):
@@ -353,11 +340,11 @@ class Coder:
         if named:
             return {"named": named}
         number = self._handle(value)["mine"][0]
-        module = "" if own(value) else value.__module__
+        module = "" if value.__module__ in ("main", "__main__", "builtins") else value.__module__
         bases = [self._error_class(base) for base in value.__bases__ if issubclass(base, BaseException)]
         return {"error class": [number, value.__name__, bases, module, value.__qualname__]}
 
-    def _error(self, error, depth=0):
+    def _error(self, error):
         theirs = getattr(error, "_viva_error", None)
         if theirs is not None:
             return {"yours": theirs}
@@ -372,16 +359,13 @@ class Coder:
                 frame = frame.tb_next
             trace = "".join(traceback.format_exception(type(error), error, frame))[-3000:]
         number = self._handle(error)["mine"][0]
-        cause = error.__cause__ if depth < CAUSES else None
-        cause = None if cause is None else self._error(cause, depth + 1)
+        cause = None if error.__cause__ is None else self._error(error.__cause__)
         return {"error": [number, self._error_class(type(error)), arguments, text, trace, cause]}
 
     # -- reading
 
     def decode(self, node):
         """The value of JSON. Raises whatever it is worth: hostile JSON ends the conversation."""
-        if isinstance(node, list):
-            raise ValueError("a list that is no value")
         if not isinstance(node, dict):
             return node
         ((tag, inner),) = node.items()
