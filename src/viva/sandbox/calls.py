@@ -69,7 +69,7 @@ class CallConversation(Conversation):
             line = bytes(self._line[:end])
             del self._line[: end + 1]
             self._reply(line)
-        if self._line and self.finished and self.proved:
+        if self._line and self._number == len(self._calls) and self.proved:
             self._fail("it went on replying after the last call")
         elif len(self._line) > MAX_LINE:
             self._fail(f"{self._calling()} replied more than {MAX_LINE:,} bytes")

@@ -47,8 +47,8 @@ class Conversation:
         self._scripts = [script for script in self._scripts if script.startswith(self.said)]
         begun = bool(self._scripts) and self.said.startswith(RUNNING)
         if begun and self._ending and not self.compiled:
-            sizes = map(len, self._sources)
-            self.to_send += b"%s %d %d\n%s%s" % (self._key, *sizes, *self._sources)
+            program, test = self._sources
+            self.to_send += b"%s %d %d\n%s%s" % (self._key, len(program), len(test), program, test)
         self.compiled = self.compiled or begun
         self.asked = self.asked or self.said.startswith((RUNNING + SHARED, RUNNING + self._key + b" "))
         if self.said + self._ending in self._scripts:
