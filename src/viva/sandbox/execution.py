@@ -192,11 +192,11 @@ class Plan:
                 group.close()
             raise
         ending = Watching(started, bounds, self.conversation, stop, group).attend()
-        said = ending.said.decode(errors="replace").strip()
-        if not ending.compiled and said.startswith("zygote:"):
-            raise OSError(said)
-        if not ending.compiled and said.startswith(("bwrap:", "setpriv:", "prlimit:")):
-            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
+        complaint = "" if ending.compiled else ending.said.decode(errors="replace").strip()
+        if complaint.startswith("zygote:"):
+            raise OSError(complaint)
+        if complaint.startswith(("bwrap:", "setpriv:", "prlimit:")):
+            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {complaint}")
         verdict, detail = self._verdict(ending)
         return Execution(verdict, detail, round(ending.seconds, 4), round(ending.cpu, 4), self.isolation)
 

@@ -52,7 +52,7 @@ def syscall_filter(language: str, machine: str = "") -> bytes:
     }  # an older processor has calls that newer ones lack
     for name, rule in table["looked_into"].items():
         values = rule["values"]
-        tests = [_instruction(_TESTS[rule["test"]], value, len(values) - at) for at, value in enumerate(values)]
+        tests = [_instruction(_TESTS[rule["test"]], value, len(values) - number) for number, value in enumerate(values)]
         endings = [_ending(rule[key]) for key in ("otherwise", "matched")]
         rules[name] = [_instruction(_LOAD, rule["argument"]), *tests, *endings]
     for name, body in rules.items():

@@ -72,11 +72,11 @@ def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
     words = _words()
     match node:
         case ast.Import(names):
-            yield from _of_imports([one.name for one in names])
+            yield from _of_imports([alias.name for alias in names])
         case ast.ImportFrom(module, names):
             yield from _of_imports([module or "."])
             others = words.attributes | {"*", "mock"}
-            yield from (f"it imports {one.name}" for one in names if one.name in others)
+            yield from (f"it imports {alias.name}" for alias in names if alias.name in others)
         case ast.Name(name) if name not in own and name in words.names | (sys.stdlib_module_names - words.modules):
             yield f"it uses {name}"
         case ast.Attribute(value, name, ctx):
@@ -91,7 +91,7 @@ def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
         case ast.Constant(str(text)) if text.startswith("__") and text in words.attributes | words.names:
             yield f"it speaks of {text}"
         case ast.Compare(left, operators, others):
-            identities = any(isinstance(one, (ast.Is, ast.IsNot)) for one in operators)
+            identities = any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in operators)
             if identities and not any(map(_is_singleton, (left, *others))):
                 yield "it compares identities"
         case ast.Global():
@@ -131,7 +131,7 @@ def _run(node: ast.AST) -> Iterator[ast.Name]:
             pass
         case _:
             return
-    yield from (one.func for one in given if isinstance(one, ast.Call) and isinstance(one.func, ast.Name))
+    yield from (call.func for call in given if isinstance(call, ast.Call) and isinstance(call.func, ast.Name))
 
 
 _R_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#[^\n]*")

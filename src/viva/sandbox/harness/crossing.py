@@ -125,7 +125,7 @@ def _kind(name, specials):
     if found is None:
         documented = property(lambda self: self._viva[0].ask("get", self, "__doc__"))
         space = {"__slots__": (), "__module__": "builtins", "__doc__": documented}
-        space.update({one: _special(one) for one in METHODS.intersection((*specials, *ALWAYS))})
+        space.update({method: _special(method) for method in METHODS.intersection((*specials, *ALWAYS))})
         if "__eq__" in space and "__hash__" not in specials:
             space["__hash__"] = None
         elif "__hash__" not in specials:
@@ -170,10 +170,10 @@ def resolved(module, path):
 
 def harmless(module, path):
     """Whether the program may name this: a module that the test means as well, or a class of Python's or NumPy's."""
-    found = resolved(module, path)
+    thing = resolved(module, path)
     if module == "numpy" and path:
-        return isinstance(found, type) and issubclass(found, tables.numpy.generic)
-    return isinstance(found, type) if module == "builtins" else not path and module in MODULES
+        return isinstance(thing, type) and issubclass(thing, tables.numpy.generic)
+    return isinstance(thing, type) if module == "builtins" else not path and module in MODULES
 
 
 class Coder:

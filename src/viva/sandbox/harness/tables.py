@@ -157,7 +157,7 @@ def table_apart(value):
     if type(value).__name__ == "Series":
         label, columns = value.name, [value]
     else:
-        label, columns = _index(value.columns), [value.iloc[:, at] for at in range(value.shape[1])]
+        label, columns = _index(value.columns), [value.iloc[:, number] for number in range(value.shape[1])]
     arrays = tuple([_array(column.array) for column in columns])
     return _index(value.index), label, arrays, tuple(value.attrs.items())
 
@@ -268,7 +268,8 @@ def table(name, parts):
         return _array_together(*parts)
     index, label, arrays, attributes = parts
     index = _index_together(*index)
-    columns = [pandas.Series(one, index=index, dtype=one.dtype) for one in (_array_together(*one) for one in arrays)]
+    arrays = [_array_together(*array) for array in arrays]
+    columns = [pandas.Series(array, index=index, dtype=array.dtype) for array in arrays]
     if name == "Series":
         (found,) = columns
         found.name = label
