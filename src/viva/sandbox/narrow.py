@@ -53,6 +53,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asserting: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
     identities: bool = False
+    truths: tuple[str, ...] = ()
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -160,8 +161,8 @@ def _tree(row: _Words, text: str) -> Node:
     return parser.Parser(parser.Language(grammar.language())).parse(text.encode("utf-8", "replace")).root_node  # type: ignore[no-any-return]
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+def _text(node: Node | None) -> str:
+    return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 
 
 def _parts(node: Node) -> list[Node]:
@@ -174,10 +175,18 @@ def _field(node: Node, *names: str) -> Node | None:
     return next((inner for name in names if (inner := node.child_by_field_name(name)) is not None), None)
 
 
+def _needed(node: Node, *names: str) -> Node:
+    """The same. Raises _WideError where there is none."""
+    inner = _field(node, *names)
+    if inner is None:
+        raise _WideError
+    return inner
+
+
 def _operator(node: Node) -> str:
     """The operator of an expression."""
     found = _field(node, "operator") or next((one for one in node.children if not one.is_named), None)
-    return _text(found) if found is not None else ""
+    return _text(found)
 
 
 def _collected(kind: str, items: list[object]) -> object:
@@ -213,13 +222,10 @@ class _Reader:
         if len(inside) != 1:
             raise _WideError
         (only,) = inside
-        body = _field(only, "body")
-        if body is None:
-            raise _WideError
+        body = _needed(only, "body")
         if only.type == "class_declaration":
             return self._main(body)
-        name = _field(only, "name", "declarator")
-        if name is None or not re.match(r"[mM]ain\b", _text(name)):
+        if not re.match(r"[mM]ain\b", _text(_field(only, "name", "declarator"))):
             raise _WideError
         return body
 
@@ -256,13 +262,9 @@ class _Reader:
 
     def _conditional(self, node: Node) -> None:
         """`if (f(3) != 4) throw ...`, without an else."""
-        condition = _field(node, "condition")
-        then = _field(node, "consequence", "body")
-        if condition is None or then is None or _field(node, "alternative") is not None:
+        if _field(node, "alternative") is not None or not self._fails(_needed(node, "consequence", "body")):
             raise _WideError
-        if not self._fails(then):
-            raise _WideError
-        self._holds(condition, node.type.startswith("unless"))
+        self._holds(_needed(node, "condition"), node.type.startswith("unless"))
 
     def _fails(self, node: Node) -> bool:
         """Whether a statement ends the test, having at most printed before."""
@@ -295,16 +297,12 @@ class _Reader:
             if any(one.type == "," for one in found.children):
                 raise _WideError
             found = _parts(found)[-1]
-        name, value = _field(found, "declarator", "left", "name"), _field(found, "value", "right")
-        if value is None and found.type == "variable_declarator":
-            value = _parts(found)[-1]
-        if name is None or value is None:
-            raise _WideError
-        name = self._inner(name)
+        name = self._inner(_needed(found, "declarator", "left", "name"))
+        bare = found.type == "variable_declarator" and _field(found, "value") is None
+        value = _parts(found)[-1] if bare else _needed(found, "value", "right")
         if name.type != "identifier" or _text(name) in self.known:
             raise _WideError
-        typed = _field(node, "type")
-        kind = _text(typed) if typed is not None else ""
+        kind = _text(_field(node, "type"))
         meant = self._value(value, kind)
         if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
             meant = self._converted(meant, kind, _text(value))
@@ -327,8 +325,7 @@ class _Reader:
         function, given = _field(node, "function"), _field(node, "arguments")
         named = function if function is not None and _is(function, "members") else node
         owner = _field(named, "object", "receiver", "expression", "argument")
-        name = _field(named, "method", "name", "field")
-        method = _text(name) if name is not None else ""
+        method = _text(_field(named, "method", "name", "field"))
         path = _text(function) if function is not None else f"{_text(owner)}.{method}" if owner is not None else method
         arguments = [self._inner(part) for part in _parts(given)] if given is not None else []
         return _Invocation(path if _PATH.fullmatch(path.rstrip("?!")) else "", owner, method, arguments)
@@ -386,9 +383,8 @@ class _Reader:
         if node.type == "hash":
             return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[-1])) for one in parts])
         value = _field(node, "value", "body") or (parts[-1] if parts else None)
-        typed = _field(node, "type")
         if _is(node, "made") and value is not None and _is(value, "lists"):
-            return self._literal(value, _text(typed) if typed is not None else "")
+            return self._literal(value, _text(_field(node, "type")))
         called = self._called(node)
         if called.name not in self.row.lists:
             raise _WideError
@@ -467,12 +463,9 @@ class _Reader:
             asked = self._value(node)
             if not isinstance(asked, _Asked):
                 raise _WideError
-            meant = asked.compared(returns=truth)
-            if self.language == "ruby":
-                meant = asked.compared(truth="given" if truth else "nil")
-            elif self.language == "cpp":
-                meant = asked.compared(truth="true" if truth else "false")
-            self.calls.append(meant)
+            truths = self.row.truths
+            meant = {"truth": truths[not truth]} if truths else {"returns": truth}
+            self.calls.append(asked.compared(**meant))
 
     def _sides(self, left: Node, right: Node) -> tuple[_Asked, object]:
         """The call that is compared, and what with. Raises _WideError."""
