@@ -2,7 +2,7 @@
 
 ;
 extern "C" [[noreturn]] void {entry}(const char *, const char *, unsigned int, const char *) noexcept;
-#include "{entry}_words.h"
+{undefined_words}
 #undef abort
 #undef exit
 #undef _exit
