@@ -156,8 +156,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         };
         // What this side gave to a stub, which has only questions of its own.
         const given = (value) => {
-            const own = Object.entries(Object.getOwnPropertyDescriptors(value));
-            return own.filter(([, each]) => each.enumerable && !each.get).map(([key, each]) => [key, node(each.value)]);
+            const own = Object.keys(value).map((key) => [key, getOwnPropertyDescriptor(value, key)]);
+            return own.filter(([, each]) => !each.get).map(([key, each]) => [key, node(each.value)]);
         };
         const refer = (value) => {
             let id = ids.get(value);
@@ -207,13 +207,13 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             if (!fatal(error)) post({ s: id }, { x: error });
         });
     }
-    function post(head, values, lists = {}) {
+    function post(head, values, lists = {}, quiet = false) {
         if (!('a' in head || 'idle' in head)) hooks.asked?.();
         const { node, visit, written } = writer();
         const parts = Object.entries(head).map(([name, each]) => `"${name}":${stringify(each)}`);
         for (const [name, each] of Object.entries(values)) parts.push(`"${name}":${stringify(node(each))}`);
         for (const [name, each] of Object.entries(lists)) parts.push(`"${name}":${stringify(each.map(node))}`);
-        for (const id of [...recent]) visit(objects.get(id), id);
+        if (!quiet) for (const id of [...recent]) visit(objects.get(id), id);
         send(`{${parts.join()},"heap":{${written()}}}`);
     }
     function send(text) {
@@ -357,6 +357,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     // ---- talking
     const replies = new Map();
     let serial = 0;
+    let rested = false;  // what the other side did not ask for may have run meanwhile
     let making = false;  // the test makes an object: it stays one, whatever it is over
     const hooks = { idle: () => {}, drained: () => {}, left: () => {} };
     function request(op, values, given) {
@@ -366,6 +367,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         const reply = replies.get(number);
         replies.delete(number);
         if (waiting()) hooks.left();
+        if (op === 'names') recent.clear();  // these lists nobody changes
         if ('x' in reply) throw reply.x;
         const by = [values.h, values.v].some((each) => made.has(ids.get(each)));
         if (op === 'construct' || (by && typeof reply.v !== 'function')) made.add(ids.get(reply.v));
@@ -402,20 +404,32 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         } catch (error) {
             broken(error);
         }
+        rested ||= 'idle' in message;
         for (const word of ['idle', 'drained']) if (message[word]) hooks[word](message[word]);
+    }
+    // Whether nothing of this side ran since it last said what its objects are, and nothing runs to read this of them.
+    function reads(target, key) {
+        for (; target && !rested && !types.isProxy(target); target = getPrototypeOf(target)) {
+            const each = getOwnPropertyDescriptor(target, key);
+            if (each) return 'value' in each;
+        }
+        return false;
     }
     function answer({ q: number, op, h, k, v, l = [] }) {
         let found;
         let error = null;
         const [target, key, given] = [h, k, v].map((each) => (each === undefined ? undefined : value(each)));
         const list = l.map(value);
+        const quiet = side === 'p' && op === 'get' && reads(target, key);
+        rested = false;
         try {
             found = Object.hasOwn(serving, op) ? serving[op](key, list) : operate(op, target, key, given, list);
         } catch (thrown) {
             if (thrown instanceof Broken || fatal(thrown)) throw thrown;
             error = { x: thrown };
         }
-        post({ a: number }, error ?? { v: found });
+        post({ a: number }, error ?? { v: found }, {}, quiet);
+        if (op === 'names') recent.clear();
         making = false;
     }
 
