@@ -4,7 +4,6 @@ package main
 // {entry}Functions, the table of functions, is written for the calls.
 
 import (
-	{entry}bufio "bufio"
 	{entry}base64 "encoding/base64"
 	{entry}json "encoding/json"
 	{entry}fmt "fmt"
@@ -29,22 +28,17 @@ var {entry}Error = {entry}reflect.TypeOf((*error)(nil)).Elem()
 var {entry}Empty = {entry}reflect.TypeOf(struct{}{})
 
 func main() {
-	from := {entry}bufio.NewReader({entry}os.NewFile(3, "requests"))
+	decoder := {entry}json.NewDecoder({entry}os.NewFile(3, "requests"))
+	decoder.UseNumber()
 	to := {entry}os.NewFile(4, "replies")
 	for {
-		line, err := from.ReadBytes('\n')
-		if err != nil {
-			{entry}os.Exit(0)
-		}
 		var request struct {
 			ID   int
 			Call string
 			Args []interface{}
 		}
-		decoder := {entry}json.NewDecoder({entry}strings.NewReader(string(line)))
-		decoder.UseNumber()
-		if err := decoder.Decode(&request); err != nil {
-			{entry}os.Exit(1)
+		if decoder.Decode(&request) != nil {
+			{entry}os.Exit(0)
 		}
 		reply := {entry}Answer(request.ID, request.Call, request.Args)
 		reply["id"] = request.ID
@@ -158,12 +152,12 @@ func {entry}Decoded(value interface{}, kind {entry}reflect.Type) {entry}reflect.
 		return {entry}reflect.ValueOf(number)
 	}
 	if kind.Kind() == {entry}reflect.Interface {
-		natural := {entry}Natural(value)
-		if natural != nil {
-			if !{entry}reflect.TypeOf(natural).AssignableTo(kind) {
+		if value != nil {
+			natural := {entry}Natural(value)
+			if !natural.AssignableTo(kind) {
 				panic(unfit)
 			}
-			found.Set({entry}reflect.ValueOf(natural))
+			found.Set({entry}Decoded(value, natural))
 		}
 		return found
 	}
@@ -288,44 +282,25 @@ func {entry}List(tag string, items []interface{}, to {entry}reflect.Value) bool 
 	return true
 }
 
-// A value as the type that it has where nothing says another.
-func {entry}Natural(value interface{}) interface{} {
+// The type that a value has where nothing says another.
+func {entry}Natural(value interface{}) {entry}reflect.Type {
 	tag, inner := {entry}Tagged(value)
 	switch each := inner.(type) {
 	case {entry}json.Number:
-		if whole, fits := new({entry}big.Int).SetString(string(each), 10); fits {
-			if whole.IsInt64() {
-				return int(whole.Int64())
-			}
-			return whole
+		if whole, fits := new({entry}big.Int).SetString(string(each), 10); !fits {
+			return {entry}reflect.TypeOf(0.0)
+		} else if !whole.IsInt64() {
+			return {entry}BigInt
 		}
-		real, _ := each.Float64()
-		return real
+		return {entry}reflect.TypeOf(0)
 	case string:
 		if tag == "$float" {
-			return {entry}Special(each)
+			return {entry}reflect.TypeOf(0.0)
+		} else if tag == "$bytes" {
+			return {entry}reflect.TypeOf([]byte{})
 		}
-		if tag == "$bytes" {
-			content, _ := {entry}base64.StdEncoding.DecodeString(each)
-			return content
-		}
-	case []interface{}:
-		items := make([]interface{}, len(each))
-		for at, item := range each {
-			items[at] = {entry}Natural(item)
-		}
-		return items
-	case map[string]interface{}:
-		found := map[string]interface{}{}
-		for key, item := range each {
-			if {entry}strings.HasPrefix(key, "$") {
-				key = key[1:]
-			}
-			found[key] = {entry}Natural(item)
-		}
-		return found
 	}
-	return inner
+	return {entry}reflect.TypeOf(inner)
 }
 
 // A value as what encoding/json writes in the shape that Viva reads.
