@@ -14,7 +14,7 @@ from rows import table, tabled
 from sandbox.conftest import Run, request, run_all
 from viva.engine.evidence import program_key
 from viva.sandbox.calls import MAX_LINE, CallConversation
-from viva.sandbox.plainvalues import MAX_DEPTH, Malformed, checked, matches, read_json
+from viva.sandbox.plainvalues import MAX_DEPTH, Malformed, checked, matches, read_json, read_words, words
 from viva.types import Call
 
 NAN, INF = {"$float": "nan"}, {"$float": "inf"}
@@ -53,6 +53,8 @@ PAIRS = [
 DEEP = MAX_DEPTH + 2
 WRONG = [b"", b"{", b"NaN", b"[Infinity]", b"\xff", b"1" * 5000, b"[" * 100_000, b"[" * DEEP + b"]" * DEEP,
          b"[" + b"[]," * 1_000_000 + b"1]"]  # fmt: skip
+UNWORDED = [b"", b"i", b"i1 i1", b"l2 i1", b"s6", b"sx", b"z", b"m1 s61", b"r1x", b"i" + b"1" * 5000, b"l1 " * DEEP + b"n",
+            b"l1000001" + b" l0" * 1_000_001]  # fmt: skip
 UNTAGGED = [
     {"$bytes": "é"}, {"$bytes": 1}, {"$bytes": "x"}, {"$float": "1"}, {"$float": []}, {"$tuple": 1}, {"$set": {}},
     {"$map": [1]}, {"$map": [[1, 2, 3]]}, {"$ref": 1}, {"$tuple": [], "a": 1}, [{"$x": 1}], {"a": {"$x": 1}},
@@ -79,6 +81,9 @@ def test_what_is_no_value_is_malformed() -> None:
         for line in WRONG:
             with row(line[:20]), pytest.raises(Malformed):
                 read_json(line)
+        for line in UNWORDED:
+            with row(line[:20]), pytest.raises(Malformed):
+                read_words(line)
         for value in UNTAGGED:
             with row(value), pytest.raises(Malformed):
                 checked(value)
@@ -86,9 +91,9 @@ def test_what_is_no_value_is_malformed() -> None:
 
 @given(VALUES)
 def test_a_value_equals_itself_and_nothing_longer(value: Any) -> None:
-    again = checked(read_json(json.dumps(value).encode()))
-    assert matches(value, again)
-    assert not matches([value], [again, again])
+    for again in (checked(read_json(json.dumps(value).encode())), checked(read_words(words(value).encode()))):
+        assert matches(value, again)
+        assert not matches([value], [again, again])
 
 
 def talked(calls: tuple[Call, ...], *said: bytes) -> CallConversation:

@@ -8,9 +8,8 @@ template <class... A, unsigned long... I> ::std::tuple<A...> read_tuple(const No
     return ::std::tuple<A...>{read<A>(item(node, I))...};
 }
 template <class T, unsigned long... I> void write_tuple(const T &value, Indices<I...>) {
-    put("{\"$tuple\": [");
-    ((put(I ? ", " : ""), write<bare<decltype(::std::get<I>(value))>>(::std::get<I>(value))), ...);
-    put("]}");
+    put_items('p', sizeof...(I));
+    (write<bare<decltype(::std::get<I>(value))>>(::std::get<I>(value)), ...);
 }
 template <class... A> struct Reader<::std::tuple<A...>> {
     static ::std::tuple<A...> from(const Node *node) {
