@@ -5,7 +5,8 @@ begins with "$" has another "$" in front). For the rest there are tags: {"$tuple
 {"$map": [[key, value], ...]}, {"$bytes": "base64"}, {"$float": "nan" | "inf" | "-inf"}, {"$array": [[...], ...]}.
 
 Languages without JSON get and send them as words, of a letter and a number, two digits a byte, or how many values
-follow: n t f i5 r0.5 s61 (a text) b00 (bytes), l2 (a list) p2 u2 a2 (tuple, set, array), o2 m2 (keys and values by turns).
+follow: n t f i5 r0.5 s61 (a text) b00 (bytes), l2 (a list) p2 u2 a2 (tuple, set, array), o2 m2 (keys and values by
+turns).
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def read_words(line: bytes) -> object:
     return value
 
 
-def _next_value(given: Iterator[str], depth: int) -> object:  # noqa: PLR0911  a list of kinds
+def _next_value(given: Iterator[str], depth: int) -> object:
     word = next(given)
     letter, rest = word[0], word[1:]
     if letter in "ntf":
