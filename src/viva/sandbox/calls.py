@@ -1,8 +1,8 @@
 """Calls of a program's functions, compared by Viva itself: nothing in the program's process knows what is expected.
 
-The program's process holds the program and a small answerer of its language (harness/answer.*). One line, JSON or words,
-goes each way for every call, through the pipes that proof.py describes. All calls are sent before a reply is looked at,
-so that nothing in the program's process learns from the next call whether the reply before it was right:
+The program's process holds the program and a small answerer of its language (harness/answer.*). One line goes each way,
+of JSON or words, for every call, through the pipes that proof.py describes. All calls are sent before a reply is looked
+at, so that nothing in the program's process learns from the next call whether the reply before it was right:
 
     shell inside  →  Viva      run
     Viva          →  answerer  {"id": 1, "call": "solve", "args": [3]}, or as words: i1 s736f6c7665 l1 i3

@@ -16,10 +16,6 @@ internal static class {entry} {
         internal Unfit(string what) : base(what) { }
     }
 
-    private sealed class Missing : global::System.Exception {
-        internal Missing(string what) : base(what) { }
-    }
-
     public static int Main(string[] words) {
         var text = new global::System.Text.UTF8Encoding(false);
         var from = new global::System.IO.StreamReader(Open(3, global::System.IO.FileAccess.Read), text);
@@ -46,7 +42,7 @@ internal static class {entry} {
             object[] arguments;
             var method = Find(name, given, out arguments);
             return Text("returns") + Encoded(method.Invoke(null, arguments));
-        } catch (Missing error) {
+        } catch (global::System.MissingMethodException error) {
             return Text("missing") + Text(error.Message);
         } catch (Unfit error) {
             return Text("unknown") + Text(error.Message);
@@ -108,7 +104,7 @@ internal static class {entry} {
                 }
             }
         }
-        if (best == null) throw new Missing("no function " + name + others);
+        if (best == null) throw new global::System.MissingMethodException("no function " + name + others);
         return best;
     }
 

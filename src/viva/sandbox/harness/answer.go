@@ -17,11 +17,8 @@ import (
 
 const {entry}Depth, {entry}Length, {entry}Message = 64, 16000000, 1000
 
-// A value that the program's types cannot hold, or that has no encoding.
-type {entry}Unfit struct{ what string }
-
-// The request's call has no function.
-type {entry}Missing struct{ what string }
+// Why there is no value: "missing", the call has no function that takes its arguments, or "unknown", it has no encoding.
+type {entry}Refused struct{ kind, what string }
 
 var {entry}BigInt = {entry}reflect.TypeOf((*{entry}big.Int)(nil))
 var {entry}Error = {entry}reflect.TypeOf((*error)(nil)).Elem()
@@ -54,21 +51,19 @@ func {entry}Answer(number int, name string, given []interface{}) (reply map[stri
 	defer func() {
 		switch problem := recover().(type) {
 		case nil:
-		case {entry}Missing:
-			reply = map[string]interface{}{"missing": problem.what}
-		case {entry}Unfit:
-			reply = map[string]interface{}{"unknown": problem.what}
+		case {entry}Refused:
+			reply = map[string]interface{}{problem.kind: problem.what}
 		default:
 			reply = {entry}Raised(problem)
 		}
 	}()
 	named := {entry}Functions[number-1]
 	if named == nil {
-		panic({entry}Missing{"no function " + name})
+		panic({entry}Refused{"missing", "no function " + name})
 	}
 	function := {entry}reflect.ValueOf(named())
 	if function.Kind() != {entry}reflect.Func || function.IsNil() {
-		panic({entry}Missing{name + " is no function"})
+		panic({entry}Refused{"missing", name + " is no function"})
 	}
 	results := function.Call({entry}Arguments(name, function.Type(), given))
 	if last := len(results) - 1; last >= 0 && function.Type().Out(last) == {entry}Error {
@@ -107,11 +102,11 @@ func {entry}Arguments(name string, function {entry}reflect.Type, given []interfa
 		fixed--
 	}
 	if len(given) < fixed || len(given) > fixed && !function.IsVariadic() {
-		panic({entry}Missing{{entry}fmt.Sprintf("no function %s for %d arguments: it is a %v", name, len(given), function)})
+		panic({entry}Refused{"missing", {entry}fmt.Sprintf("no function %s for %d arguments: it is a %v", name, len(given), function)})
 	}
 	defer func() {
-		if unfit, found := recover().({entry}Unfit); found {
-			panic({entry}Missing{{entry}fmt.Sprintf("no function %s for these arguments: %s, but it is a %v", name, unfit.what, function)})
+		if unfit, found := recover().({entry}Refused); found {
+			panic({entry}Refused{"missing", {entry}fmt.Sprintf("no function %s for these arguments: %s, but it is a %v", name, unfit.what, function)})
 		}
 	}()
 	arguments := []{entry}reflect.Value{}
@@ -142,7 +137,7 @@ func {entry}Tagged(value interface{}) (string, interface{}) {
 // A value of a request as a parameter's type wants it.
 func {entry}Decoded(value interface{}, kind {entry}reflect.Type) {entry}reflect.Value {
 	found := {entry}reflect.New(kind).Elem()
-	unfit := {entry}Unfit{{entry}fmt.Sprintf("%.60s is no %v", {entry}fmt.Sprint(value), kind)}
+	unfit := {entry}Refused{"unknown", {entry}fmt.Sprintf("%.60s is no %v", {entry}fmt.Sprint(value), kind)}
 	tag, inner := {entry}Tagged(value)
 	if kind == {entry}BigInt {
 		number, fits := new({entry}big.Int).SetString({entry}fmt.Sprint(value), 10)
@@ -306,7 +301,7 @@ func {entry}Natural(value interface{}) {entry}reflect.Type {
 // A value as what encoding/json writes in the shape that Viva reads.
 func {entry}Encoded(value {entry}reflect.Value, depth int) interface{} {
 	if depth > {entry}Depth {
-		panic({entry}Unfit{"a value too deep"})
+		panic({entry}Refused{"unknown", "a value too deep"})
 	}
 	if !value.IsValid() {
 		return nil
@@ -354,7 +349,7 @@ func {entry}Encoded(value {entry}reflect.Value, depth int) interface{} {
 	case {entry}reflect.Map:
 		return {entry}EncodedMap(value, depth)
 	}
-	panic({entry}Unfit{kind.String()})
+	panic({entry}Refused{"unknown", kind.String()})
 }
 
 func {entry}EncodedMap(value {entry}reflect.Value, depth int) interface{} {

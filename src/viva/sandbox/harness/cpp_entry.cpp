@@ -3,12 +3,7 @@
 ;
 extern "C" [[noreturn]] void {entry}(const char *, const char *, unsigned int, const char *) noexcept;
 {undefined_words}
-#undef abort
-#undef exit
-#undef _exit
-#undef equal
-#undef NDEBUG
-#undef __assert_fail
+{undefined_test}
 #define __assert_fail {entry}
 #include <cassert>
 #include "{entry}_test.h"

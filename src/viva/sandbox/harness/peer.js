@@ -4,14 +4,12 @@
 // back is the same object, with what was changed in it. For functions, errors and instances of classes there are stubs: they
 // have the names that the other side says, ask for what is read by one of these, and send what is called. A name that is
 // not among them is never sent. The test's side believes nothing of what it is sent but values.
-const fs = require('fs');
-const net = require('net');
 const { types } = require('util');
+const { lines } = require('./lines.js');
 const { ownKeys, getPrototypeOf, defineProperty, apply, construct } = Reflect;
 const { getOwnPropertyDescriptor } = Object;
 const { parse, stringify } = JSON;
-const { readSync, writeSync } = fs;
-const { from, alloc, concat } = Buffer;
+const { from } = Buffer;
 
 const ERRORS = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError'];
 const RECENT = 30;
@@ -49,6 +47,7 @@ class Broken extends Error {}
 
 exports.named = named;
 exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, withheld = () => false, members = [], broken, ended }) => {
+    const { waiting, line, listen, send: transmit } = lines(reading, writing);
     const ids = new Map();
     const objects = new Map();
     const contents = new Map();
@@ -217,9 +216,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         send(`{${parts.join()},"heap":{${written()}}}`);
     }
     function send(text) {
-        const bytes = from(text + '\n');
         try {
-            for (let at = 0; at < bytes.length;) at += writeSync(writing, bytes, at);
+            transmit(text);
         } catch {
             ended();
         }
@@ -433,44 +431,17 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         making = false;
     }
 
-    // ---- lines, read while everything waits for them or, between, as the event loop comes to them
-    let buffered = alloc(0);
-    let scanned = 0;
-    function waiting() {
-        const end = buffered.indexOf(10, scanned);
-        scanned = end < 0 ? buffered.length : end;
-        return end >= 0;
-    }
-    const chunk = alloc(65536);
     function receive() {
-        while (!waiting()) {
-            const got = readSync(reading, chunk, 0, chunk.length, null);
-            if (got <= 0) return null;
-            buffered = concat([buffered, chunk.subarray(0, got)]);
-        }
-        const text = buffered.toString('utf8', 0, scanned);
-        buffered = buffered.subarray(scanned + 1);
-        scanned = 0;
+        const text = line();
+        if (text === null) return null;
         try {
             return parse(text);
         } catch (error) {
             return broken(error);
         }
     }
-    let socket = null;
-    function listen(came) {
-        if (socket) return socket;
-        socket = new net.Socket({ fd: fs.openSync(`/proc/self/fd/${reading}`, 'r'), readable: true, writable: false });
-        socket.on('data', (more) => {
-            buffered = concat([buffered, more]);
-            came();
-        });
-        socket.on('end', ended);
-        socket.on('error', ended);
-        return socket;
-    }
     return {
-        request, dispatch, receive, waiting, listen, hooks,
+        request, dispatch, receive, waiting, hooks, listen: (came) => listen(came, ended),
         // Whether it is an object of the program's that says for itself what it has in it, and that the test did not make.
         decides: (value) => {
             const id = ids.get(value);
