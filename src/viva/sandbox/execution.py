@@ -77,6 +77,8 @@ class Plan:
         words = dict.fromkeys(re.findall(r"\w+", request.test))
         self.words["{words}"] = " ".join(words)
         self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
+        for name, macros in row.undefined.items():
+            self.words[f"{{undefined_{name}}}"] = "\n".join(f"#undef {macro}" for macro in macros)
         self.separate = None
         if row.separate and self.proved and request.test.strip() and not request.calls:
             self.separate = None if shared_reason(canonical(request.language), request.test) else row.separate

@@ -84,6 +84,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     python_packages: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
     imported: dict[str, str] = {}
+    undefined: dict[str, tuple[str, ...]] = {}
     environment: dict[str, str] = {}
     warm: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()

@@ -4,8 +4,9 @@ JSON has null, true, texts, numbers (integers of any size), lists, and objects f
 begins with "$" has another "$" in front). For the rest there are tags: {"$tuple": [...]}, {"$set": [...]},
 {"$map": [[key, value], ...]}, {"$bytes": "base64"}, {"$float": "nan" | "inf" | "-inf"}, {"$array": [[...], ...]}.
 
-To languages without JSON they go as words, of a letter and a number, base64, or how many values follow: n t f i5 r0.5
-sYQ== (a text) bAA== (bytes), l2 (a list) p2 u2 a2 (tuple, set, array), o2 m2 (keys and values by turns).
+Languages without JSON get and send them as words, of a letter and a number, two digits a byte, or how many values
+follow: n t f i5 r0.5 s61 (a text) b00 (bytes), l2 (a list) p2 u2 a2 (tuple, set, array), o2 m2 (keys and values by
+turns).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -26,6 +29,7 @@ SHOWN = 200
 """Characters of a value in a message."""
 _SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _LISTS = frozenset(("list", "$tuple", "$array"))
+_LETTERS = {"$tuple": "p", "$set": "u", "$array": "a", "$map": "m"}
 
 
 class Malformed(ValueError):  # noqa: N818  what it says is all about the value
@@ -65,16 +69,56 @@ def words(value: object) -> str:
         case int() | float():
             return f"i{value}" if isinstance(value, int) else f"r{value!r}"
         case str():
-            return f"s{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode('ascii')}"
+            return f"s{value.encode('utf-8', 'surrogatepass').hex()}"
     tag, inner = tagged(value) if isinstance(value, dict) else ("", value)
     if isinstance(inner, str):
-        return f"{'r' if tag == '$float' else 'b'}{inner}"
+        return f"r{inner}" if tag == "$float" else f"b{form(value)[1].hex()}"
     if isinstance(value, dict) and not tag:
         inner = [part for key, one in value.items() for part in (key[1:] if key.startswith("$") else key, one)]
     assert isinstance(inner, (list, tuple))
     parts = [part for pair in inner for part in pair] if tag == "$map" else inner
-    letter = {"$tuple": "p", "$set": "u", "$array": "a", "$map": "m"}.get(tag, "o" if isinstance(value, dict) else "l")
+    letter = _LETTERS.get(tag, "o" if isinstance(value, dict) else "l")
     return " ".join([f"{letter}{len(parts)}", *map(words, parts)])
+
+
+def read_words(line: bytes) -> object:
+    """A value from words, of at most MAX_DEPTH and MAX_BRACKETS; a text that is none is bytes. Raises Malformed."""
+    if sum(line.count(f" {letter}".encode()) for letter in ("l", *_LETTERS.values())) > MAX_BRACKETS:
+        raise Malformed(f"more than {MAX_BRACKETS:,} brackets")
+    given = (word[0] for word in re.finditer(r"\S+", line.decode("ascii", "replace")))
+    try:
+        value = _next_value(given, MAX_DEPTH)
+    except (ValueError, StopIteration) as error:
+        raise Malformed(str(error)[:SHOWN]) from None
+    if next(given, None) is not None:
+        raise Malformed("more than one value")
+    return value
+
+
+def _next_value(given: Iterator[str], depth: int) -> object:
+    word = next(given)
+    letter, rest = word[0], word[1:]
+    if letter in "ntf":
+        return {"n": None, "t": True, "f": False}[letter]
+    if letter in "ir":
+        number = int(rest) if rest.lstrip("-").isdigit() else float(rest)
+        return {"$float": str(number)} if number in _SPECIAL.values() or math.isnan(number) else number
+    if letter in "sb":
+        content = bytes.fromhex(rest)
+        with suppress(UnicodeDecodeError):
+            if letter == "s":
+                return content.decode()
+        return {"$bytes": base64.b64encode(content).decode("ascii")}
+    if depth < 0:
+        raise Malformed(f"nested more than {MAX_DEPTH} deep")
+    inner = [_next_value(given, depth - 1) for _ in range(int(rest))]
+    if letter in "mo":
+        pairs = list(zip(inner[::2], inner[1::2], strict=True))
+        if all(isinstance(key, str) for key, _ in pairs):
+            return {f"${key}" if key.startswith("$") else key: one for key, one in pairs}
+        inner = [list(pair) for pair in pairs]
+    tag = next((tag for tag, one in _LETTERS.items() if one == letter), "")
+    return {tag: inner} if tag else inner
 
 
 def tagged(value: dict[str, object]) -> tuple[str, object]:
