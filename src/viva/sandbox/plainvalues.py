@@ -102,7 +102,7 @@ def _next_value(given: Iterator[str], depth: int) -> object:
         return {"n": None, "t": True, "f": False}[letter]
     if letter in "ir":
         number = int(rest) if rest.lstrip("-").isdigit() else float(rest)
-        return {"$float": str(number)} if number in _SPECIAL.values() or math.isnan(number) else number
+        return {"$float": str(number)} if isinstance(number, float) and not math.isfinite(number) else number
     if letter in "sb":
         content = bytes.fromhex(rest)
         with suppress(UnicodeDecodeError):
