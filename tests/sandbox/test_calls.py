@@ -14,7 +14,7 @@ from rows import table, tabled
 from sandbox.conftest import Run, request, run_all
 from viva.engine.evidence import program_key
 from viva.sandbox.calls import MAX_LINE, CallConversation
-from viva.sandbox.plainvalues import MAX_DEPTH, Malformed, checked, matches, read_json
+from viva.sandbox.plainvalues import MAX_DEPTH, Malformed, form, matches, read_json, read_words, words
 from viva.types import Call
 
 NAN, INF = {"$float": "nan"}, {"$float": "inf"}
@@ -53,6 +53,8 @@ PAIRS = [
 DEEP = MAX_DEPTH + 2
 WRONG = [b"", b"{", b"NaN", b"[Infinity]", b"\xff", b"1" * 5000, b"[" * 100_000, b"[" * DEEP + b"]" * DEEP,
          b"[" + b"[]," * 1_000_000 + b"1]"]  # fmt: skip
+UNWORDED = [*b" i z s6 sx r1x m1_s61 l2_i1 i1_i1".replace(b"_", b"\t").split(b" "), b"i" + b"1" * 5000,
+            b"l1 " * DEEP + b"n", b"l1000001" + b" l0" * 1_000_001]  # fmt: skip
 UNTAGGED = [
     {"$bytes": "é"}, {"$bytes": 1}, {"$bytes": "x"}, {"$float": "1"}, {"$float": []}, {"$tuple": 1}, {"$set": {}},
     {"$map": [1]}, {"$map": [[1, 2, 3]]}, {"$ref": 1}, {"$tuple": [], "a": 1}, [{"$x": 1}], {"a": {"$x": 1}},
@@ -69,26 +71,24 @@ VALUES = st.recursive(
 def test_values_are_equal_by_value() -> None:
     for (expected, found, equal), row in tabled(*PAIRS):
         with row:
-            assert matches(checked(expected), checked(found)) is equal
-    assert matches(0.1, 0.1 + 1e-12, 1e-9)
-    assert not matches(10**400, 0.5, 1e-9)
+            assert matches(form(expected), form(found)) is equal
+    assert matches(form(0.1), form(0.1 + 1e-12), 1e-9)
+    assert not matches(form(10**400), form(0.5), 1e-9)
 
 
 def test_what_is_no_value_is_malformed() -> None:
     with table() as row:
-        for line in WRONG:
-            with row(line[:20]), pytest.raises(Malformed):
-                read_json(line)
-        for value in UNTAGGED:
-            with row(value), pytest.raises(Malformed):
-                checked(value)
+        for reads, unread in ((read_json, WRONG), (read_words, UNWORDED), (form, UNTAGGED)):
+            for each in unread:
+                with row(str(each)[:20]), pytest.raises(Malformed):
+                    reads(each)
 
 
 @given(VALUES)
 def test_a_value_equals_itself_and_nothing_longer(value: Any) -> None:
-    again = checked(read_json(json.dumps(value).encode()))
-    assert matches(value, again)
-    assert not matches([value], [again, again])
+    for again in (read_json(json.dumps(value).encode()), read_words(words(value).encode())):
+        assert matches(form(value), form(again))
+        assert not matches(form([value]), form([again, again]))
 
 
 def talked(calls: tuple[Call, ...], *said: bytes) -> CallConversation:

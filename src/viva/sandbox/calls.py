@@ -1,12 +1,12 @@
 """Calls of a program's functions, compared by Viva itself: nothing in the program's process knows what is expected.
 
-The program's process holds the program and a small answerer of its language (harness/answer.*). One JSON line goes each
-way for every call, through the pipes that proof.py describes. All calls are sent before a reply is looked at, so that
-nothing in the program's process learns from the next call whether the reply before it was right:
+The program's process holds the program and a small answerer of its language (harness/answer.*). One line goes each way,
+of JSON or words, for every call, through the pipes that proof.py describes. All calls are sent before a reply is looked
+at, so that nothing in the program's process learns from the next call whether the reply before it was right:
 
     shell inside  →  Viva      run
-    Viva          →  answerer  {"id": 1, "call": "solve", "args": [3]}, or as words: i1 sc29sdmU= l1 i3
-    answerer      →  Viva      {"id": 1, "returns": 2117}
+    Viva          →  answerer  {"id": 1, "call": "solve", "args": [3]}, or as words: i1 s736f6c7665 l1 i3
+    answerer      →  Viva      {"id": 1, "returns": 2117}, or as words: m4 s6964 i1 s72657475726e73 i2117
                                {"id": 1, "raises": {"type": "ValueError", "message": "...", "bases": ["Exception"]}}
                                {"id": 1, "missing": "no function solve"}
                                {"id": 1, "unknown": "Foo"}       a value that has no form below
@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from viva.sandbox.plainvalues import SHOWN, Malformed, checked, matches, read_json, shown, words
+from viva.sandbox.plainvalues import SHOWN, Malformed, form, matches, read_json, read_words, shown, words
 from viva.sandbox.proof import RUNNING, Conversation
 from viva.types import Call
 
@@ -73,7 +73,7 @@ class CallConversation(Conversation):
             self._fail("it went on replying after the last call")
         elif len(self._line) > MAX_LINE:
             self._fail(f"{self._calling()} replied more than {MAX_LINE:,} bytes")
-        elif not self._line.startswith(b"{"[: len(self._line)]):
+        elif not self._line.startswith((b" " if self._words else b"{")[: len(self._line)]):
             self._fail(f"{self._calling()} replied what cannot be read")
 
     def _request(self, number: int, call: Call) -> str:
@@ -89,7 +89,8 @@ class CallConversation(Conversation):
 
     def _reply(self, line: bytes) -> None:
         try:
-            problem = judge(self._calls[self._number - 1], read_reply(line, self._number))
+            value = (read_words if self._words else read_json)(line)
+            problem = judge(self._calls[self._number - 1], checked_reply(value, self._number))
         except Malformed as malformed:
             problem = f"replied what cannot be read: {malformed}"
         if problem:
@@ -111,11 +112,10 @@ def calling(calls: Sequence[Call], number: int) -> str:
     return f"call {number} of {len(calls)}, {call.call}({', '.join(map(shown, call.args))}),"
 
 
-def read_reply(line: bytes, number: int) -> dict[str, object]:
-    """A line of an answerer's as a mapping, with its `id` checked. Raises Malformed."""
-    reply = read_json(line)
+def checked_reply(reply: object, number: int) -> dict[str, object]:
+    """What an answerer said, if it is a mapping with the right `id`. Raises Malformed."""
     if not isinstance(reply, dict) or len(reply) != 2 or type(reply.get("id")) is not int or reply["id"] != number:
-        raise Malformed(f"{line[:SHOWN].decode(errors='replace')!r} is no reply to call {number}")
+        raise Malformed(f"{shown(reply)} is no reply to call {number}")
     return reply
 
 
@@ -133,7 +133,8 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
         return _judge_raised(call, reply["raises"])
     if "returns" not in reply:
         raise Malformed(f"no reply has {next(key for key in reply if key != 'id')[:SHOWN]!r}")
-    given = checked(reply["returns"])
+    given = reply["returns"]
+    form(given)
     if call.raises:
         wanted = "anything" if call.raises is True else call.raises
         return f"returned {shown(given)}, and did not raise {wanted}"
@@ -142,7 +143,7 @@ def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list
         return f"returned {shown(given)}, and a condition takes it for {str(holds).lower()}"
     compared = call.returns is not UNSET and call.truth != "false"
     expected, number = (int(v) if call.truth and isinstance(v, bool) else v for v in (call.returns, given))
-    if compared and not matches(expected, number, call.within):
+    if compared and not matches(form(expected), form(number), call.within):
         return f"returned {shown(given)}, not {shown(call.returns)}"
     return ""
 

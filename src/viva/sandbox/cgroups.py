@@ -37,6 +37,11 @@ _PREFIX = "viva-"
 _OWN = "viva-itself"
 _ATTEMPTS = 20
 _NUMBERS = count()
+_LIMITS = {
+    1: {"memory.limit_in_bytes": "{}", "memory.memsw.limit_in_bytes": "{}"},
+    2: {"memory.max": "{}", "memory.swap.max": "0", "memory.oom.group": "1"},
+}
+"""By version, what the files of a group are told; all but the first where the kernel has them."""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -64,17 +69,9 @@ class Group:
             raise
 
     def _limit(self, memory: int, tasks: int) -> None:
-        of_memory = self._folders["memory"]
-        if self._version == 2:
-            (of_memory / "memory.max").write_text(str(memory))
-            with suppress(OSError):  # a kernel without swap has no such files
-                (of_memory / "memory.swap.max").write_text("0")
-            with suppress(OSError):
-                (of_memory / "memory.oom.group").write_text("1")
-        else:
-            (of_memory / "memory.limit_in_bytes").write_text(str(memory))
-            with suppress(OSError):
-                (of_memory / "memory.memsw.limit_in_bytes").write_text(str(memory))
+        for number, (name, value) in enumerate(_LIMITS[self._version].items()):
+            with suppress(*(OSError,)[:number]):  # a kernel without swap has no such files
+                (self._folders["memory"] / name).write_text(value.format(memory))
         if tasks:
             (self._folders["pids"] / "pids.max").write_text(str(tasks))
 
@@ -99,16 +96,17 @@ class Group:
 
     def usage(self) -> Usage:
         """What it has taken so far."""
-        cpu = 0.0
-        with suppress(OSError, ValueError):
-            if self._version == 2:
-                cpu = int(_field(self._folders["memory"] / "cpu.stat", "usage_usec")) / 1e6
-            else:
-                cpu = int((self._folders["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
-        events = self._folders["memory"] / ("memory.events" if self._version == 2 else "memory.oom_control")
-        killed = 0
-        with suppress(OSError, ValueError):
-            killed = int(_field(events, "oom_kill"))
+        memory, accounts = self._folders["memory"], self._folders.get("cpuacct")
+        if accounts is not None:
+            cpu, killed = (
+                _number(accounts / "cpuacct.usage", "") / 1e9,
+                _number(memory / "memory.oom_control", "oom_kill "),
+            )
+        else:
+            cpu, killed = (
+                _number(memory / "cpu.stat", "usage_usec ") / 1e6,
+                _number(memory / "memory.events", "oom_kill "),
+            )
         return Usage(cpu, killed > 0)
 
     def close(self) -> None:
@@ -275,10 +273,7 @@ def _read(path: Path) -> str:
     return ""
 
 
-def _field(path: Path, name: str) -> str:
-    """The value of a line `name value`."""
-    for line in path.read_text().splitlines():
-        key, _, value = line.partition(" ")
-        if key == name:
-            return value
-    raise ValueError(f"{path} has no {name}")
+def _number(path: Path, name: str) -> int:
+    """The number of a line `name number`; 0 where there is none."""
+    lines = _read(path).splitlines()
+    return next((int(line.removeprefix(name)) for line in lines if line.startswith(name)), 0)

@@ -65,7 +65,7 @@ def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
         name = functions.setdefault(function, f"{entry}_{len(functions)}") if function != "0" else function
         rows += f"    {name},\n"
     text = '#include "{entry}.h"\n#include "{entry}_program.h"\n\n;\n'
-    text += '#include "{entry}_words.h"\n#include "{entry}_table.h"\n'
+    text += '#include "{entry}_table.h"\n'
     text += "".join(f"static void {name}(const {{entry}}::Node *{{entry}}g) {body}" for body, name in functions.items())
     text += f"static const {{entry}}::Call {{entry}}_calls[] = {{\n{rows}}};\n"
     text += "const {entry}::Call *const {entry}::calls = {entry}_calls;\n"

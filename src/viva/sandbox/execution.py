@@ -6,21 +6,28 @@ import fcntl
 import os
 import re
 import secrets
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TypedDict
 
 import msgspec
 
 from viva.errors import VivaError
 from viva.sandbox.calls import CallConversation
-from viva.sandbox.cgroups import Group, group_for
+from viva.sandbox.cgroups import group_for
 from viva.sandbox.drivers import DRIVERS
 from viva.sandbox.isolation import slot_uid, walled
-from viva.sandbox.languagetables import Language, canonical, harness_file, limits, package_folder
+from viva.sandbox.languagetables import (
+    PACKAGES_INSIDE,
+    Language,
+    canonical,
+    environment,
+    harness_file,
+    limits,
+    package_folder,
+    shown,
+)
 from viva.sandbox.launch import (
     COMPILE_FAILED,
     FORBIDDEN,
@@ -29,9 +36,9 @@ from viva.sandbox.launch import (
     Ending,
     Spawned,
     Started,
+    Watching,
     abandon,
-    attend,
-    in_memory,
+    furnished,
     limited,
     resource_limits,
     script,
@@ -42,21 +49,11 @@ from viva.sandbox.proof import Conversation
 from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.separable import shared_reason
 from viva.sandbox.warm import Zygote
-from viva.types import Execute, Execution, Isolation
+from viva.types import Execute, Execution, Isolation, Verdict
 
 _MB = 1024 * 1024
-PACKAGES_INSIDE = "/opt/viva"
-"""Where the folder of languages.package_folder appears inside."""
 _ANOTHER_EACH_TIME = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=<)[0-9a-f]{32}(?=>:0)")
 """Where something lies in memory, and what Mono calls a program that it has compiled."""
-
-
-class _About(TypedDict):
-    """What every verdict comes with."""
-
-    seconds: float
-    cpu: float
-    isolation: Isolation
 
 
 class _Process(msgspec.Struct, frozen=True):
@@ -80,6 +77,8 @@ class Plan:
         words = dict.fromkeys(re.findall(r"\w+", request.test))
         self.words["{words}"] = " ".join(words)
         self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
+        for name, macros in row.undefined.items():
+            self.words[f"{{undefined_{name}}}"] = "\n".join(f"#undef {macro}" for macro in macros)
         self.separate = None
         if row.separate and self.proved and request.test.strip() and not request.calls:
             self.separate = None if shared_reason(canonical(request.language), request.test) else row.separate
@@ -131,7 +130,9 @@ class Plan:
             own = request.test if name.endswith("_test.h") else program
             texts[self._filled(name)] = self._filled(harness_file(source)) if source else own
         if row.imported and not request.calls and self.proved:
-            texts[f"{self.entry}_names.go"] = _imports(row.imported, request.test)
+            lines = meant(row.imported, request.test)
+            imports = "".join(f'import "{name}"\n' for name in lines)
+            texts[f"{self.entry}_names.go"] = f"package main\n\n{imports}{''.join(lines.values())}"
         driver = DRIVERS.get(canonical(request.language))
         if driver is not None and request.calls:
             texts |= driver(program, request.calls, self.entry)
@@ -158,8 +159,8 @@ class Plan:
     def _commands(self) -> str:
         way = self.way
         return script(
-            [self._filled(word) for word in way.compile],
-            [self._filled(word) for word in way.run],
+            list(map(self._filled, way.compile)),
+            list(map(self._filled, way.run)),
             proved=self.proved,
             remove=self._removed() if way is self.row.shared and way.compile else [],
             check=self._filled(way.check),
@@ -170,20 +171,15 @@ class Plan:
         needed = self.way.prepared is not None and self.way.prepared.kept
         return [name for name in (*self.sources, *(() if needed else self.prepared)) if self.entry in name]
 
-    def _environment(self) -> dict[str, str]:
-        base = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "USER": "nobody"}
-        base["TMPDIR"] = "/tmp"  # noqa: S108  the sandbox's own
-        return base | {name: self._filled(value) for name, value in self.row.environment.items()}
+    def _attended(self, begin: Callable[[_Process], Started], bounds: Bounds, stop: int) -> Execution:
+        """Start by `begin`, in a control group where this user may make one, and stay to the end.
 
-    def _group(self) -> Group | None:
-        """A control group, where this user may make one. Its memory has room for full folders beside full processes;
-        its tasks for those of the sandbox itself: of the program's alone, `prlimit` and polling keep count."""
+        Its memory has room for full folders beside full processes; its tasks for those of the sandbox itself: of
+        the program's alone, `prlimit` and polling keep count. Raises OSError where the warm interpreter cannot fork,
+        VivaError where isolation breaks down.
+        """
         capacity = 3 * limits().disk * _MB
-        return group_for(memory=self.bounds.memory + capacity, tasks=4 * self.row.processes + 16)
-
-    def _attended(self, begin: Callable[[_Process], Started], bounds: Bounds, stop: int) -> Ending:
-        """Start by `begin`, in a group where there can be one, and stay to the end."""
-        group = self._group()
+        group = group_for(memory=self.bounds.memory + capacity, tasks=4 * self.row.processes + 16)
 
         def start(process: _Process) -> Started:
             started = begin(process)
@@ -197,7 +193,14 @@ class Plan:
             if group:
                 group.close()
             raise
-        return attend(started, bounds=bounds, conversation=self.conversation, stop=stop, group=group)
+        ending = Watching(started, bounds, self.conversation, stop, group).attend()
+        complaint = "" if ending.compiled else ending.said.decode(errors="replace").strip()
+        if complaint.startswith("zygote:"):
+            raise OSError(complaint)
+        if complaint.startswith(("bwrap:", "setpriv:", "prlimit:")):
+            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {complaint}")
+        verdict, detail = self._verdict(ending)
+        return Execution(verdict, detail, round(ending.seconds, 4), round(ending.cpu, 4), self.isolation)
 
     def _started(self, start: Callable[[_Process], Started]) -> list[Started]:
         """The program, or its test and the program, with pipes between them."""
@@ -206,16 +209,15 @@ class Plan:
             mode = "calls" if self.request.calls else self.request.proof
             return [start(_Process(mode, self._commands(), self.sources, self.way.harness))]
         started: list[Started] = []
-        descriptors = [high for one in (*os.pipe(), *os.pipe()) for high in [_moved_up(one)]]
+        descriptors = [_moved_up(end) for end in (*os.pipe(), *os.pipe())]
         reading, answering, asked, asking = descriptors
         try:
             for role, words, link, sources in (
                 ("program", separate.program, (asked, answering), self.sources),
                 ("test", separate.test, (reading, asking), {}),
             ):
-                ends = {"{incoming}": str(link[0]), "{outgoing}": str(link[1])}
-                command = [ends.get(word, self._filled(word)) for word in words]
-                commands = script([], command, proved=role == "test")
+                self.words["{incoming}"], self.words["{outgoing}"] = map(str, link)
+                commands = script([], list(map(self._filled, words)), proved=role == "test")
                 started.append(start(_Process(role, commands, sources, separate.harness, link)))
         except BaseException:
             for one in started:
@@ -230,107 +232,86 @@ class Plan:
         program.close_source()
         return [test, program]
 
+    def _files(self, process: _Process) -> dict[str, bytes]:
+        """The files in the program's folder."""
+        given = {name: _encoded(content) for name, content in self.request.files}
+        return {**process.sources, **self.prepared, **given}
+
+    def _all_files(self, process: _Process) -> dict[str, bytes | int]:
+        """The same by their paths, and the harness's own, of which archives are descriptors."""
+        own = {name: harness_file(name).encode() for name in process.harness}
+        parts: dict[str, Mapping[str, bytes | int]] = {"/box": self._files(process), "/viva": {**self.archives, **own}}
+        return {f"{folder}/{name}": content for folder, files in parts.items() for name, content in files.items()}
+
     def isolated(self, slot: int, stop: int) -> Execution:
         """Run behind walls."""
-        ending = self._attended(lambda process: self._behind_walls(process, slot), self.bounds, stop)
-        if not ending.compiled and ending.said.startswith((b"bwrap:", b"setpriv:", b"prlimit:")):
-            said = ending.said.decode(errors="replace").strip()
-            raise VivaError(f"The sandbox could not be built around a {self.row.title} program: {said}")
-        return self.verdict(ending)
 
-    def _behind_walls(self, process: _Process, slot: int) -> Started:
-        opened: list[int] = []
+        def begin(process: _Process) -> Started:
+            opened: list[int] = []
+            try:
+                rules = syscall_filter(canonical(self.request.language))
+                inside = [*shown(), *furnished(self._all_files(process), environment(self.row), rules, opened)]
+                command = walled(slot, disk=limits().disk, told=INFO, inside=inside)
+                command += [*limited(self.bounds), "/bin/sh", "-c", process.commands]
+                uid = slot_uid(slot)
+                if uid is not None:  # as launch.Spawned does with its own
+                    for descriptor in process.link:
+                        os.fchown(descriptor, uid, uid)
+                return Spawned(command, keep_open=(*opened, *process.link), owner=uid)
+            finally:
+                for descriptor in opened:
+                    os.close(descriptor)
 
-        def passed(content: bytes) -> str:
-            opened.append(in_memory(content))
-            return str(opened[-1])
-
-        try:
-            inside = shown()
-            for name, content in self._files(process):
-                inside += ["--file", passed(content), f"/box/{name}"]
-            for name, archive in self.archives.items():
-                opened.append(os.open(f"/proc/self/fd/{archive}", os.O_RDONLY | os.O_CLOEXEC))
-                inside += ["--file", str(opened[-1]), f"/viva/{name}"]
-            for name in process.harness:
-                inside += ["--file", passed(harness_file(name).encode()), f"/viva/{name}"]
-            for name, value in self._environment().items():
-                inside += ["--setenv", name, value]
-            if rules := syscall_filter(canonical(self.request.language)):
-                inside += ["--seccomp", passed(rules)]
-            command = walled(slot, disk=limits().disk, told=INFO, inside=inside)
-            command += [*limited(self.bounds), "/bin/sh", "-c", process.commands]
-            if (uid := slot_uid(slot)) is not None:
-                for descriptor in process.link:
-                    os.fchown(descriptor, uid, uid)  # as launch.Spawned does with its own
-            return Spawned(command, keep_open=(*opened, *process.link), owner=slot_uid(slot))
-        finally:
-            for descriptor in opened:
-                os.close(descriptor)
-
-    def _files(self, process: _Process) -> list[tuple[str, bytes]]:
-        return [
-            *process.sources.items(),
-            *self.prepared.items(),
-            *((name, _encoded(content)) for name, content in self.request.files),
-        ]
+        return self._attended(begin, self.bounds, stop)
 
     def forked(self, zygote: Zygote, stop: int) -> Execution:
         """Run in a fork of the warm interpreter. Raises OSError where it cannot fork."""
-        bounds, common = self.bounds, limits()
         request = {
-            "disk": common.disk * _MB,
-            "inodes": common.inodes,
-            "environment": self._environment(),
-            "limits": resource_limits(bounds),
+            "disk": limits().disk * _MB,
+            "inodes": self.bounds.inodes,
+            "environment": environment(self.row),
+            "limits": resource_limits(self.bounds),
         }
-        ending = self._attended(
+        return self._attended(
             lambda process: zygote.start(request | {"mode": process.mode}, self._files(process), process.link),
-            bounds,
+            self.bounds,
             stop,
         )
-        if not ending.compiled and ending.said.startswith(b"zygote:"):
-            raise OSError(ending.said.decode(errors="replace"))
-        return self.verdict(ending)
 
-    def on_the_host(self, slot: int, stop: int) -> Execution:
+    def on_the_host(self, stop: int) -> Execution:
         """Run without walls, in a temporary folder, under the limits of single processes."""
-        del slot
-        folder = Path(tempfile.mkdtemp(prefix="viva-unsafe-"))
-        try:
+        with tempfile.TemporaryDirectory(prefix="viva-unsafe-", ignore_cleanup_errors=True) as folder:
             self.words["{packages}"] = str(package_folder() or "/nonexistent")
-            harness = folder / ".viva"
-            harness.mkdir()
-            environment = self._environment() | {"HOME": str(folder), "TMPDIR": str(folder)}
+            variables = environment(self.row, self.words["{packages}"]) | {"HOME": folder, "TMPDIR": folder}
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
-            environment = {name: _moved(value, harness) for name, value in environment.items()}
 
-            def start(process: _Process) -> Started:
-                inside = folder / process.mode
-                inside.mkdir()
-                for name, content in self._files(process):
-                    (inside / name).write_bytes(content)
-                for name, archive in self.archives.items():
-                    shutil.copyfile(f"/proc/self/fd/{archive}", harness / name)
-                for name in process.harness:
-                    (harness / name).write_text(harness_file(name), encoding="utf-8")
-                command = [*limited(bounds), "/bin/sh", "-c", _moved(process.commands, harness)]
-                return Spawned(command, keep_open=process.link, environment=environment, folder=str(inside))
+            def moved(text: str, mode: str) -> str:
+                """A command, path or setting with the folders that are inside elsewhere."""
+                return re.sub(r"(?<![\w/])/(viva|box)/", rf"{folder}/{mode}/\1/", text)
 
-            ending = self._attended(start, bounds, stop)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        return self.verdict(ending)
+            def begin(process: _Process) -> Started:
+                for name in ("box", "viva"):
+                    Path(folder, process.mode, name).mkdir(parents=True)
+                for path, content in self._all_files(process).items():
+                    place = Path(moved(path, process.mode))
+                    place.write_bytes(
+                        Path(f"/proc/self/fd/{content}").read_bytes() if isinstance(content, int) else content
+                    )
+                own = {name: moved(value, process.mode) for name, value in variables.items()}
+                command = [*limited(bounds), "/bin/sh", "-c", moved(process.commands, process.mode)]
+                return Spawned(command, keep_open=process.link, environment=own, folder=f"{folder}/{process.mode}/box")
 
-    def verdict(self, ending: Ending) -> Execution:  # noqa: PLR0911  a list of cases
-        """What the way it ended says about the program."""
+            return self._attended(begin, bounds, stop)
+
+    def _verdict(self, ending: Ending) -> tuple[Verdict, str]:  # noqa: PLR0911  a list of cases
+        """What the way it ended says about the program, and why."""
         said = self._repeatable(ending.output)
-        about = _About(seconds=round(ending.seconds, 4), cpu=round(ending.cpu, 4), isolation=self.isolation)
         if ending.failure:
             failure = self._repeatable(ending.failure.encode(errors="replace"))
-            return Execution("failed", f"{failure}; {said}".rstrip("; "), **about)
-        if ending.stopped:
-            why = limits().stopped.get(ending.stopped, ending.stopped)
+            return "failed", f"{failure}; {said}".rstrip("; ")
+        killed = ending.status in {128 + 24, 137} and ending.cpu >= self.request.seconds
+        if stopped := ending.stopped or ("time" if ending.compiled and killed else ""):
+            why = limits().stopped.get(stopped, stopped)
             why = why.format(
                 seconds=self.request.seconds,
                 wall=self.bounds.wall,
@@ -339,23 +320,18 @@ class Plan:
                 processes=self.row.processes,
                 inodes=self.bounds.inodes,
             )
-            timed = ending.stopped in {"time", "wall"}
-            return Execution("timeout" if timed else "limit", f"stopped: {why}", **about)
+            return "timeout" if stopped in {"time", "wall"} else "limit", f"stopped: {why}"
         if not ending.compiled:
             if ending.status in {COMPILE_FAILED, FORBIDDEN}:
-                return Execution("compile" if ending.status == COMPILE_FAILED else "failed", said, **about)
-            complaint = self._repeatable(ending.said)
-            return Execution("failed", f"ended with status {ending.status} before it ran: {complaint} {said}", **about)
-        if ending.status in {128 + 24, 137} and ending.cpu >= self.request.seconds:
-            why = limits().stopped["time"].format(seconds=self.request.seconds)
-            return Execution("timeout", f"stopped: {why}", **about)
+                return "compile" if ending.status == COMPILE_FAILED else "failed", said
+            return "failed", f"ended with status {ending.status} before it ran: {self._repeatable(ending.said)} {said}"
         if ending.status == 128 + 25:
-            return Execution("limit", f"stopped: it wrote a file larger than {limits().file} MB", **about)
-        if ending.status == 0 and (ending.proved or not self.proved):
-            return Execution("passed", said, **about)
-        if ending.status == 0:
-            return Execution("failed", f"it ended before its test did; {said}", **about)
-        return Execution("failed", f"ended with status {ending.status}: {said}", **about)
+            return "limit", f"stopped: it wrote a file larger than {limits().file} MB"
+        if ending.status != 0:
+            return "failed", f"ended with status {ending.status}: {said}"
+        if ending.proved or not self.proved:
+            return "passed", said
+        return "failed", f"it ended before its test did; {said}"
 
     def _repeatable(self, output: bytes) -> str:
         """What was printed, without what is another each time: the harness's one-time name, addresses."""
@@ -363,19 +339,10 @@ class Plan:
         return _ANOTHER_EACH_TIME.sub("…", text)
 
 
-def _imports(packages: Mapping[str, str], test: str) -> str:
-    """A file of Go that imports each of these packages that the test uses by its own name."""
-    used = [name for name in packages if re.search(rf"\b{name}\s*\.\s*[A-Z]", test)]
-    return (
-        "package main\n\n"
-        + "".join(f'import "{name}"\n' for name in used)
-        + "".join(f"\nvar _ = {name}.{packages[name]}\n" for name in used)
-    )
-
-
-def _moved(text: str, harness: Path) -> str:
-    """A command or a setting with the harness's folder where it is outside of any sandbox."""
-    return re.sub(r"(?<![\w/])/viva/", f"{harness}/", text)
+def meant(packages: Mapping[str, str], test: str) -> dict[str, str]:
+    """The packages of the library that a test uses by their own names: for each a line that names something of it."""
+    used = {name: item for name, item in packages.items() if re.search(rf"\b{name}\s*\.\s*[A-Z]", test)}
+    return {name: f"\nvar _ = {name}.{item}\n" for name, item in used.items()}
 
 
 def _moved_up(descriptor: int) -> int:
@@ -388,9 +355,3 @@ def _moved_up(descriptor: int) -> int:
 def _encoded(text: str) -> bytes:
     """UTF-8, whatever the text holds: a lone surrogate becomes a question mark."""
     return text.encode("utf-8", errors="replace")
-
-
-def shown() -> list[str]:
-    """Words that show the packages which Debian has none of."""
-    folder = package_folder()
-    return ["--ro-bind", str(folder), PACKAGES_INSIDE] if folder else []

@@ -61,33 +61,22 @@ def _system() -> tuple[str, ...]:
     return tuple(words)
 
 
-def namespaces(*, nested: bool) -> list[str]:
-    """bubblewrap with every namespace new. `nested` leaves making more of them to a filter installed later."""
-    words = ["/usr/bin/bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
-    words += ["--uid", str(INSIDE_UID), "--gid", str(INSIDE_UID), "--hostname", "viva"]
-    words += [] if nested else ["--disable-userns", "--cap-drop", "ALL"]
-    return words
-
-
-def walls(*, disk: int) -> list[str]:
-    """The file system inside: the system read-only, and three folders in memory of `disk` MB that are the program's
-    own."""
-    words = [*_system(), "--proc", "/proc", "--dev", "/dev"]
-    words += ["--size", str(16 * _MB), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
-    for folder in ("/tmp", "/box"):  # noqa: S108
-        words += ["--perms", "0700", "--size", str(disk * _MB), "--tmpfs", folder]
-    return words
-
-
 def walled(slot: int, *, disk: int, told: str = "", nested: bool = False, inside: Sequence[str] = ()) -> list[str]:
     """The words in front of a command behind walls, with more that bubblewrap shall do `inside`.
 
-    It tells the descriptor `told` the pid of the first process there. Nothing but the program's own folders can be
-    written, and it starts in one of them.
+    It tells the descriptor `told` the pid of the first process there. Every namespace is new; `nested` leaves making
+    more of them to a filter installed later. The system is read-only: nothing but three folders in memory of `disk` MB,
+    the program's own, can be written, and it starts in one of them.
     """
-    telling = ["--info-fd", told] if told else []
-    built = [*drop_privileges(slot), *namespaces(nested=nested), *telling, *walls(disk=disk), *inside]
-    return [*built, "--remount-ro", "/", "--chdir", "/box"]
+    words = ["/usr/bin/bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
+    words += ["--uid", str(INSIDE_UID), "--gid", str(INSIDE_UID), "--hostname", "viva"]
+    words += [] if nested else ["--disable-userns", "--cap-drop", "ALL"]
+    words += ["--info-fd", told] if told else []
+    words += [*_system(), "--proc", "/proc", "--dev", "/dev"]
+    words += ["--size", str(16 * _MB), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
+    for folder in ("/tmp", "/box"):  # noqa: S108
+        words += ["--perms", "0700", "--size", str(disk * _MB), "--tmpfs", folder]
+    return [*drop_privileges(slot), *words, *inside, "--remount-ro", "/", "--chdir", "/box"]
 
 
 @cache

@@ -26,6 +26,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     disk: int
     inodes: int
     open_files: int
+    process: dict[str, tuple[int, int]]
     stopped: dict[str, str]
     elsewhere: dict[str, str]
 
@@ -83,6 +84,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     python_packages: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
     imported: dict[str, str] = {}
+    undefined: dict[str, tuple[str, ...]] = {}
     environment: dict[str, str] = {}
     warm: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
@@ -128,6 +130,23 @@ def package_folder() -> Path | None:
         if folder.is_dir() and (os.geteuid() != 0 or not folder.is_relative_to("/root")):
             return folder
     return None
+
+
+PACKAGES_INSIDE = "/opt/viva"
+"""Where that folder appears inside."""
+
+
+def shown() -> list[str]:
+    """Words that show it to programs."""
+    folder = package_folder()
+    return ["--ro-bind", str(folder), PACKAGES_INSIDE] if folder else []
+
+
+def environment(row: Language, packages: str = PACKAGES_INSIDE) -> dict[str, str]:
+    """The variables of a language's programs."""
+    base = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "USER": "nobody"}
+    base["TMPDIR"] = "/tmp"  # noqa: S108  the sandbox's own
+    return base | {name: value.replace("{packages}", packages) for name, value in row.environment.items()}
 
 
 def missing_parts(name: str) -> tuple[str, ...]:

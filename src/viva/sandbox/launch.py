@@ -15,6 +15,7 @@ import selectors
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from functools import partial
 import msgspec
 
 from viva.sandbox.cgroups import Group, Usage
+from viva.sandbox.languagetables import limits
 from viva.sandbox.proof import RUNNING, Conversation
 from viva.sandbox.watch import Clock, footprint, inodes, tree
 
@@ -81,26 +83,12 @@ def wall_seconds(seconds: float) -> float:
 def resource_limits(bounds: Bounds) -> dict[str, tuple[int, int]]:
     """The limits of each single process, soft and hard, by their names; never above what this process itself has."""
     cpu = int(bounds.own) + 2
-    wanted = {
-        "CPU": (cpu, cpu + 1),
-        "FSIZE": (bounds.file, bounds.file),
-        "NOFILE": (bounds.open_files, bounds.open_files),
-        "NPROC": (bounds.tasks, bounds.tasks),
-        "CORE": (0, 0),
-        "MEMLOCK": (1 << 16, 1 << 16),
-        "MSGQUEUE": (0, 0),
-        "SIGPENDING": (256, 256),
-        "STACK": (8 << 20, 64 << 20),
-    }
-    if bounds.address_space:
-        wanted["AS"] = (bounds.address_space, bounds.address_space)
-    if not bounds.tasks:
-        del wanted["NPROC"]
-    limits = {}
-    for name, (soft, hard) in wanted.items():
-        most = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
-        limits[name] = (soft, hard) if most == resource.RLIM_INFINITY else (min(soft, most), min(hard, most))
-    return limits
+    wanted = {**limits().process, "CPU": (cpu, cpu + 1)}
+    sizes = {"FSIZE": bounds.file, "NOFILE": bounds.open_files, "NPROC": bounds.tasks, "AS": bounds.address_space}
+    wanted |= {name: (size, size) for name, size in sizes.items() if size}
+    most = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in wanted}
+    most = {name: sys.maxsize if hard == resource.RLIM_INFINITY else hard for name, hard in most.items()}
+    return {name: (min(soft, most[name]), min(hard, most[name])) for name, (soft, hard) in wanted.items()}
 
 
 def limited(bounds: Bounds) -> list[str]:
@@ -256,48 +244,28 @@ def reap_first_inside(told: int) -> float:
     return 0.0
 
 
-def attend(
-    started: Sequence[Started],
-    *,
-    bounds: Bounds,
-    conversation: Conversation,
-    stop: int,
-    group: Group | None = None,
-) -> Ending:
-    """Stay with a program to its end, and end it where it must be. Of a test and its program, each in a process of its
-    own, the test comes first: with it, all ends.
-
-    `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
-    "cancelled". `group`, where there is one, is the program's control group, and gone afterwards.
-    """
-    watching = _Watching(started, bounds, conversation, stop, group)
-    complaint = b""
-    try:
-        watching.until_the_end()
-        complaint = b"".join(member.complaint() for member in started[1:])
-    finally:
-        status, cpu = watching.bury()
-    return Ending(
-        status=status,
-        stopped=watching.stopped,
-        compiled=conversation.compiled and not complaint,
-        proved=conversation.proved,
-        output=b"".join(watching.tails.values())[-TAIL:],
-        said=complaint or conversation.said,
-        failure=conversation.failure,
-        seconds=time.monotonic() - watching.begun,
-        cpu=cpu,
-    )
-
-
 def in_memory(content: bytes) -> int:
     """A descriptor of a file in memory with this content, which is read from its start."""
     descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
+
+
+def furnished(
+    files: Mapping[str, bytes | int], environment: Mapping[str, str], rules: bytes, opened: list[int]
+) -> list[str]:
+    """bubblewrap's words for files by their paths, for variables, and for a filter; their descriptors are `opened`."""
+
+    def passed(content: bytes | int) -> str:
+        again = os.O_RDONLY | os.O_CLOEXEC
+        opened.append(in_memory(content) if isinstance(content, bytes) else os.open(f"/proc/self/fd/{content}", again))
+        return str(opened[-1])
+
+    words = [word for path, content in files.items() for word in ("--file", passed(content), path)]
+    words += [word for name, value in environment.items() for word in ("--setenv", name, value)]
+    return [*words, "--seccomp", passed(rules)] if rules else words
 
 
 def kill(started: Started) -> None:
@@ -321,7 +289,7 @@ def abandon(started: Started) -> None:
     started.close()
 
 
-class _Watching:
+class Watching:
     """The state of one run."""
 
     def __init__(
@@ -330,8 +298,13 @@ class _Watching:
         bounds: Bounds,
         conversation: Conversation,
         stop: int,
-        group: Group | None,
+        group: Group | None = None,
     ) -> None:
+        """Of a test and its program, each in a process of its own, the test comes first: with it, all ends.
+
+        `stop` is a descriptor that becomes readable when the caller no longer wants the answer; the ending then says
+        "cancelled". `group`, where there is one, is the program's control group, and gone afterwards.
+        """
         self.members, self.bounds, self.conversation, self.stop, self.group = members, bounds, conversation, stop, group
         self.started = started = members[0]
         self.begun = time.monotonic()
@@ -348,14 +321,34 @@ class _Watching:
         for descriptor in (started.source, *self.outputs, started.answers):
             os.set_blocking(descriptor, False)
 
-    def until_the_end(self) -> None:
+    def attend(self) -> Ending:
+        """Stay with a program to its end, and end it where it must be."""
+        complaint = b""
+        try:
+            self._until_the_end()
+            complaint = b"".join(member.complaint() for member in self.members[1:])
+        finally:
+            status, cpu = self._bury()
+        return Ending(
+            status=status,
+            stopped=self.stopped,
+            compiled=self.conversation.compiled and not complaint,
+            proved=self.conversation.proved,
+            output=b"".join(self.tails.values())[-TAIL:],
+            said=complaint or self.conversation.said,
+            failure=self.conversation.failure,
+            seconds=time.monotonic() - self.begun,
+            cpu=cpu,
+        )
+
+    def _until_the_end(self) -> None:
         """Carry bytes and look around until the program ends or must be stopped."""
         started = self.started
         for output in self.outputs:
             self.selector.register(output, selectors.EVENT_READ, partial(self._read_output, output))
         self.selector.register(started.answers, selectors.EVENT_READ, self._read_answer)
-        self.selector.register(started.ending, selectors.EVENT_READ, self._end)
-        self.selector.register(self.stop, selectors.EVENT_READ, self._cancel)
+        self.selector.register(started.ending, selectors.EVENT_READ, partial(setattr, self, "ended", True))
+        self.selector.register(self.stop, selectors.EVENT_READ, partial(setattr, self, "stopped", "cancelled"))
         self._write()
         looked = time.monotonic()
         while not self.stopped and not self.ended:
@@ -368,7 +361,7 @@ class _Watching:
                 self._look()
                 looked = now
 
-    def bury(self) -> tuple[int, float]:
+    def _bury(self) -> tuple[int, float]:
         """Kill what is left, wait for it, close every pipe; the exit status and the CPU seconds of all its
         processes."""
         if self.ended:
@@ -392,14 +385,6 @@ class _Watching:
             if not self.stopped:
                 self.stopped = "memory" if used.out_of_memory else "time" if cpu > self.bounds.own else ""
         return status, cpu
-
-    def _end(self) -> bool:
-        self.ended = True
-        return True
-
-    def _cancel(self) -> bool:
-        self.stopped = "cancelled"
-        return True
 
     def _write(self) -> bool:
         pending = self.conversation.to_send

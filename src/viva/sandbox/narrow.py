@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -33,6 +33,7 @@ _PATH = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*", re.ASCII)
 _NUMBER = re.compile(r"(-?\d[\d_']*(?:\.\d+)?(?:[eE][+-]?\d+)?)[fFdDmMlLuU]*")
 _FAILURE = re.compile(r"(?:!|[( ]\s*(?:-?[1-9]\d*|false|EXIT_FAILURE)\s*\)?)$")
 """The end of what exits with a status that is not 0."""
+_STREAMED = re.compile(r"(?:std\s*::\s*)?c(?:out|err)(?:\s*<<\s*(?:(?:std\s*::\s*)?endl)?)*\s*")
 _ESCAPES = re.compile(r"(?:[^\\\n]|\\[nt\"'\\r])*")
 _ARITHMETIC = re.compile(r"\b(?:bool|char|short|int|long|float|signed|unsigned|\w+_t)$")
 """Types in C++ that change what they are given: 4.7 as an int is 4."""
@@ -52,6 +53,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     asserting: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
     identities: bool = False
+    truths: tuple[str, ...] = ()
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -63,6 +65,20 @@ class _Asked(msgspec.Struct, frozen=True):
     def compared(self, **more: Any) -> Call:
         """The call, and what it must come to."""
         return Call(call=self.call, args=self.args, **more)
+
+
+class _Invocation(NamedTuple):
+    """A call: its name with that of its owner, if it is made of names; the owner; the method; the arguments."""
+
+    path: str = ""
+    owner: Node | None = None
+    method: str = ""
+    args: Sequence[Node] = ()
+
+    @property
+    def name(self) -> str:
+        """The path as the tables have it."""
+        return self.path.replace("std::", "")
 
 
 class _WideError(Exception):
@@ -145,8 +161,8 @@ def _tree(row: _Words, text: str) -> Node:
     return parser.Parser(parser.Language(grammar.language())).parse(text.encode("utf-8", "replace")).root_node  # type: ignore[no-any-return]
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+def _text(node: Node | None) -> str:
+    return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 
 
 def _parts(node: Node) -> list[Node]:
@@ -159,10 +175,27 @@ def _field(node: Node, *names: str) -> Node | None:
     return next((inner for name in names if (inner := node.child_by_field_name(name)) is not None), None)
 
 
+def _needed(node: Node, *names: str) -> Node:
+    """The same. Raises _WideError where there is none."""
+    inner = _field(node, *names)
+    if inner is None:
+        raise _WideError
+    return inner
+
+
 def _operator(node: Node) -> str:
     """The operator of an expression."""
     found = _field(node, "operator") or next((one for one in node.children if not one.is_named), None)
-    return _text(found) if found is not None else ""
+    return _text(found)
+
+
+def _collected(kind: str, items: list[object]) -> object:
+    """Items as the kind of collection that a type or a function of a library's makes of them. Raises _WideError."""
+    name = re.split(r"[<\[ ]", kind)[0]
+    tag = next((tag for tag in ("$map", "$tuple", "$set") if name in _types()[tag]), "")
+    if tag == "$map" and not all(isinstance(item, list) and len(item) == 2 for item in items):
+        raise _WideError
+    return {tag: items} if tag else items
 
 
 class _Reader:
@@ -170,6 +203,7 @@ class _Reader:
 
     def __init__(self, language: str, row: _Words) -> None:
         self.language, self.row = language, row
+        self.library = row.lists | row.near | row.equal | row.printing
         self.known: dict[str, object] = {}
         self.calls: list[Call] = []
         self.closing, self.includes = "", ""
@@ -188,13 +222,10 @@ class _Reader:
         if len(inside) != 1:
             raise _WideError
         (only,) = inside
-        body = _field(only, "body")
-        if body is None:
-            raise _WideError
+        body = _needed(only, "body")
         if only.type == "class_declaration":
             return self._main(body)
-        name = _field(only, "name", "declarator")
-        if name is None or not re.match(r"[mM]ain\b", _text(name)):
+        if not re.match(r"[mM]ain\b", _text(_field(only, "name", "declarator"))):
             raise _WideError
         return body
 
@@ -223,21 +254,17 @@ class _Reader:
             self._declared(node)
         else:
             expression = _parts(node)[0] if node.type == "expression_statement" else node
-            name, given = self._called(expression)
-            if name in self.row.asserting and len(given) == 1:
-                self._holds(given[0], True)
+            called = self._called(expression)
+            if called.name in self.row.asserting and len(called.args) == 1:
+                self._holds(called.args[0], True)
             elif not self._prints(expression):
                 raise _WideError
 
     def _conditional(self, node: Node) -> None:
         """`if (f(3) != 4) throw ...`, without an else."""
-        condition = _field(node, "condition")
-        then = _field(node, "consequence", "body")
-        if condition is None or then is None or _field(node, "alternative") is not None:
+        if _field(node, "alternative") is not None or not self._fails(_needed(node, "consequence", "body")):
             raise _WideError
-        if not self._fails(then):
-            raise _WideError
-        self._holds(condition, node.type.startswith("unless"))
+        self._holds(_needed(node, "condition"), node.type.startswith("unless"))
 
     def _fails(self, node: Node) -> bool:
         """Whether a statement ends the test, having at most printed before."""
@@ -251,21 +278,17 @@ class _Reader:
             return self.language in ("cpp", "csharp") and failing is not None
         if node.type == "expression_statement":
             return self._fails(_parts(node)[0])
-        name = _text(node) if node.type == "identifier" else self._called(node)[0]
+        name = _text(node) if node.type == "identifier" else self._called(node).name
         exits = name.lower().rstrip("!").endswith("exit")
         return name in self.row.failing and not (exits and not _FAILURE.search(_text(node)))
 
     def _prints(self, node: Node) -> bool:
         """Whether an expression prints literals."""
         inner = _parts(node)[0] if node.type == "expression_statement" else node
-        name, given = self._called(inner)
-        if not name:
-            printed = re.sub(r'"(?:[^"\\]|\\.)*"', " ", _text(inner))
-            return (
-                re.fullmatch(r"(?:std\s*::\s*)?c(?:out|err)(?:\s*<<\s*(?:(?:std\s*::\s*)?endl)?)*\s*", printed)
-                is not None
-            )
-        return name in self.row.printing and all(_is(one, "strings") for one in given)
+        called = self._called(inner)
+        if called.path:
+            return called.name in self.row.printing and all(_is(part, "strings") for part in called.args)
+        return _STREAMED.fullmatch(re.sub(r'"(?:[^"\\]|\\.)*"', " ", _text(inner))) is not None
 
     def _declared(self, node: Node) -> None:
         """A name for a literal, or for what one call comes to."""
@@ -274,20 +297,12 @@ class _Reader:
             if any(one.type == "," for one in found.children):
                 raise _WideError
             found = _parts(found)[-1]
-        if found.type == "variable_declarator" and _field(found, "value") is None:
-            name, value = _parts(found)[0], _parts(found)[-1]
-        else:
-            pair = [_field(found, *names) for names in (("declarator", "left"), ("value", "right"))]
-            if found.type == "variable_declarator":
-                pair[0] = _field(found, "name")
-            if pair[0] is None or pair[1] is None:
-                raise _WideError
-            name, value = pair[0], pair[1]
-        name = _parts(name)[0] if name.type == "expression_list" and len(_parts(name)) == 1 else name
+        name = self._inner(_needed(found, "declarator", "left", "name"))
+        bare = found.type == "variable_declarator" and _field(found, "value") is None
+        value = _parts(found)[-1] if bare else _needed(found, "value", "right")
         if name.type != "identifier" or _text(name) in self.known:
             raise _WideError
-        typed = _field(node, "type")
-        kind = _text(typed) if typed is not None else ""
+        kind = _text(_field(node, "type"))
         meant = self._value(value, kind)
         if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
             meant = self._converted(meant, kind, _text(value))
@@ -303,33 +318,17 @@ class _Reader:
 
     # -- expressions
 
-    def _called(self, node: Node) -> tuple[str, list[Node]]:
-        """The name of what is called and its arguments; ("", []) for anything else."""
-        listed = self._arguments(node)
-        owner = _field(node, "object", "receiver")
-        name = _field(node, "function", "method") or (
-            _field(node, "name") if node.type == "method_invocation" else None
-        )
-        if name is None or not _is(node, "calling") or _field(node, "block") is not None:
-            return "", []
-        text = _text(name) if owner is None else f"{_text(owner)}.{_text(name)}"
-        return (text, listed) if _PATH.fullmatch(text.rstrip("?!")) else ("", [])
-
-    def _method(self, node: Node) -> tuple[Node, str, list[Node]] | None:
-        """What a method is called on, its name, its arguments."""
-        function = _field(node, "function")
-        owner = _field(node, "object", "receiver")
-        name = _field(node, "name", "method")
-        if function is not None and _is(function, "members"):
-            owner = _field(function, "expression", "argument")
-            name = _field(function, "name", "field")
-        if owner is None or name is None:
-            return None
-        return owner, _text(name), self._arguments(node)
-
-    def _arguments(self, node: Node) -> list[Node]:
-        given = _field(node, "arguments")
-        return [self._inner(one) for one in _parts(given)] if given is not None else []
+    def _called(self, node: Node) -> _Invocation:
+        """What is called, on what, and with what; nothing for anything else."""
+        if not _is(node, "calling") or _field(node, "block") is not None:
+            return _Invocation()
+        function, given = _field(node, "function"), _field(node, "arguments")
+        named = function if function is not None and _is(function, "members") else node
+        owner = _field(named, "object", "receiver", "expression", "argument")
+        method = _text(_field(named, "method", "name", "field"))
+        path = _text(function) if function is not None else f"{_text(owner)}.{method}" if owner is not None else method
+        arguments = [self._inner(part) for part in _parts(given)] if given is not None else []
+        return _Invocation(path if _PATH.fullmatch(path.rstrip("?!")) else "", owner, method, arguments)
 
     def _inner(self, node: Node) -> Node:
         while _is(node, "inner") and len(_parts(node)) == 1:
@@ -346,14 +345,11 @@ class _Reader:
             if found is _Spent:
                 raise _WideError
             return found
-        name, given = self._called(node)
-        known = name.replace("std::", "")
-        if name and not self._library(known):
-            args = tuple(self._value(one) for one in given)
-            if any(isinstance(one, _Asked) for one in args):
-                raise _WideError
-            self._give(given)
-            return _Asked(name.replace("::", "."), args)
+        called = self._called(node)
+        if called.path and called.name not in self.library:
+            args = tuple(map(self._plain, called.args))
+            self._give(called.args)
+            return _Asked(called.path.replace("::", "."), args)
         return self._literal(node, kind)
 
     def _give(self, given: Sequence[Node]) -> None:
@@ -363,9 +359,6 @@ class _Reader:
             if isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "ruby"):
                 self.known[_text(node)] = _Spent
             self._give(_parts(node))
-
-    def _library(self, name: str) -> bool:
-        return name in self.row.lists or name in self.row.near or name in self.row.equal or name in self.row.printing
 
     def _literal(self, node: Node, kind: str = "") -> object:  # noqa: PLR0911, PLR0912  a list of forms
         text = _text(node)
@@ -390,24 +383,19 @@ class _Reader:
         if node.type == "hash":
             return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[-1])) for one in parts])
         value = _field(node, "value", "body") or (parts[-1] if parts else None)
-        typed = _field(node, "type")
         if _is(node, "made") and value is not None and _is(value, "lists"):
-            return self._literal(value, _text(typed) if typed is not None else "")
-        name, given = self._called(node)
-        kind = name.replace("std::", "")
-        if kind in self.row.lists:
-            items = [self._plain(one) for one in given]
-            if kind == "string" and len(items) == 1 and isinstance(items[0], str):
-                return items[0]
-            if kind in ("make_pair", "make_tuple"):
-                return {"$tuple": items}
-            if kind == "Set.of":
-                return {"$set": items}
-            if kind == "Map.of":
-                return {"$map": [list(pair) for pair in zip(items[::2], items[1::2], strict=True)]}
-            if kind != "string":
-                return items
-        raise _WideError
+            return self._literal(value, _text(_field(node, "type")))
+        called = self._called(node)
+        if called.name not in self.row.lists:
+            raise _WideError
+        items = [self._plain(part) for part in called.args]
+        if called.name == "string":
+            if len(items) != 1 or not isinstance(items[0], str):
+                raise _WideError
+            return items[0]
+        if called.name == "Map.of":
+            items = [list(pair) for pair in zip(items[::2], items[1::2], strict=True)]
+        return _collected(called.name, items)
 
     def _plain(self, node: Node) -> object:
         """A literal, or a name for one."""
@@ -431,15 +419,7 @@ class _Reader:
     def _listed(self, parts: Sequence[Node], kind: str) -> object:
         if any(_is(one, "pairs") for one in parts):
             return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[1])) for one in parts])
-        items = [self._plain(one) for one in parts]
-        outer = kind.partition("<")[0].replace("std::", "").strip()
-        if outer.endswith("map") or outer.startswith("map[") or outer == "Dictionary":
-            if not all(isinstance(one, list) and len(one) == 2 for one in items):
-                raise _WideError
-            return {"$map": items}
-        if outer in ("pair", "tuple"):
-            return {"$tuple": items}
-        return {"$set": items} if outer in ("set", "unordered_set", "HashSet") else items
+        return _collected(kind.replace("std::", ""), [self._plain(part) for part in parts])
 
     def _pairs(self, pairs: Sequence[tuple[Node, Node]]) -> object:
         if any(key.type == "hash_key_symbol" for key, _ in pairs):
@@ -455,11 +435,7 @@ class _Reader:
         """The calls of a condition that must be `truth`. Raises _WideError."""
         node = self._inner(node)
         operator = _operator(node) if _is(node, "binary") else ""
-        negated = _is(node, "unary") and _operator(node) in (
-            "!",
-            "not",
-        )
-        if negated:
+        if _is(node, "unary") and _operator(node) in ("!", "not"):
             self._holds(_parts(node)[-1], not truth)
         elif operator in ("&&", "and") if truth else operator in ("||", "or"):
             for one in _parts(node):
@@ -476,31 +452,32 @@ class _Reader:
             self._asked(node, truth)
 
     def _asked(self, node: Node, truth: bool) -> None:
-        name, given = self._called(node)
-        method = self._method(node)
-        if name.replace("std::", "") in self.row.equal and truth and len(given) == 2:
-            self._same(*given)
-        elif method is not None and method[1] in self.row.methods and len(method[2]) == 1:
+        called = self._called(node)
+        if called.name in self.row.equal and truth and len(called.args) == 2:
+            self._same(*called.args)
+        elif called.owner is not None and called.method in self.row.methods and len(called.args) == 1:
             if not truth:
                 raise _WideError
-            self._same(method[0], method[2][0])
+            self._same(called.owner, called.args[0])
         else:
             asked = self._value(node)
             if not isinstance(asked, _Asked):
                 raise _WideError
-            meant = asked.compared(returns=truth)
-            if self.language == "ruby":
-                meant = asked.compared(truth="given" if truth else "nil")
-            elif self.language == "cpp":
-                meant = asked.compared(truth="true" if truth else "false")
-            self.calls.append(meant)
+            truths = self.row.truths
+            meant = {"truth": truths[not truth]} if truths else {"returns": truth}
+            self.calls.append(asked.compared(**meant))
 
-    def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
+    def _sides(self, left: Node, right: Node) -> tuple[_Asked, object]:
+        """The call that is compared, and what with. Raises _WideError."""
         asked, value = self._value(left), self._value(right)
         if isinstance(value, _Asked):
             asked, value, right = value, asked, left
         if not isinstance(asked, _Asked) or self._plain(right) != value:  # which the call may have changed
             raise _WideError
+        return asked, value
+
+    def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
+        asked, value = self._sides(left, right)
         if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
             self.calls.append(asked.compared(returns=value, truth="true" if value else "false"))
             return
@@ -512,20 +489,17 @@ class _Reader:
     def _near(self, left: Node, right: Node) -> None:
         """`abs(f(3) - 2.5) < 1e-9`."""
         within, left = self._literal(self._inner(right)), self._inner(left)
-        name, given = self._called(left)
-        method = self._method(left)
-        if name.replace("std::", "") in self.row.near and len(given) == 1:
-            difference = given[0]
-        elif self.language == "ruby" and method is not None and method[1] == "abs":
-            difference = self._inner(method[0])
+        called = self._called(left)
+        if called.name in self.row.near and len(called.args) == 1:
+            difference = called.args[0]
+        elif self.language == "ruby" and called.owner is not None and called.method == "abs":
+            difference = self._inner(called.owner)
         else:
             raise _WideError
         if not _is(difference, "binary") or _operator(difference) != "-":
             raise _WideError
-        asked, value = map(self._value, _parts(difference))
-        if isinstance(value, _Asked):
-            asked, value = value, asked
-        if not isinstance(asked, _Asked) or not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
+        asked, value = self._sides(*_parts(difference))
+        if not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
             raise _WideError
         self.calls.append(asked.compared(returns=value, within=float(within)))
 

@@ -35,31 +35,22 @@ class Conversation:
         self.asked = False
         self.finished = False
         self.failure = ""
-        self._wanted = proved
-        self._sources = (program, test)
-        self._key = secrets.token_hex(32).encode()
-        self._secret = secrets.token_hex(32).encode()
-        self._expected = [RUNNING, self._key + b"\n", self._secret + b"\n"] if proved else [RUNNING]
+        self._sources = program, test
+        self._key, self._secret = (secrets.token_hex(32).encode() for _ in range(2))
+        lines = [(shared, self._key, asked, b"\n") for shared in (b"", SHARED) for asked in (b"", b" asked")]
+        self._ending = self._secret + b"\n" if proved else b""
+        self._scripts = [RUNNING + b"".join(line) + self._ending for line in lines] if proved else [RUNNING]
 
     def heard(self, chunk: bytes) -> None:
         """Take what came; answer a word that is right and complete."""
         self.said = (self.said + chunk)[:2000]
-        if self._wanted and self.said.startswith(RUNNING + self._key + b" "):
-            self.asked = True
-            self._expected[1] = self._key + b" asked\n"
-        if self._wanted and not self.asked and self.said.startswith(RUNNING + SHARED):
-            self.asked = True
-            self._expected.insert(1, SHARED)
-        script = b"".join(self._expected)
-        if not script.startswith(self.said):
-            self.proved = False
-            self._wanted = False
-            return
-        if not self.compiled and self.said.startswith(RUNNING):
-            self.compiled = True
-            if self._wanted:
-                program, test = self._sources
-                self.to_send += b"%s %d %d\n%s%s" % (self._key, len(program), len(test), program, test)
-        if self._wanted and len(self.said) == len(script) - len(self._expected[-1]):
-            self.to_send += self._secret + b"\n"
-        self.proved = self._wanted and self.said == script
+        self._scripts = [script for script in self._scripts if script.startswith(self.said)]
+        begun = bool(self._scripts) and self.said.startswith(RUNNING)
+        if begun and self._ending and not self.compiled:
+            program, test = self._sources
+            self.to_send += b"%s %d %d\n%s%s" % (self._key, len(program), len(test), program, test)
+        self.compiled = self.compiled or begun
+        self.asked = self.asked or self.said.startswith((RUNNING + SHARED, RUNNING + self._key + b" "))
+        if self.said + self._ending in self._scripts:
+            self.to_send += self._ending
+        self.proved = bool(self._ending) and self.said in self._scripts

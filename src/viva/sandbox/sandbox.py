@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,12 +12,11 @@ from msgspec.structs import replace
 
 from viva.errors import DataError
 from viva.sandbox.calls import UNABLE, calling
-from viva.sandbox.execution import PACKAGES_INSIDE, Plan, shown
+from viva.sandbox.execution import Plan, meant
 from viva.sandbox.isolation import require_isolation
-from viva.sandbox.languagetables import canonical, harness_file, install_command, languages, missing_parts
+from viva.sandbox.languagetables import canonical, install_command, languages, missing_parts, not_there
 from viva.sandbox.launch import adopt_orphans
 from viva.sandbox.narrow import as_calls
-from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.warm import Zygote
 from viva.scorers.rubric.packages import missing_package, probe
 from viva.types import Execute, Execution
@@ -42,9 +40,10 @@ class Sandbox:
             adopt_orphans()
         self.jobs = jobs or len(os.sched_getaffinity(0))
         self._threads = ThreadPoolExecutor(self.jobs, "sandbox")
-        self._slots = list(range(first_slot, first_slot + self.jobs))
+        self._slots: asyncio.Queue[int] = asyncio.Queue()
+        for slot in range(first_slot, first_slot + self.jobs):
+            self._slots.put_nowait(slot)
         self._own_slot = first_slot + self.jobs
-        self._free: asyncio.Semaphore | None = None
         self._starting = threading.Lock()
         self._zygote: Zygote | None = None
         self._broken = 0
@@ -54,7 +53,7 @@ class Sandbox:
         """Why programs of this language cannot be run here and what installs it, or "" when they can."""
         name = canonical(language)
         if not name:
-            return f"Viva runs no {language}: {', '.join(languages())}"
+            return not_there(language)
         gone = missing_parts(name)
         return (
             f"no toolchain for {name}: {', '.join(gone)} missing; install with: {install_command((name,))}"
@@ -73,22 +72,19 @@ class Sandbox:
         for name, _ in request.files:
             if name in {"", ".", ".."} or "/" in name or "\0" in name:
                 raise DataError(f"A program's file is named {name!r}: it must be a plain file name, without folders.")
-        if self._free is None:
-            self._free = asyncio.Semaphore(self.jobs)
-        async with self._free:
-            slot = self._slots.pop()
-            stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-            work = asyncio.get_running_loop().run_in_executor(self._threads, self._run, request, slot, stop)
-            try:
-                return await asyncio.shield(work)
-            except asyncio.CancelledError:
-                os.eventfd_write(stop, 1)
-                with suppress(Exception):
-                    await work
-                raise
-            finally:
-                os.close(stop)
-                self._slots.append(slot)
+        slot = await self._slots.get()
+        stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._run, request, slot, stop)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            os.eventfd_write(stop, 1)
+            with suppress(Exception):
+                await work
+            raise
+        finally:
+            os.close(stop)
+            self._slots.put_nowait(slot)
 
     async def close(self) -> None:
         """End everything that is still kept running."""
@@ -115,9 +111,8 @@ class Sandbox:
         calls, closing = as_calls(language, request.test) if request.proof == "completion" else ((), "")
         if not calls:
             return None
-        for name, used in languages()[language].imported.items():
-            if re.search(rf"\b{name}\s*\.\s*[A-Z]", request.test) and f'"{name}"' in request.program:
-                closing += f"\nvar _ = {name}.{used}"
+        lines = meant(languages()[language].imported, request.test)
+        closing += "".join(line for name, line in lines.items() if f'"{name}"' in request.program)
         asked = replace(request, program=request.program + closing, test="", calls=calls)
         execution = self._once(asked, slot, stop)
         if execution.verdict == "compile":
@@ -140,7 +135,7 @@ class Sandbox:
         name = canonical(request.language)
         row = languages()[name]
         if self.unsafe:
-            return Plan(request, row).on_the_host(slot, stop)
+            return Plan(request, row).on_the_host(stop)
         if row.warm:
             zygote = self._warm(name)
             if zygote is not None:
@@ -151,7 +146,6 @@ class Sandbox:
 
     def _warm(self, name: str) -> Zygote | None:
         """The warm interpreter, started by whoever needs it first; None where it cannot be had."""
-        row = languages()[name]
         with self._starting:
             if self._zygote is not None and self._zygote.alive():
                 return self._zygote
@@ -159,21 +153,7 @@ class Sandbox:
                 return None
             if self._zygote is not None:
                 self._zygote.close()
-            configuration = {"imports": row.warm, "stand_ins": row.stand_ins}
-            ways = (row.shared, row.answering, row.separate)
-            own = {"zygote.py"}.union(*(way.harness for way in ways if way))
-            harness = {name: harness_file(name).encode() for name in sorted(own)}
-            harness["rules"] = syscall_filter(name)
-            self._zygote = Zygote(
-                harness,
-                configuration,
-                slot=self._own_slot,
-                interpreter=row.needs[0],
-                environment={
-                    name: value.replace("{packages}", PACKAGES_INSIDE) for name, value in row.environment.items()
-                },
-                shown=shown(),
-            )
+            self._zygote = Zygote(name, self._own_slot)
             if not self._zygote.ready:
                 self._broken = _PATIENCE + 1
                 self._zygote = None

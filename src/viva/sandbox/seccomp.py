@@ -15,24 +15,19 @@ from typing import Any
 
 from viva.shipped import shipped_table
 
-_LOAD, _EQUAL, _GREATER_EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+_LOAD, _GREATER_EQUAL, _RETURN = 0x20, 0x35, 0x06
+_TESTS = {"equal": 0x15, "any bit": 0x45}
 _KILL, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
-_NUMBER, _ARCH, _ARG0, _ARG1 = 0, 4, 16, 24
-"""Offsets in struct seccomp_data; of an argument the low half, for little-endian machines."""
-_NEW_NAMESPACES = 0x7E020080
-"""CLONE_NEWNS | NEWCGROUP | NEWUTS | NEWIPC | NEWUSER | NEWPID | NEWNET | NEWTIME."""
-_FAMILIES = (1, 2, 10)
-"""AF_UNIX, AF_INET, AF_INET6: there is no network behind them, but programs expect to be able to ask."""
-_TYPE_INTO_TERMINAL = (0x5412, 0x541C)
-"""TIOCSTI, TIOCLINUX."""
+_NUMBER, _ARCH = 0, 4
+"""Offsets in struct seccomp_data."""
 
 
 def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
-def _refuse(name: str) -> bytes:
-    return _instruction(_RETURN, _ERRNO | getattr(errno, name))
+def _ending(error: str) -> bytes:
+    return _instruction(_RETURN, _ERRNO | getattr(errno, error) if error else _ALLOW)
 
 
 @cache
@@ -46,31 +41,21 @@ def syscall_filter(language: str, machine: str = "") -> bytes:
     names = [name for group in table["allowed"].values() for name in group] + table["allowed_to"].get(language, [])
     program = [
         _instruction(_LOAD, _ARCH),
-        _instruction(_EQUAL, arch["audit"], 1, 0),
+        _instruction(_TESTS["equal"], arch["audit"], 1, 0),
         _instruction(_RETURN, _KILL),
         _instruction(_LOAD, _NUMBER),
     ]
     if arch["x32"]:
-        program += [_instruction(_GREATER_EQUAL, arch["x32"], 0, 1), _refuse("ENOSYS")]
-    program += [
-        _instruction(_EQUAL, numbers["clone"], 0, 4),
-        _instruction(_LOAD, _ARG0),
-        _instruction(_ANY_BIT, _NEW_NAMESPACES, 0, 1),
-        _refuse("EPERM"),
-        _instruction(_RETURN, _ALLOW),
-        _instruction(_EQUAL, numbers["socket"], 0, 3 + len(_FAMILIES)),
-        _instruction(_LOAD, _ARG0),
-        *(_instruction(_EQUAL, family, len(_FAMILIES) - at, 0) for at, family in enumerate(_FAMILIES)),
-        _refuse("EAFNOSUPPORT"),
-        _instruction(_RETURN, _ALLOW),
-        _instruction(_EQUAL, numbers["ioctl"], 0, 2 + 2 * len(_TYPE_INTO_TERMINAL)),
-        _instruction(_LOAD, _ARG1),
-    ]
-    for request in _TYPE_INTO_TERMINAL:
-        program += [_instruction(_EQUAL, request, 0, 1), _refuse("EPERM")]
-    program.append(_instruction(_RETURN, _ALLOW))
-    for name in names:  # an older processor's table has calls that a newer one's lacks
-        if name in numbers and name not in ("clone", "socket", "ioctl"):
-            program += [_instruction(_EQUAL, numbers[name], 0, 1), _instruction(_RETURN, _ALLOW)]
-    program.append(_refuse("ENOSYS"))
+        program += [_instruction(_GREATER_EQUAL, arch["x32"], 0, 1), _ending("ENOSYS")]
+    rules = {
+        name: [_ending("")] for name in names if name in numbers
+    }  # an older processor has calls that newer ones lack
+    for name, rule in table["looked_into"].items():
+        values = rule["values"]
+        tests = [_instruction(_TESTS[rule["test"]], value, len(values) - number) for number, value in enumerate(values)]
+        endings = [_ending(rule[key]) for key in ("otherwise", "matched")]
+        rules[name] = [_instruction(_LOAD, rule["argument"]), *tests, *endings]
+    for name, body in rules.items():
+        program += [_instruction(_TESTS["equal"], numbers[name], 0, len(body)), *body]
+    program.append(_ending("ENOSYS"))
     return b"".join(program)

@@ -9,7 +9,7 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 
 import msgspec
@@ -53,52 +53,56 @@ def _python(test: str) -> str:
 
 def _reasons(tree: ast.Module) -> Iterator[str]:
     own = bound(tree)
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    for node in nodes:
         yield from _of_node(node, own)
-    yield from _set_for_the_program(tree)
-    coroutines = {node.name for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
-    awaited = {id(name) for node in ast.walk(tree) for name in _run(node)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in coroutines and id(node) not in awaited:
-            yield f"it hands the coroutine function {node.id} on"
+    made = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    coroutines = {node.name for node in nodes if isinstance(node, ast.AsyncFunctionDef)}
+    awaited = {id(name) for node in nodes for name in _run(node)}
+    for node in nodes:
+        match node:
+            case ast.Name(name, ast.Del()) if name not in made:
+                yield f"it deletes {name}"
+            case ast.Name(name) if name in coroutines and id(node) not in awaited:
+                yield f"it hands the coroutine function {name} on"
 
 
 def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
     """Why a test with this in it, wherever, is of another form."""
     words = _words()
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from _of_import(node)
-    elif (
-        isinstance(node, ast.Name)
-        and node.id not in own
-        and (node.id in words.names or node.id in sys.stdlib_module_names - words.modules)
-    ):
-        yield f"it uses {node.id}"
-    elif isinstance(node, ast.Attribute) and node.attr in words.attributes:
-        yield f"it uses .{node.attr}"
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("__"):
-        if node.value in words.attributes | words.names:
-            yield f"it speaks of {node.value}"
-    elif isinstance(node, ast.Compare):
-        operands = [node.left, *node.comparators]
-        if any(isinstance(one, (ast.Is, ast.IsNot)) for one in node.ops) and not any(map(_is_singleton, operands)):
-            yield "it compares identities"
-    elif isinstance(node, ast.Global):
-        yield "it declares globals"
-    elif isinstance(node, ast.ClassDef):
-        yield from _of_class(node)
+    match node:
+        case ast.Import(names):
+            yield from _of_imports([alias.name for alias in names])
+        case ast.ImportFrom(module, names):
+            yield from _of_imports([module or "."])
+            others = words.attributes | {"*", "mock"}
+            yield from (f"it imports {alias.name}" for alias in names if alias.name in others)
+        case ast.Name(name) if name not in own and name in words.names | (sys.stdlib_module_names - words.modules):
+            yield f"it uses {name}"
+        case ast.Attribute(value, name, ctx):
+            if name in words.attributes:
+                yield f"it uses .{name}"
+            owner = value.id if isinstance(value, ast.Name) and not isinstance(ctx, ast.Load) else ""
+            if owner in ("sys", "builtins") and name not in (
+                "stdout",
+                "stderr",
+            ):  # what it sets there is for the program
+                yield f"it sets {owner}.{name}"
+        case ast.Constant(str(text)) if text.startswith("__") and text in words.attributes | words.names:
+            yield f"it speaks of {text}"
+        case ast.Compare(left, operators, others):
+            identities = any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in operators)
+            if identities and not any(map(_is_singleton, (left, *others))):
+                yield "it compares identities"
+        case ast.Global():
+            yield "it declares globals"
+        case ast.ClassDef():
+            yield from _of_class(node)
 
 
-def _of_import(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    words = _words()
-    modules = [one.name for one in node.names] if isinstance(node, ast.Import) else [node.module or "."]
-    for module in modules:
-        if module.split(".")[0] not in words.modules or "mock" in module:
-            yield f"it imports {module}"
-    if isinstance(node, ast.ImportFrom):
-        for one in node.names:
-            if one.name in ("*", "mock") or one.name in words.attributes:
-                yield f"it imports {one.name}"
+def _of_imports(modules: Iterable[str]) -> Iterator[str]:
+    known = _words().modules
+    return (f"it imports {name}" for name in modules if name.split(".")[0] not in known or "mock" in name)
 
 
 def _is_singleton(node: ast.expr) -> bool:
@@ -118,29 +122,16 @@ def _of_class(node: ast.ClassDef) -> Iterator[str]:
         yield "its tests run on an event loop"
 
 
-def _set_for_the_program(tree: ast.Module) -> Iterator[str]:
-    """What a test sets in modules is for the program, and so is what it deletes that it did not make."""
-    made = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del) and node.id not in made:
-            yield f"it deletes {node.id}"
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            owner = node.value.id if isinstance(node.value, ast.Name) else ""
-            if owner in ("sys", "builtins") and node.attr not in ("stdout", "stderr"):
-                yield f"it sets {owner}.{node.attr}"
-
-
 def _run(node: ast.AST) -> Iterator[ast.Name]:
     """The names of coroutine functions that are called here and waited for at once."""
-    if isinstance(node, ast.Await) or (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("run", "run_until_complete")
-    ):
-        given = [node.value] if isinstance(node, ast.Await) else node.args
-        for one in given:
-            if isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
-                yield one.func
+    match node:
+        case ast.Await(value):
+            given = [value]
+        case ast.Call(ast.Attribute(_, "run" | "run_until_complete"), given):
+            pass
+        case _:
+            return
+    yield from (call.func for call in given if isinstance(call, ast.Call) and isinstance(call.func, ast.Name))
 
 
 _R_TEXT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|#[^\n]*")

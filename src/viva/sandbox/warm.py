@@ -14,84 +14,61 @@ import os
 import select
 import socket
 import struct
-import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from viva.sandbox.isolation import slot_uid, walled
-from viva.sandbox.launch import Started, in_memory, pipes, reap_first_inside
+from viva.sandbox.languagetables import environment, harness_file, languages, shown
+from viva.sandbox.launch import INFO, Spawned, Started, abandon, furnished, in_memory, pipes
+from viva.sandbox.seccomp import syscall_filter
 
 _READY_SECONDS = 60.0
 _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
 
 
 class Zygote:
-    """One warm interpreter. `files` are the harness's own, put into /viva."""
+    """A warm interpreter of a language, in a slot's walls."""
 
-    def __init__(
-        self,
-        files: Mapping[str, bytes],
-        configuration: Mapping[str, object],
-        *,
-        slot: int,
-        interpreter: str,
-        environment: Mapping[str, str],
-        shown: Sequence[str],
-    ) -> None:
+    def __init__(self, language: str, slot: int) -> None:
+        row = languages()[language]
         self._lock = threading.Lock()
         self.uid = slot_uid(slot)
         opened: list[int] = []
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._told, tell = os.pipe()
         try:
-            inside = [*shown]
-            for name, content in files.items():
-                opened.append(in_memory(content))
-                inside += ["--file", str(opened[-1]), f"/viva/{name}"]
-            for name, value in {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/box", **environment}.items():
-                inside += ["--setenv", name, value]
-            command = walled(slot, disk=1, told=str(tell), nested=True, inside=inside)
-            command += [interpreter, "-B", "/viva/zygote.py", json.dumps(configuration)]
-            self._process = subprocess.Popen(  # noqa: S603
-                command,
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(*opened, tell),
-                env={},
-            )
+            own = {"zygote.py"}.union(*(way.harness for way in (row.shared, row.answering, row.separate) if way))
+            files = {f"/viva/{name}": harness_file(name).encode() for name in sorted(own)}
+            files["/viva/rules"] = syscall_filter(language)
+            inside = [*shown(), *furnished(files, environment(row), b"", opened)]
+            command = walled(slot, disk=1, told=INFO, nested=True, inside=inside)
+            command += [row.needs[0], "-B", "/viva/zygote.py", json.dumps([row.warm, row.stand_ins, theirs.fileno()])]
+            self._process = Spawned(command, keep_open=(*opened, theirs.fileno()))
         finally:
             theirs.close()
-            for descriptor in (*opened, tell):
+            for descriptor in opened:
                 os.close(descriptor)
         self._control = ours
-        self.ready = self._wait_until_ready()
+        self._control.settimeout(_READY_SECONDS)
+        self.ready = False
+        with suppress(OSError):
+            self.ready = self._control.recv(100) == b"ready"
         if not self.ready:
             self.close()
 
-    def _wait_until_ready(self) -> bool:
-        self._control.settimeout(_READY_SECONDS)
-        try:
-            return self._control.recv(100) == b"ready"
-        except OSError:
-            return False
-
     def alive(self) -> bool:
         """Whether it can take another program."""
-        return self.ready and self._process.poll() is None
+        return self.ready and not self._process.finished()
 
-    def start(
-        self, request: Mapping[str, object], files: Sequence[tuple[str, bytes]], link: Sequence[int] = ()
-    ) -> Started:
+    def start(self, request: Mapping[str, object], files: Mapping[str, bytes], link: Sequence[int] = ()) -> Started:
         """Fork for one program, which gets the descriptors in `link`. Raises OSError when the interpreter is gone."""
         ours, theirs = pipes(self.uid)
         status, reporting = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             status.setsockopt(socket.SOL_SOCKET, _PASS_CREDENTIALS, 1)
-            theirs += [in_memory(content) for _, content in files]
-            message = json.dumps({**request, "files": [name for name, _ in files], "link": len(link)}).encode()
+            theirs += map(in_memory, files.values())
+            message = json.dumps({**request, "files": list(files), "link": len(link)}).encode()
             with self._lock:
                 socket.send_fds(self._control, [message], [reporting.fileno(), *theirs[:3], *link, *theirs[3:]])
             reporting.close()
@@ -110,13 +87,7 @@ class Zygote:
     def close(self) -> None:
         """End it, and all that it forked."""
         self._control.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(0.5)
-        if self._process.returncode is None:
-            self._process.kill()
-            self._process.wait()
-        reap_first_inside(self._told)
-        os.close(self._told)
+        abandon(self._process)
 
 
 def _sender(status: socket.socket) -> int:

@@ -58,26 +58,17 @@ def tree(root: int) -> list[int]:
     return found
 
 
-def _proportional(pid: int) -> int | None:
-    """Resident bytes with shared pages divided among their users: dear to compute, fair to forked processes."""
-    with suppress(OSError, ValueError, IndexError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines():
-            if line.startswith(b"Pss:"):
-                return int(line.split()[1]) * 1024 + _page_tables(pid)
-    return None
-
-
-def _page_tables(pid: int) -> int:
-    """Bytes of a process's page tables: memory too, and a way to take much of it with hardly any resident page."""
-    for line in Path(f"/proc/{pid}/status").read_bytes().splitlines():
-        if line.startswith(b"VmPTE:"):
-            return int(line.split()[1]) * 1024
-    return 0
+def _bytes(pid: int, file: str, name: bytes) -> int:
+    """The number of bytes that a line of a file of a process's has in kilobytes; 0 without such a line."""
+    lines = Path(f"/proc/{pid}/{file}").read_bytes().splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
 
 
 def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
-    """What the trees under `roots` take. Shared pages count once for each process unless that would exceed the
-    limit."""
+    """What the trees under `roots` take, page tables too: a way to take much with hardly any resident page.
+
+    Shared pages count once for each process unless that would exceed the limit.
+    """
     count, cpu, runnable = 0, 0.0, False
     resident: dict[int, int] = {}
     waited: dict[int, float] = {}
@@ -86,15 +77,18 @@ def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
             fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
             cpu += sum(map(int, fields[11:15])) / _TICK
             count += int(fields[17])
-            resident[pid] = int(fields[21]) * _PAGE + _page_tables(pid)
+            resident[pid] = int(fields[21]) * _PAGE + _bytes(pid, "status", b"VmPTE:")
             runnable = runnable or fields[0] == b"R"
             tasks = [str(pid)] if fields[17] == b"1" else _tasks(pid)
             for task in tasks:
                 words = Path(f"/proc/{pid}/task/{task}/schedstat").read_bytes().split()
                 waited[int(task)] = int(words[1]) / 1e9
+    if sum(resident.values()) > memory_limit and len(resident) > 1:
+        for pid, size in resident.items():  # shared pages divided among their users: dear to compute, but fair
+            with suppress(OSError, ValueError, IndexError):
+                fair = _bytes(pid, "smaps_rollup", b"Pss:")
+                resident[pid] = fair + _bytes(pid, "status", b"VmPTE:") if fair else size
     memory = sum(resident.values())
-    if memory > memory_limit and len(resident) > 1:
-        memory = sum(size if (fair := _proportional(pid)) is None else fair for pid, size in resident.items())
     return Footprint(count, memory, cpu, waited, runnable, tuple(sorted(resident, reverse=True)))
 
 

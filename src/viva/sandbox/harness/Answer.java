@@ -1,7 +1,7 @@
 /** Calls static methods of the program by name and replies with what they return (see calls.py). It knows no expected value. */
 @java.lang.SuppressWarnings("unchecked")
 final class {entry} {
-    private static final int DEPTH = 64, LENGTH = 16_000_000, MESSAGE = 1000;
+    private static final int DEPTH = 64, LENGTH = 16_000_000;
     private static final java.nio.charset.Charset UTF8 = java.nio.charset.StandardCharsets.UTF_8;
     private static final java.util.List<java.lang.Class<?>> INTEGERS = java.util.List.of(
         int.class, java.lang.Integer.class, long.class, java.lang.Long.class, java.math.BigInteger.class, short.class,
@@ -25,7 +25,7 @@ final class {entry} {
                 java.util.Iterator<java.lang.String> request = java.util.Arrays.asList(line.split(" ")).iterator();
                 java.lang.Object id = next(request), name = next(request);
                 java.lang.String reply = answer((java.lang.String) name, (java.util.List<?>) next(request));
-                to.write(("{\"id\": " + id + ", " + reply + "}\n").getBytes(UTF8));
+                to.write((" m4" + text("id") + " i" + id + reply + "\n").getBytes(UTF8));
             }
         }
         java.lang.System.out.flush();
@@ -42,11 +42,11 @@ final class {entry} {
             } catch (java.lang.reflect.InvocationTargetException error) {
                 return raised(error.getCause());
             }
-            return "\"returns\": " + encoded(result);
+            return text("returns") + encoded(result);
         } catch (java.lang.NoSuchMethodException error) {
-            return "\"missing\": " + quoted(error.getMessage());
+            return text("missing") + text(error.getMessage());
         } catch (Unfit error) {
-            return "\"unknown\": " + quoted(error.getMessage());
+            return text("unknown") + text(error.getMessage());
         } catch (java.lang.Throwable error) { // of an initialiser, or of an iterator
             return raised(error instanceof java.lang.ExceptionInInitializerError ? error.getCause() : error);
         }
@@ -54,17 +54,12 @@ final class {entry} {
 
     private static java.lang.String raised(java.lang.Throwable error) {
         while (error instanceof java.util.concurrent.ExecutionException && error.getCause() != null) error = error.getCause();
-        java.lang.String message = java.lang.String.valueOf(error.getMessage()), bases = "";
-        for (java.lang.Class<?> base = error.getClass().getSuperclass(); base != java.lang.Object.class; base = base.getSuperclass()) {
-            bases += (bases.isEmpty() ? "" : ", ") + bare(base);
+        java.util.List<java.lang.String> classes = new java.util.ArrayList<>();
+        for (java.lang.Class<?> one = error.getClass(); one != java.lang.Object.class; one = one.getSuperclass()) {
+            classes.add(text(one.getName().replaceFirst(".*[.$]", "")));
         }
-        return "\"raises\": {\"type\": " + bare(error.getClass()) + ", \"message\": "
-            + quoted(message.substring(0, java.lang.Math.min(message.length(), MESSAGE))) + ", \"bases\": [" + bases + "]}";
-    }
-
-    private static java.lang.String bare(java.lang.Class<?> type) {
-        java.lang.String name = type.getName();
-        return quoted(name.substring(java.lang.Math.max(name.lastIndexOf('.'), name.lastIndexOf('$')) + 1));
+        return text("raises") + " m6" + text("type") + classes.remove(0) + text("message") + text(java.lang.String.valueOf(error.getMessage()))
+            + text("bases") + " l" + classes.size() + java.lang.String.join("", classes);
     }
 
     /** The method that is meant, and the arguments as its parameters want them. */
@@ -186,7 +181,7 @@ final class {entry} {
     }
 
     private static java.lang.String shown(java.lang.Object value) {
-        java.lang.String text = value instanceof java.lang.String ? quoted((java.lang.String) value) : java.lang.String.valueOf(value);
+        java.lang.String text = value instanceof java.lang.String ? '"' + (java.lang.String) value + '"' : java.lang.String.valueOf(value);
         return text.length() > 60 ? text.substring(0, 60) + "…" : text;
     }
 
@@ -260,85 +255,63 @@ final class {entry} {
         if (value instanceof java.util.concurrent.Future) value = ((java.util.concurrent.Future<?>) value).get();
         if (value instanceof java.util.Optional) value = ((java.util.Optional<?>) value).orElse(null);
         if (value == null || value instanceof java.lang.Boolean) {
-            to.append(value);
-        } else if (value instanceof java.lang.Double || value instanceof java.lang.Float) {
-            double number = ((java.lang.Number) value).doubleValue();
-            boolean special = java.lang.Double.isNaN(number) || java.lang.Double.isInfinite(number);
-            if (special) to.append("{\"$float\": \"").append(number != number ? "nan" : number > 0 ? "inf" : "-inf").append("\"}");
-            else to.append(value);
-        } else if (value instanceof java.lang.Integer || value instanceof java.lang.Long || value instanceof java.lang.Short
-                || value instanceof java.lang.Byte || value instanceof java.math.BigInteger || value instanceof java.math.BigDecimal
+            to.append(value == null ? " n" : (java.lang.Boolean) value ? " t" : " f");
+        } else if (value instanceof java.lang.Double || value instanceof java.lang.Float || value instanceof java.math.BigDecimal
+                || value instanceof java.lang.Integer || value instanceof java.lang.Long || value instanceof java.lang.Short
+                || value instanceof java.lang.Byte || value instanceof java.math.BigInteger
                 || value instanceof java.util.concurrent.atomic.AtomicInteger || value instanceof java.util.concurrent.atomic.AtomicLong) {
-            to.append(value);
+            to.append(" r").append(value);
         } else if (value instanceof java.lang.CharSequence || value instanceof java.lang.Character) {
-            to.append(quoted(value.toString()));
+            to.append(text(value.toString()));
         } else if (value instanceof byte[]) {
-            to.append("{\"$bytes\": \"").append(java.util.Base64.getEncoder().encodeToString((byte[]) value)).append("\"}");
+            to.append(" b");
+            digits((byte[]) value, to);
         } else if (value.getClass().isArray()) {
-            int size = java.lang.reflect.Array.getLength(value);
-            to.append('[');
-            for (int at = 0; at < size; at++) {
-                if (at > 0) to.append(", ");
-                encode(java.lang.reflect.Array.get(value, at), to, depth + 1);
-            }
-            to.append(']');
+            java.util.List<java.lang.Object> items = new java.util.ArrayList<>();
+            for (int at = 0; at < java.lang.reflect.Array.getLength(value); at++) items.add(java.lang.reflect.Array.get(value, at));
+            encodeAll('l', items, to, depth);
         } else if (value instanceof java.util.Map) {
-            encodeMap((java.util.Map<?, ?>) value, to, depth);
+            java.util.List<java.lang.Object> items = new java.util.ArrayList<>();
+            for (java.util.Map.Entry<?, ?> pair : ((java.util.Map<?, ?>) value).entrySet()) {
+                items.add(pair.getKey());
+                items.add(pair.getValue());
+            }
+            encodeAll('m', items, to, depth);
         } else if (value instanceof java.util.Map.Entry) {
             java.util.Map.Entry<?, ?> pair = (java.util.Map.Entry<?, ?>) value;
-            to.append("{\"$tuple\": ");
-            encode(new java.lang.Object[] {pair.getKey(), pair.getValue()}, to, depth + 1);
-            to.append('}');
+            encodeAll('p', java.util.Arrays.asList(pair.getKey(), pair.getValue()), to, depth);
         } else if (value instanceof java.lang.Iterable) {
-            boolean set = value instanceof java.util.Set;
-            to.append(set ? "{\"$set\": [" : "[");
-            boolean first = true;
-            for (java.lang.Object item : (java.lang.Iterable<?>) value) {
-                if (!first) to.append(", ");
-                first = false;
-                encode(item, to, depth + 1);
-            }
-            to.append(set ? "]}" : "]");
+            encodeAll(value instanceof java.util.Set ? 'u' : 'l', (java.lang.Iterable<?>) value, to, depth);
         } else if (value instanceof java.util.stream.BaseStream) {
             java.util.Iterator<?> items = ((java.util.stream.BaseStream<?, ?>) value).iterator();
-            encode((java.lang.Iterable<java.lang.Object>) () -> (java.util.Iterator<java.lang.Object>) items, to, depth);
+            encodeAll('l', () -> (java.util.Iterator<java.lang.Object>) items, to, depth);
         } else {
             throw new Unfit(value.getClass().getName());
         }
         if (to.length() > LENGTH) throw new Unfit("a value too long");
     }
 
-    private static void encodeMap(java.util.Map<?, ?> map, java.lang.StringBuilder to, int depth) throws java.lang.Throwable {
-        boolean texts = true;
-        for (java.lang.Object key : map.keySet()) texts = texts && key instanceof java.lang.String;
-        to.append(texts ? "{" : "{\"$map\": [");
-        boolean first = true;
-        for (java.util.Map.Entry<?, ?> pair : map.entrySet()) {
-            if (!first) to.append(", ");
-            first = false;
-            if (texts) {
-                java.lang.String key = (java.lang.String) pair.getKey();
-                to.append(quoted(key.startsWith("$") ? "$" + key : key)).append(": ");
-                encode(pair.getValue(), to, depth + 1);
-            } else {
-                encode(new java.lang.Object[] {pair.getKey(), pair.getValue()}, to, depth + 1);
-            }
+    private static void encodeAll(char kind, java.lang.Iterable<?> items, java.lang.StringBuilder to, int depth) throws java.lang.Throwable {
+        java.lang.StringBuilder inner = new java.lang.StringBuilder();
+        int size = 0;
+        for (java.lang.Object item : items) {
+            encode(item, inner, depth + 1);
+            size++;
         }
-        to.append(texts ? "}" : "]}");
+        to.append(' ').append(kind).append(size).append(inner);
     }
 
-    private static java.lang.String quoted(java.lang.String text) {
-        java.lang.StringBuilder to = new java.lang.StringBuilder("\"");
-        for (int at = 0; at < text.length(); at++) {
-            char one = text.charAt(at);
-            if (one == '"' || one == '\\') to.append('\\').append(one);
-            else if (one >= ' ' && one < 127) to.append(one);
-            else to.append(java.lang.String.format("\\u%04x", (int) one));
-        }
-        return to.append('"').toString();
+    private static java.lang.String text(java.lang.String text) {
+        java.lang.StringBuilder to = new java.lang.StringBuilder(" s");
+        digits(text.getBytes(UTF8), to);
+        return to.toString();
     }
 
-    /** The next value of a request: words as values.py writes them. */
+    private static void digits(byte[] bytes, java.lang.StringBuilder to) {
+        for (byte each : bytes) to.append(java.lang.Character.forDigit(each >> 4 & 15, 16)).append(java.lang.Character.forDigit(each & 15, 16));
+    }
+
+    /** The next value of a request: words as plainvalues.py writes them. */
     private static java.lang.Object next(java.util.Iterator<java.lang.String> words) {
         java.lang.String word = words.next(), rest = word.substring(1);
         char letter = word.charAt(0);
@@ -346,8 +319,11 @@ final class {entry} {
         if (letter == 't' || letter == 'f') return letter == 't';
         if (letter == 'i') return new java.math.BigInteger(rest);
         if (letter == 'r') return rest.endsWith("inf") ? (rest.equals("inf") ? 1 : -1) / 0.0 : rest.equals("nan") ? java.lang.Double.NaN : java.lang.Double.valueOf(rest);
-        if (letter == 's') return new java.lang.String(java.util.Base64.getDecoder().decode(rest), UTF8);
-        if (letter == 'b') return java.util.Base64.getDecoder().decode(rest);
+        if (letter == 's' || letter == 'b') {
+            byte[] bytes = new byte[rest.length() / 2];
+            for (int at = 0; at < bytes.length; at++) bytes[at] = (byte) java.lang.Integer.parseInt(rest.substring(2 * at, 2 * at + 2), 16);
+            return letter == 'b' ? bytes : new java.lang.String(bytes, UTF8);
+        }
         java.util.List<java.lang.Object> items = new java.util.ArrayList<>();
         for (int left = java.lang.Integer.parseInt(rest); left > 0; left--) items.add(next(words));
         if (letter == 'u') return new java.util.LinkedHashSet<>(items);

@@ -29,7 +29,7 @@ struct Unknown {
 namespace {
 
 const unsigned long LENGTH = 16000000;
-const int DEPTH = 64, MESSAGE = 1000;
+const int DEPTH = 64;
 char *reply;
 unsigned long replied;
 int depth;
@@ -44,21 +44,18 @@ Node *node(Kind kind, const char *text, unsigned long size) {
     return new (room(sizeof(Node))) Node{kind, text, size, nullptr};
 }
 
-const char *const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const char *const digits = "0123456789abcdef";
 
 Node *unpacked(Kind kind, const char *text) {
-    char *found = (char *)room(strlen(text) + 1), *to = found;
-    unsigned long bits = 0, count = 0;
-    for (; *text && *text != '='; text++) {
-        bits = bits << 6 | (strchr(digits, *text) - digits);
-        count += 6;
-        if (count >= 8) *to++ = (char)(bits >> (count -= 8));
-    }
-    *to = 0;
-    return node(kind, found, to - found);
+    unsigned long size = strlen(text) / 2;
+    char *found = (char *)room(size + 1);
+    for (unsigned long at = 0; at < size; at++)
+        found[at] = (char)((strchr(digits, text[2 * at]) - digits) << 4 | (strchr(digits, text[2 * at + 1]) - digits));
+    found[size] = 0;
+    return node(kind, found, size);
 }
 
-/* The next value of a request: words as values.py writes them. */
+/* The next value of a request: words as plainvalues.py writes them. */
 Node *next(char *&at) {
     char letter = *at++, *rest = at;
     at += strcspn(at, " \n");
@@ -85,55 +82,7 @@ void put_bytes(const char *bytes, unsigned long size) {
     replied += size;
 }
 
-bool is_utf8(const unsigned char *bytes, unsigned long size) {
-    for (unsigned long at = 0; at < size;) {
-        int more = bytes[at] < 0x80 ? 0 : bytes[at] >= 0xC2 && bytes[at] < 0xE0 ? 1 : (bytes[at] & 0xF0) == 0xE0 ? 2
-            : bytes[at] >= 0xF0 && bytes[at] < 0xF5 ? 3 : -1;
-        if (more < 0 || at + more >= size) return false;
-        unsigned long code = more == 2 ? bytes[at] & 15 : bytes[at] & 7;
-        for (int next = 1; next <= more; next++) {
-            if ((bytes[at + next] & 0xC0) != 0x80) return false;
-            code = code << 6 | (bytes[at + next] & 63);
-        }
-        if (more == 2 && (code < 0x800 || (code >= 0xD800 && code < 0xE000))) return false;
-        if (more == 3 && (code < 0x10000 || code > 0x10FFFF)) return false;
-        at += more + 1;
-    }
-    return true;
-}
-
-void put_quoted(const char *bytes, unsigned long size, const char *first = "\"") {
-    put_bytes(first, strlen(first));
-    for (unsigned long at = 0; at < size; at++) {
-        char escaped[8];
-        if ((unsigned char)bytes[at] < ' ' || bytes[at] == '"' || bytes[at] == '\\' || bytes[at] == 127) {
-            snprintf(escaped, sizeof escaped, "\\u%04x", bytes[at]);
-            put_bytes(escaped, 6);
-        } else {
-            put_bytes(bytes + at, 1);
-        }
-    }
-    put_bytes("\"", 1);
-}
-
-/* A text, or what takes its place where it is no UTF-8. */
-void put_message(const char *text, unsigned long size) {
-    bool readable = is_utf8((const unsigned char *)text, size);
-    put_quoted(readable ? text : "?", readable ? size : 1);
-}
-
-unsigned long cut(const char *text) {
-    unsigned long size = strnlen(text, MESSAGE);
-    while (size && size == (unsigned long)MESSAGE && (text[size] & 0xC0) == 0x80) size--;
-    return size;
-}
-
-void put_pair(const char *key, const char *value) {
-    put_bytes("\"", 1);
-    put_bytes(key, strlen(key));
-    put_bytes("\": ", 3);
-    put_message(value, cut(value));
-}
+void put_word(const char *text) { put_text(text, strlen(text)); }
 
 void put_type(const std::type_info *type) {
     int status = 0;
@@ -142,36 +91,42 @@ void put_type(const std::type_info *type) {
     if (end) *end = 0;
     for (char *at = full; at && *at; at++)
         if (*at == ':') name = at + 1;
-    put_message(name ? name : "?", name ? cut(name) : 1);
+    put_word(name ? name : "?");
+}
+
+/* The class that a class is derived from, where it is one alone. */
+const std::type_info *base(const std::type_info *type) {
+    const auto *derived = dynamic_cast<const abi::__si_class_type_info *>(type);
+    return derived ? derived->__base_type : nullptr;
 }
 
 /* The exception that is handled now: its class, and those that it is derived from one by one. */
-void put_raised(const char *message, unsigned long size) {
+void put_raised(const char *message) {
     const std::type_info *type = abi::__cxa_current_exception_type();
-    put("\"raises\": {\"type\": ");
+    unsigned long above = 0;
+    for (const std::type_info *each = base(type); each; each = base(each)) above++;
+    put_word("raises");
+    put_items('m', 6);
+    put_word("type");
     put_type(type);
-    put(", \"message\": ");
-    put_message(message, size);
-    put(", \"bases\": [");
-    const char *between = "";
-    while (const auto *derived = dynamic_cast<const abi::__si_class_type_info *>(type)) {
-        type = derived->__base_type;
-        put(between);
-        put_type(type);
-        between = ", ";
-    }
-    put("]}");
+    put_word("message");
+    put_word(message);
+    put_word("bases");
+    put_items('l', above);
+    while ((type = base(type))) put_type(type);
+}
+
+void put_missing(const char *before, const char *name, const char *why) {
+    char text[600];
+    snprintf(text, sizeof text, before, name, why);
+    put_word("missing");
+    put_word(text);
 }
 
 void answer(unsigned long number, const Node *name, const Node *given) {
-    if (calls[number - 1]) {
-        put("\"returns\": ");
-        calls[number - 1](given);
-    } else {
-        char text[200];
-        snprintf(text, sizeof text, "no function %.100s", name->text);
-        put_pair("missing", text);
-    }
+    if (!calls[number - 1]) return put_missing("no function %.100s%s", name->text, "");
+    put_word("returns");
+    calls[number - 1](given);
 }
 
 void send() {
@@ -202,44 +157,34 @@ bool whole(const Node *node, unsigned long long &to) { return node->text[0] != '
 void put(const char *text) { put_bytes(text, strlen(text)); }
 
 void put_text(const char *text, unsigned long size) {
-    if (is_utf8((const unsigned char *)text, size)) return put_quoted(text, size);
-    put("{\"$bytes\": \"");
-    for (unsigned long at = 0; at < size; at += 3) {
-        unsigned long three = 0;
-        for (unsigned long next = 0; next < 3; next++) three = three << 8 | (at + next < size ? (unsigned char)text[at + next] : 0);
-        char four[4] = {digits[three >> 18], digits[three >> 12 & 63], at + 1 < size ? digits[three >> 6 & 63] : '=',
-                        at + 2 < size ? digits[three & 63] : '='};
-        put_bytes(four, 4);
+    put(" s");
+    for (unsigned long at = 0; at < size; at++) {
+        char both[2] = {digits[(unsigned char)text[at] >> 4], digits[text[at] & 15]};
+        put_bytes(both, 2);
     }
-    put("\"}");
-}
-
-void put_key(const char *key, unsigned long size) {
-    if (!is_utf8((const unsigned char *)key, size)) unknown("T = a key that is no UTF-8]");
-    put_quoted(key, size, size && key[0] == '$' ? "\"$" : "\"");
-    put(": ");
 }
 
 void put_whole(long long number) {
     char text[32];
-    put_bytes(text, snprintf(text, sizeof text, "%lld", number));
+    put_bytes(text, snprintf(text, sizeof text, " i%lld", number));
 }
 
 void put_whole(unsigned long long number) {
     char text[32];
-    put_bytes(text, snprintf(text, sizeof text, "%llu", number));
+    put_bytes(text, snprintf(text, sizeof text, " i%llu", number));
+}
+
+void put_items(char kind, unsigned long size) {
+    char text[32];
+    put_bytes(text, snprintf(text, sizeof text, " %c%lu", kind, size));
 }
 
 void put_real(double number, int digits) {
     char text[40];
-    if (std::isnan(number)) put("{\"$float\": \"nan\"}");
-    else if (std::isinf(number)) put(number > 0 ? "{\"$float\": \"inf\"}" : "{\"$float\": \"-inf\"}");
-    else {
-        int size = 0, enough = digits == 9 ? 6 : 15; /* the shortest that is read as this number again */
-        do size = snprintf(text, sizeof text, "%.*g", enough, number);
-        while (enough++ < digits && (digits == 9 ? strtof(text, nullptr) : strtod(text, nullptr)) != number);
-        put_bytes(text, size);
-    }
+    int enough = digits == 9 ? 6 : 17; /* of a float the shortest that is read as this number again */
+    do snprintf(text, sizeof text, " r%.*g", enough, number);
+    while (enough++ < digits && strtof(text + 2, nullptr) != number);
+    put(text);
 }
 
 void deeper() {
@@ -288,32 +233,32 @@ extern "C" int __wrap_main(int, char **, char **) {
         char *at = line;
         Node *id = next(at), *name = next(at), *given = next(at);
         replied = 0;
-        put("{\"id\": ");
+        put_items('m', 4);
+        put_word("id");
+        put(" i");
         put(id->text);
-        put(", ");
         unsigned long begin = replied;
         depth = 0;
         try {
             answer(strtoul(id->text, nullptr, 10), name, given);
         } catch (const Unfit &problem) {
             replied = begin;
-            char text[600];
-            snprintf(text, sizeof text, "no function %.100s for these arguments: %s", name->text, problem.what);
-            put_pair("missing", text);
+            put_missing("no function %.100s for these arguments: %s", name->text, problem.what);
         } catch (const Unknown &problem) {
             replied = begin;
-            put_pair("unknown", problem.what);
+            put_word("unknown");
+            put_word(problem.what);
         } catch (const std::exception &error) {
             replied = begin;
-            put_raised(error.what(), cut(error.what()));
+            put_raised(error.what());
         } catch (const char *error) {
             replied = begin;
-            put_raised(error, cut(error));
+            put_raised(error);
         } catch (...) {
             replied = begin;
-            put_raised("", 0);
+            put_raised("");
         }
-        put("}\n");
+        put("\n");
         send();
     }
     fflush(nullptr);

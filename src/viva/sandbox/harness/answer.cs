@@ -4,7 +4,7 @@ using Number = global::System.IFormattable;
 using Pairs = global::System.Collections.Generic.List<global::System.Collections.Generic.KeyValuePair<object, object>>;
 
 internal static class {entry} {
-    private const int Depth = 64, Length = 16000000, Message = 1000;
+    private const int Depth = 64, Length = 16000000;
     private static readonly global::System.Globalization.CultureInfo Plain = global::System.Globalization.CultureInfo.InvariantCulture;
     private static readonly global::System.Type[] Integers = {
         typeof(int), typeof(long), typeof(uint), typeof(ulong), typeof(short), typeof(ushort), typeof(byte), typeof(sbyte),
@@ -16,10 +16,6 @@ internal static class {entry} {
         internal Unfit(string what) : base(what) { }
     }
 
-    private sealed class Missing : global::System.Exception {
-        internal Missing(string what) : base(what) { }
-    }
-
     public static int Main(string[] words) {
         var text = new global::System.Text.UTF8Encoding(false);
         var from = new global::System.IO.StreamReader(Open(3, global::System.IO.FileAccess.Read), text);
@@ -28,7 +24,7 @@ internal static class {entry} {
             var request = ((IEnumerable<string>)line.Split(' ')).GetEnumerator();
             object id = Next(request), name = Next(request);
             string reply = Answer((string)name, (List<object>)Next(request));
-            byte[] bytes = text.GetBytes("{\"id\": " + id + ", " + reply + "}\n");
+            byte[] bytes = text.GetBytes(" m4" + Text("id") + " i" + id + reply + "\n");
             to.Write(bytes, 0, bytes.Length);
             to.Flush();
         }
@@ -45,22 +41,21 @@ internal static class {entry} {
         try {
             object[] arguments;
             var method = Find(name, given, out arguments);
-            return "\"returns\": " + Encoded(method.Invoke(null, arguments));
-        } catch (Missing error) {
-            return "\"missing\": " + Quoted(error.Message);
+            return Text("returns") + Encoded(method.Invoke(null, arguments));
+        } catch (global::System.MissingMethodException error) {
+            return Text("missing") + Text(error.Message);
         } catch (Unfit error) {
-            return "\"unknown\": " + Quoted(error.Message);
+            return Text("unknown") + Text(error.Message);
         } catch (global::System.Exception error) {
             var cause = error;
             while (cause.InnerException != null && (cause is global::System.Reflection.TargetInvocationException
                     || cause is global::System.AggregateException || cause is global::System.TypeInitializationException)) {
                 cause = cause.InnerException;
             }
-            string message = cause.Message.Length > Message ? cause.Message.Substring(0, Message) : cause.Message;
             var bases = new List<string>();
-            for (var type = cause.GetType().BaseType; type != typeof(object); type = type.BaseType) bases.Add(Quoted(Bare(type)));
-            return "\"raises\": {\"type\": " + Quoted(Bare(cause.GetType())) + ", \"message\": " + Quoted(message)
-                + ", \"bases\": [" + string.Join(", ", bases) + "]}";
+            for (var type = cause.GetType().BaseType; type != typeof(object); type = type.BaseType) bases.Add(Text(Bare(type)));
+            return Text("raises") + " m6" + Text("type") + Text(Bare(cause.GetType())) + Text("message") + Text(cause.Message)
+                + Text("bases") + " l" + bases.Count + string.Join("", bases);
         }
     }
 
@@ -109,7 +104,7 @@ internal static class {entry} {
                 }
             }
         }
-        if (best == null) throw new Missing("no function " + name + others);
+        if (best == null) throw new global::System.MissingMethodException("no function " + name + others);
         return best;
     }
 
@@ -199,7 +194,7 @@ internal static class {entry} {
 
     private static string Shown(object value) {
         if (value == null) return "null";
-        if (value is string) return Quoted((string)value);
+        if (value is string) return '"' + (string)value + '"';
         return value is Number ? ((Number)value).ToString(null, Plain) : value is bool ? value.ToString() : "a collection";
     }
 
@@ -288,54 +283,39 @@ internal static class {entry} {
             var result = task.GetType().GetProperty("Result");
             value = result == null || result.PropertyType.Name == "VoidTaskResult" ? null : result.GetValue(task, null);
         }
-        if (value == null) {
-            to.Append("null");
-        } else if (value is bool) {
-            to.Append((bool)value ? "true" : "false");
+        var items = value as global::System.Collections.IEnumerable;
+        var grid = value as global::System.Array;
+        if (value == null || value is bool) {
+            to.Append(value == null ? " n" : (bool)value ? " t" : " f");
         } else if (value is double || value is float) {
-            double number = global::System.Convert.ToDouble(value, Plain);
-            if (double.IsNaN(number) || double.IsInfinity(number)) {
-                to.Append("{\"$float\": \"").Append(double.IsNaN(number) ? "nan" : number > 0 ? "inf" : "-inf").Append("\"}");
-            } else {
-                to.Append(((Number)value).ToString("R", Plain));
-            }
+            to.Append(" r").Append(((Number)value).ToString("R", Plain));
         } else if (global::System.Array.IndexOf(Integers, value.GetType()) >= 0 || value.GetType().FullName == "System.Numerics.BigInteger") {
-            to.Append(((Number)value).ToString(null, Plain));
+            to.Append(" r").Append(((Number)value).ToString(null, Plain));
         } else if (value is string || value is char || value is global::System.Text.StringBuilder) {
-            to.Append(Quoted(value.ToString()));
+            to.Append(Text(value.ToString()));
         } else if (value is byte[]) {
-            to.Append("{\"$bytes\": \"").Append(global::System.Convert.ToBase64String((byte[])value)).Append("\"}");
+            to.Append(" b").Append(Digits((byte[])value));
         } else if (value is global::System.Collections.IDictionary) {
-            EncodeMap((global::System.Collections.IDictionary)value, to, depth);
+            var flat = new List<object>();
+            foreach (global::System.Collections.DictionaryEntry pair in (global::System.Collections.IDictionary)value) {
+                flat.Add(pair.Key);
+                flat.Add(pair.Value);
+            }
+            EncodeAll('m', flat, to, depth);
         } else if (value is global::System.Runtime.CompilerServices.ITuple) {
             var tuple = (global::System.Runtime.CompilerServices.ITuple)value;
-            var items = new object[tuple.Length];
-            for (int at = 0; at < items.Length; at++) items[at] = tuple[at];
-            to.Append("{\"$tuple\": ");
-            Encode(items, to, depth + 1);
-            to.Append('}');
+            to.Append(" p").Append(tuple.Length);
+            for (int at = 0; at < tuple.Length; at++) Encode(tuple[at], to, depth + 1);
         } else if (Bare(value.GetType()) == "KeyValuePair") {
-            to.Append("{\"$tuple\": ");
-            Encode(new[] { Property(value, "Key"), Property(value, "Value") }, to, depth + 1);
-            to.Append('}');
-        } else if (value is global::System.Array && ((global::System.Array)value).Rank == 2) {
-            var grid = (global::System.Array)value;
-            var rows = new object[grid.GetLength(0)][];
-            for (int at = 0; at < rows.Length; at++) {
-                rows[at] = new object[grid.GetLength(1)];
-                for (int column = 0; column < rows[at].Length; column++) rows[at][column] = grid.GetValue(at, column);
+            EncodeAll('p', new[] { Property(value, "Key"), Property(value, "Value") }, to, depth);
+        } else if (grid != null && grid.Rank == 2) {
+            to.Append(" l").Append(grid.GetLength(0));
+            for (int at = 0; at < grid.GetLength(0); at++) {
+                to.Append(" l").Append(grid.GetLength(1));
+                for (int column = 0; column < grid.GetLength(1); column++) Encode(grid.GetValue(at, column), to, depth + 2);
             }
-            Encode(rows, to, depth);
-        } else if (value is global::System.Collections.IEnumerable && !(value is global::System.Array && ((global::System.Array)value).Rank > 2)) {
-            bool set = global::System.Array.Exists(value.GetType().GetInterfaces(), one => Bare(one) == "ISet");
-            to.Append(set ? "{\"$set\": [" : "[");
-            string between = "";
-            foreach (var item in (global::System.Collections.IEnumerable)value) {
-                to.Append(between);
-                between = ", ";
-                Encode(item, to, depth + 1);
-            }
-            to.Append(set ? "]}" : "]");
+        } else if (items != null && !(grid != null && grid.Rank > 2)) {
+            EncodeAll(global::System.Array.Exists(value.GetType().GetInterfaces(), one => Bare(one) == "ISet") ? 'u' : 'l', items, to, depth);
         } else {
             throw new Unfit(value.GetType().ToString());
         }
@@ -346,36 +326,25 @@ internal static class {entry} {
         return value.GetType().GetProperty(name).GetValue(value, null);
     }
 
-    private static void EncodeMap(global::System.Collections.IDictionary map, global::System.Text.StringBuilder to, int depth) {
-        bool texts = true;
-        foreach (var key in map.Keys) texts = texts && key is string;
-        to.Append(texts ? "{" : "{\"$map\": [");
-        string between = "";
-        foreach (global::System.Collections.DictionaryEntry pair in map) {
-            to.Append(between);
-            between = ", ";
-            if (texts) {
-                var key = (string)pair.Key;
-                to.Append(Quoted(key.StartsWith("$", global::System.StringComparison.Ordinal) ? "$" + key : key)).Append(": ");
-                Encode(pair.Value, to, depth + 1);
-            } else {
-                Encode(new[] { pair.Key, pair.Value }, to, depth + 1);
-            }
+    private static void EncodeAll(char kind, global::System.Collections.IEnumerable items, global::System.Text.StringBuilder to, int depth) {
+        var inner = new global::System.Text.StringBuilder();
+        int size = 0;
+        foreach (var item in items) {
+            Encode(item, inner, depth + 1);
+            size++;
         }
-        to.Append(texts ? "}" : "]}");
+        to.Append(' ').Append(kind).Append(size).Append(inner);
     }
 
-    private static string Quoted(string text) {
-        var to = new global::System.Text.StringBuilder("\"");
-        foreach (char one in text) {
-            if (one == '"' || one == '\\') to.Append('\\').Append(one);
-            else if (one >= ' ' && one < 127) to.Append(one);
-            else to.Append("\\u").Append(((int)one).ToString("x4", Plain));
-        }
-        return to.Append('"').ToString();
+    private static string Text(string text) {
+        return " s" + Digits(new global::System.Text.UTF8Encoding(false).GetBytes(text));
     }
 
-    // The next value of a request: words as values.py writes them. Integers are decimals, other numbers doubles.
+    private static string Digits(byte[] bytes) {
+        return global::System.BitConverter.ToString(bytes).Replace("-", "");
+    }
+
+    // The next value of a request: words as plainvalues.py writes them. Integers are decimals, other numbers doubles.
     private static object Next(IEnumerator<string> words) {
         words.MoveNext();
         char letter = words.Current[0];
@@ -389,8 +358,10 @@ internal static class {entry} {
                 ? (object)whole : double.Parse(rest, Plain);
             case 'r': return rest == "nan" ? double.NaN : rest == "inf" ? double.PositiveInfinity : rest == "-inf" ? double.NegativeInfinity
                 : double.Parse(rest, Plain);
-            case 's': return new global::System.Text.UTF8Encoding(false).GetString(global::System.Convert.FromBase64String(rest));
-            case 'b': return global::System.Convert.FromBase64String(rest);
+            case 's': case 'b':
+                var bytes = new byte[rest.Length / 2];
+                for (int at = 0; at < bytes.Length; at++) bytes[at] = global::System.Convert.ToByte(rest.Substring(2 * at, 2), 16);
+                return letter == 'b' ? (object)bytes : new global::System.Text.UTF8Encoding(false).GetString(bytes);
         }
         var items = new List<object>();
         for (int left = int.Parse(rest, Plain); left > 0; left--) items.Add(Next(words));

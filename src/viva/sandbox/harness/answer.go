@@ -4,7 +4,6 @@ package main
 // {entry}Functions, the table of functions, is written for the calls.
 
 import (
-	{entry}bufio "bufio"
 	{entry}base64 "encoding/base64"
 	{entry}json "encoding/json"
 	{entry}fmt "fmt"
@@ -18,33 +17,25 @@ import (
 
 const {entry}Depth, {entry}Length, {entry}Message = 64, 16000000, 1000
 
-// A value that the program's types cannot hold, or that has no encoding.
-type {entry}Unfit struct{ what string }
-
-// The request's call has no function.
-type {entry}Missing struct{ what string }
+// Why there is no value: "missing", the call has no function that takes its arguments, or "unknown", it has no encoding.
+type {entry}Refused struct{ kind, what string }
 
 var {entry}BigInt = {entry}reflect.TypeOf((*{entry}big.Int)(nil))
 var {entry}Error = {entry}reflect.TypeOf((*error)(nil)).Elem()
 var {entry}Empty = {entry}reflect.TypeOf(struct{}{})
 
 func main() {
-	from := {entry}bufio.NewReader({entry}os.NewFile(3, "requests"))
+	decoder := {entry}json.NewDecoder({entry}os.NewFile(3, "requests"))
+	decoder.UseNumber()
 	to := {entry}os.NewFile(4, "replies")
 	for {
-		line, err := from.ReadBytes('\n')
-		if err != nil {
-			{entry}os.Exit(0)
-		}
 		var request struct {
 			ID   int
 			Call string
 			Args []interface{}
 		}
-		decoder := {entry}json.NewDecoder({entry}strings.NewReader(string(line)))
-		decoder.UseNumber()
-		if err := decoder.Decode(&request); err != nil {
-			{entry}os.Exit(1)
+		if decoder.Decode(&request) != nil {
+			{entry}os.Exit(0)
 		}
 		reply := {entry}Answer(request.ID, request.Call, request.Args)
 		reply["id"] = request.ID
@@ -60,21 +51,19 @@ func {entry}Answer(number int, name string, given []interface{}) (reply map[stri
 	defer func() {
 		switch problem := recover().(type) {
 		case nil:
-		case {entry}Missing:
-			reply = map[string]interface{}{"missing": problem.what}
-		case {entry}Unfit:
-			reply = map[string]interface{}{"unknown": problem.what}
+		case {entry}Refused:
+			reply = map[string]interface{}{problem.kind: problem.what}
 		default:
 			reply = {entry}Raised(problem)
 		}
 	}()
 	named := {entry}Functions[number-1]
 	if named == nil {
-		panic({entry}Missing{"no function " + name})
+		panic({entry}Refused{"missing", "no function " + name})
 	}
 	function := {entry}reflect.ValueOf(named())
 	if function.Kind() != {entry}reflect.Func || function.IsNil() {
-		panic({entry}Missing{name + " is no function"})
+		panic({entry}Refused{"missing", name + " is no function"})
 	}
 	results := function.Call({entry}Arguments(name, function.Type(), given))
 	if last := len(results) - 1; last >= 0 && function.Type().Out(last) == {entry}Error {
@@ -113,11 +102,11 @@ func {entry}Arguments(name string, function {entry}reflect.Type, given []interfa
 		fixed--
 	}
 	if len(given) < fixed || len(given) > fixed && !function.IsVariadic() {
-		panic({entry}Missing{{entry}fmt.Sprintf("no function %s for %d arguments: it is a %v", name, len(given), function)})
+		panic({entry}Refused{"missing", {entry}fmt.Sprintf("no function %s for %d arguments: it is a %v", name, len(given), function)})
 	}
 	defer func() {
-		if unfit, found := recover().({entry}Unfit); found {
-			panic({entry}Missing{{entry}fmt.Sprintf("no function %s for these arguments: %s, but it is a %v", name, unfit.what, function)})
+		if unfit, found := recover().({entry}Refused); found {
+			panic({entry}Refused{"missing", {entry}fmt.Sprintf("no function %s for these arguments: %s, but it is a %v", name, unfit.what, function)})
 		}
 	}()
 	arguments := []{entry}reflect.Value{}
@@ -148,7 +137,7 @@ func {entry}Tagged(value interface{}) (string, interface{}) {
 // A value of a request as a parameter's type wants it.
 func {entry}Decoded(value interface{}, kind {entry}reflect.Type) {entry}reflect.Value {
 	found := {entry}reflect.New(kind).Elem()
-	unfit := {entry}Unfit{{entry}fmt.Sprintf("%.60s is no %v", {entry}fmt.Sprint(value), kind)}
+	unfit := {entry}Refused{"unknown", {entry}fmt.Sprintf("%.60s is no %v", {entry}fmt.Sprint(value), kind)}
 	tag, inner := {entry}Tagged(value)
 	if kind == {entry}BigInt {
 		number, fits := new({entry}big.Int).SetString({entry}fmt.Sprint(value), 10)
@@ -158,12 +147,12 @@ func {entry}Decoded(value interface{}, kind {entry}reflect.Type) {entry}reflect.
 		return {entry}reflect.ValueOf(number)
 	}
 	if kind.Kind() == {entry}reflect.Interface {
-		natural := {entry}Natural(value)
-		if natural != nil {
-			if !{entry}reflect.TypeOf(natural).AssignableTo(kind) {
+		if value != nil {
+			natural := {entry}Natural(value)
+			if !natural.AssignableTo(kind) {
 				panic(unfit)
 			}
-			found.Set({entry}reflect.ValueOf(natural))
+			found.Set({entry}Decoded(value, natural))
 		}
 		return found
 	}
@@ -288,50 +277,31 @@ func {entry}List(tag string, items []interface{}, to {entry}reflect.Value) bool 
 	return true
 }
 
-// A value as the type that it has where nothing says another.
-func {entry}Natural(value interface{}) interface{} {
+// The type that a value has where nothing says another.
+func {entry}Natural(value interface{}) {entry}reflect.Type {
 	tag, inner := {entry}Tagged(value)
 	switch each := inner.(type) {
 	case {entry}json.Number:
-		if whole, fits := new({entry}big.Int).SetString(string(each), 10); fits {
-			if whole.IsInt64() {
-				return int(whole.Int64())
-			}
-			return whole
+		if whole, fits := new({entry}big.Int).SetString(string(each), 10); !fits {
+			return {entry}reflect.TypeOf(0.0)
+		} else if !whole.IsInt64() {
+			return {entry}BigInt
 		}
-		real, _ := each.Float64()
-		return real
+		return {entry}reflect.TypeOf(0)
 	case string:
 		if tag == "$float" {
-			return {entry}Special(each)
+			return {entry}reflect.TypeOf(0.0)
+		} else if tag == "$bytes" {
+			return {entry}reflect.TypeOf([]byte{})
 		}
-		if tag == "$bytes" {
-			content, _ := {entry}base64.StdEncoding.DecodeString(each)
-			return content
-		}
-	case []interface{}:
-		items := make([]interface{}, len(each))
-		for at, item := range each {
-			items[at] = {entry}Natural(item)
-		}
-		return items
-	case map[string]interface{}:
-		found := map[string]interface{}{}
-		for key, item := range each {
-			if {entry}strings.HasPrefix(key, "$") {
-				key = key[1:]
-			}
-			found[key] = {entry}Natural(item)
-		}
-		return found
 	}
-	return inner
+	return {entry}reflect.TypeOf(inner)
 }
 
 // A value as what encoding/json writes in the shape that Viva reads.
 func {entry}Encoded(value {entry}reflect.Value, depth int) interface{} {
 	if depth > {entry}Depth {
-		panic({entry}Unfit{"a value too deep"})
+		panic({entry}Refused{"unknown", "a value too deep"})
 	}
 	if !value.IsValid() {
 		return nil
@@ -379,7 +349,7 @@ func {entry}Encoded(value {entry}reflect.Value, depth int) interface{} {
 	case {entry}reflect.Map:
 		return {entry}EncodedMap(value, depth)
 	}
-	panic({entry}Unfit{kind.String()})
+	panic({entry}Refused{"unknown", kind.String()})
 }
 
 func {entry}EncodedMap(value {entry}reflect.Value, depth int) interface{} {

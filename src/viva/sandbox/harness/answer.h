@@ -1,5 +1,6 @@
-/* Comes before the program and includes nothing: what the program needs, it must include itself. Converts JSON values to
-   the types of a function's parameters, and its result to JSON; types of the library are recognised by what they can do. */
+/* Comes before the program and includes nothing: what the program needs, it must include itself. Converts values of a
+   request to the types of a function's parameters, and its result to words (plainvalues.py); types of the library are
+   recognised by what they can do. */
 namespace {entry} {
 
 enum Kind { NOTHING, TRUTH, INTEGER, REAL, TEXT, BYTES, LIST, TUPLE, SET, OBJECT, MAP };
@@ -13,10 +14,10 @@ bool whole(const Node *, long long &);
 bool whole(const Node *, unsigned long long &);
 void put(const char *);
 void put_text(const char *, unsigned long);
-void put_key(const char *, unsigned long);
 void put_whole(long long);
 void put_whole(unsigned long long);
 void put_real(double, int digits);
+void put_items(char, unsigned long); /* how many values follow, and as what */
 void deeper();
 void shallower();
 [[noreturn]] void unfit(const Node *, const char *);
@@ -152,12 +153,12 @@ template <class T> struct Reader {
 };
 template <class T> T read(const Node *node) { return Reader<T>::from(node); }
 
-/* ---- a result as JSON ---- */
+/* ---- a result as words ---- */
 
 template <class T> void write(const T &);
 
 template <class T, typename If<Same<T, bool>::value>::Yes = 0> void write_as(const T &value, Rank<12>) {
-    put(value ? "true" : "false");
+    put(value ? " t" : " f");
 }
 template <class T, typename If<Same<T, char>::value>::Yes = 0> void write_as(const T &value, Rank<12>) {
     put_text(&value, 1);
@@ -170,7 +171,7 @@ template <class T, typename If<Number<T>::real>::Yes = 0> void write_as(const T 
     put_real((double)value, Number<T>::digits);
 }
 template <class T, typename If<Same<T, decltype(nullptr)>::value>::Yes = 0> void write_as(const T &, Rank<12>) {
-    put("null");
+    put(" n");
 }
 template <class T, typename If<__is_enum(T)>::Yes = 0> void write_as(const T &value, Rank<12>) {
     write((__underlying_type(T))value);
@@ -180,59 +181,46 @@ void write_as(const T &value, Rank<12>) {
     unsigned long length = 0;
     while (value && value[length]) length++;
     if (value) put_text(value, length);
-    else put("null");
+    else put(" n");
 }
 template <class T, class = decltype(made<const T>().substr(0, 0)), class = decltype(T((const char *)0, 0ul))>
 void write_as(const T &value, Rank<11>) {
     put_text(value.data(), value.size());
 }
-template <class T, class Each> void write_all(const char *opening, const T &value, const char *closing, Each write_each) {
-    const char *between = opening;
-    for (const auto &each : value) {
-        put(between);
-        write_each(each);
-        between = ", ";
-    }
-    put(between == opening ? opening : "");
-    put(closing);
+template <class T, class Each> void write_all(char kind, const T &value, unsigned long parts, Each write_each) {
+    unsigned long size = 0;
+    for (auto each = value.begin(); each != value.end(); ++each) size += parts;
+    put_items(kind, size);
+    for (const auto &each : value) write_each(each);
 }
-template <class T, class K = typename T::key_type, class = decltype(made<const K>().substr(0, 0)), class = typename T::mapped_type>
-void write_as(const T &value, Rank<10>) {
-    write_all("{", value, "}", [](const auto &pair) {
-        put_key(pair.first.data(), pair.first.size());
-        write(pair.second);
-    });
-}
-template <class A, class B> void write_both(const char *opening, const A &one, const B &other, const char *closing) {
-    put(opening);
+template <class A, class B> void write_both(const A &one, const B &other) {
     write(one);
-    put(", ");
     write(other);
-    put(closing);
 }
 template <class T, class = typename T::key_type, class = typename T::mapped_type> void write_as(const T &value, Rank<9>) {
-    write_all("{\"$map\": [", value, "]}", [](const auto &pair) { write_both("[", pair.first, pair.second, "]"); });
+    write_all('m', value, 2, [](const auto &pair) { write_both(pair.first, pair.second); });
 }
 template <class T, class = typename T::key_type> void write_as(const T &value, Rank<8>) {
-    write_all("{\"$set\": [", value, "]}", [](const auto &each) { write(each); });
+    write_all('u', value, 1, [](const auto &each) { write(each); });
 }
 template <class T, class V = bare<typename T::value_type>, class = decltype(made<const T>().begin() != made<const T>().end())>
 void write_as(const T &value, Rank<7>) {
-    write_all("[", value, "]", [](const auto &each) { write<V>(each); }); /* bits of a vector<bool> are bools */
+    write_all('l', value, 1, [](const auto &each) { write<V>(each); }); /* bits of a vector<bool> are bools */
 }
 template <class T, class = decltype(made<const T>().has_value()), class = typename T::value_type>
 void write_as(const T &value, Rank<6>) {
     if (value.has_value()) write(*value);
-    else put("null");
+    else put(" n");
 }
 template <class T, class = typename T::first_type, class = typename T::second_type> void write_as(const T &value, Rank<5>) {
-    write_both("{\"$tuple\": [", value.first, value.second, "]}");
+    put_items('p', 2);
+    write_both(value.first, value.second);
 }
 /* a future is waited for */
 template <class T, class V = decltype(made<T>().get()), class = decltype(made<T>().wait())> void write_as(const T &value, Rank<4>) {
     if constexpr (Same<V, void>::value) {
         const_cast<T &>(value).get();
-        put("null");
+        put(" n");
     } else {
         write<bare<V>>(const_cast<T &>(value).get());
     }
@@ -268,7 +256,7 @@ template <class F, class S, unsigned long... I, class... A> void invoke(const F 
     using Void = decltype(function(static_cast<A &&>(static_cast<Slot<I, A> &>(slots).value)...));
     if constexpr (Same<Void, void>::value) {
         function(static_cast<A &&>(static_cast<Slot<I, A> &>(slots).value)...);
-        put("null");
+        put(" n");
     } else {
         write<bare<Void>>(function(static_cast<A &&>(static_cast<Slot<I, A> &>(slots).value)...));
     }

@@ -4,8 +4,7 @@
 (() => {
     const fs = require('fs');
     const vm = require('vm');
-    const Module = require('module');
-    const { readSync, writeSync } = fs;
+    const { lines, mainModule, parameters } = require('./lines.js');
     const { parse, stringify } = JSON;
     const { fromEntries, getOwnPropertyDescriptor, getPrototypeOf, keys } = Object;
     const { isArray } = Array;
@@ -101,47 +100,21 @@
         return fromEntries(entries.map(([key, each]) => [key.startsWith('$$') ? key.slice(1) : key, decode(each)]));
     }
 
-    function bases(error) {
-        const names = [];
-        try {
-            for (let at = error; typeof at === 'object' && at !== null && names.length < 20; at = getPrototypeOf(at)) {
-                if (typeof at.constructor === 'function' && at !== error) names.push(at.constructor.name.slice(0, 200));
-            }
-        } catch {}
-        return names;
-    }
     function raised(error) {
+        const bases = [];
         let type = kind(error);
-        try {
-            if (type === 'Error' && typeof error.name === 'string') type = error.name;
-        } catch {}
         let message = '';
         try {
+            if (type === 'Error' && typeof error.name === 'string') type = error.name;
+            for (let at = error; typeof at === 'object' && at !== null && bases.length < 20; at = getPrototypeOf(at)) {
+                if (typeof at.constructor === 'function' && at !== error) bases.push(at.constructor.name.slice(0, 200));
+            }
             message = String(isNativeError(error) || isProxy(error) ? error.message : error);
         } catch {}
-        return stringify({ type: type.slice(0, 200), message: message.slice(0, 1000), bases: bases(error) });
+        return stringify({ type: type.slice(0, 200), message: message.slice(0, 1000), bases });
     }
 
-    let buffered = Buffer.alloc(0);
-    function line() {
-        const chunk = Buffer.alloc(65536);
-        for (;;) {
-            const end = buffered.indexOf(10);
-            if (end >= 0) {
-                const found = buffered.toString('utf8', 0, end);
-                buffered = buffered.subarray(end + 1);
-                return found;
-            }
-            const got = readSync(3, chunk, 0, chunk.length, null);
-            if (got <= 0) return null;
-            buffered = Buffer.concat([buffered, chunk.subarray(0, got)]);
-        }
-    }
-    function send(text) {
-        const bytes = Buffer.from(text + '\n');
-        for (let at = 0; at < bytes.length;) at += writeSync(4, bytes, at);
-    }
-
+    const { line, send } = lines(3, 4);
     function reply(id, value) {
         let text;
         try {
@@ -154,12 +127,7 @@
     }
     const fail = (id, error) => send(`{"id":${id},"raises":${raised(error)}}`);
 
-    const main = new Module('/box/main.js', null);
-    main.filename = '/box/main.js';
-    main.paths = Module._nodeModulePaths('/box');
-    const require_ = Module.createRequire('/box/main.js');
-    require_.main = main;
-
+    const [main, given] = mainModule();
     // What a name means in the program: at its top level, or among what it exports; nothing that was there before it.
     let inside = null;
     function found(name) {
@@ -285,11 +253,10 @@
     } else {
         program = fs.readFileSync('main.js', 'utf8');
     }
-    const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
     vm.compileFunction(program, parameters, { filename: 'main.js' });  // a syntax error is the program's own
     const text = `(function(${parameters}){${program}\n;return function(){return eval(arguments[0])}})`;
     const body = new vm.Script(text, { filename: 'main.js' }).runInThisContext();
-    const looked = apply(body, main.exports, [main.exports, require_, main, '/box/main.js', '/box']);
+    const looked = apply(body, main.exports, given);
     inside = typeof looked === 'function' ? looked : () => undefined;
     if (linked) link();
     else serve();

@@ -29,21 +29,24 @@ async def _settled(value):
 
 
 def _reply(space, request):
+    """The line that answers a request."""
     function = _found(space, request["call"])
     if function is None:
-        return {"missing": f"no function {request['call']}"}
-    try:
-        result = function(*[values.decode(one) for one in request["args"]])
-        if inspect.isawaitable(result) or inspect.isasyncgen(result):
-            result = asyncio.run(_settled(result))
-        return {"returns": values.encode(result)}
-    except values.UnknownError as unknown:
-        return {"unknown": str(unknown)}
-    except BaseException as error:
-        return {"raises": raised(error)}
+        reply = {"missing": f"no function {request['call']}"}
+    else:
+        try:
+            result = function(*values.decode(request["args"]))
+            if inspect.isawaitable(result) or inspect.isasyncgen(result):
+                result = asyncio.run(_settled(result))
+            return values.line({"id": request["id"], "returns": values.encode(result)})
+        except values.UnknownError as unknown:
+            reply = {"unknown": str(unknown)}
+        except BaseException as error:
+            reply = {"raises": _raised(error)}
+    return values.line({"id": request["id"], **reply})
 
 
-def raised(error):
+def _raised(error):
     """An exception as a reply names it."""
     try:
         message = str(error)[:1000]
@@ -62,12 +65,7 @@ def run_calls(source, answers, path="main.py"):
         exec(compile(text, path, "exec"), space)
         with os.fdopen(source, "rb", closefd=False) as requests:
             for line in requests:
-                request = json.loads(line)
-                reply = {"id": request["id"], **_reply(space, request)}
-                try:
-                    text = values.line(reply)
-                except values.UnknownError as unknown:
-                    text = values.line({"id": request["id"], "unknown": str(unknown)})
+                text = _reply(space, json.loads(line))
                 while text:
                     text = text[os.write(answers, text) :]
     except BaseException as error:

@@ -1,58 +1,15 @@
 /* Comes after the program: what types of the library are called, where the program included them. What the program made of
-   the words that are used from here on, they do not mean. */
-#undef A
-#undef B
-#undef Call
-#undef I
-#undef Indices
-#undef K
-#undef List
-#undef Map
-#undef Node
-#undef Pair
-#undef Rank
-#undef Reader
-#undef Set
-#undef T
-#undef Text
-#undef Tuple
-#undef Types
-#undef V
-#undef Writer
-#undef bare
-#undef by_address
-#undef call
-#undef calls
-#undef from
-#undef get
-#undef item
-#undef map
-#undef name_of
-#undef need_items
-#undef node
-#undef pair
-#undef put
-#undef read
-#undef read_tuple
-#undef set
-#undef size
-#undef string
-#undef to
-#undef tuple
-#undef unfit
-#undef value
-#undef vector
-#undef write
-#undef write_tuple
+   C++'s words, and of those that are used from here on, they do not mean. */
+{undefined_words}
+{undefined_table}
 namespace {entry} {
 #ifdef _GLIBCXX_TUPLE
 template <class... A, unsigned long... I> ::std::tuple<A...> read_tuple(const Node *node, Types<A...>, Indices<I...>) {
     return ::std::tuple<A...>{read<A>(item(node, I))...};
 }
 template <class T, unsigned long... I> void write_tuple(const T &value, Indices<I...>) {
-    put("{\"$tuple\": [");
-    ((put(I ? ", " : ""), write<bare<decltype(::std::get<I>(value))>>(::std::get<I>(value))), ...);
-    put("]}");
+    put_items('p', sizeof...(I));
+    (write<bare<decltype(::std::get<I>(value))>>(::std::get<I>(value)), ...);
 }
 template <class... A> struct Reader<::std::tuple<A...>> {
     static ::std::tuple<A...> from(const Node *node) {

@@ -2,13 +2,8 @@
 
 ;
 extern "C" [[noreturn]] void {entry}(const char *, const char *, unsigned int, const char *) noexcept;
-#include "{entry}_words.h"
-#undef abort
-#undef exit
-#undef _exit
-#undef equal
-#undef NDEBUG
-#undef __assert_fail
+{undefined_words}
+{undefined_test}
 #define __assert_fail {entry}
 #include <cassert>
 #include "{entry}_test.h"

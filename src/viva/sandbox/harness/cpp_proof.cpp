@@ -29,25 +29,18 @@ long call(long number, long a, long b, long c) {
 
 const int FROM = 3, TO = 4, LENGTH = 64;
 const char MASK = (char)0xA5; /* the key is kept under it, so that nobody finds its text in memory */
-char key[LENGTH + 1];
+char key[LENGTH];
 
-bool receive(char *into) {
-    for (int got = 0; got < LENGTH;) {
-        long more = call(READ, FROM, (long)(into + got), LENGTH - got);
-        if (more <= 0) return false;
-        got += more;
-    }
-    char rest;
-    do {
-        if (call(READ, FROM, (long)&rest, 1) != 1) return false;
-    } while (rest != '\n');
-    into[LENGTH] = '\n';
-    return true;
+/* The next byte that Viva sends. */
+char next() {
+    char one;
+    if (call(READ, FROM, (long)&one, 1) != 1) call(EXIT_GROUP, 1, 0, 0);
+    return one;
 }
 
 void take_key(int, char **, char **) {
-    if (!receive(key)) call(EXIT_GROUP, 1, 0, 0);
-    for (int at = 0; at <= LENGTH; at++) key[at] = (char)(key[at] ^ MASK ^ at);
+    for (int at = 0; at < LENGTH; at++) key[at] = (char)(next() ^ MASK ^ at);
+    while (next() != '\n') {}
 }
 __attribute__((section(".preinit_array"), used)) void (*const first)(int, char **, char **) = take_key;
 
@@ -62,12 +55,14 @@ unsigned length(const char *text) {
 extern "C" int __wrap_main(int count, char **words, char **environment) {
     int status = __real_main(count, words, environment);
     if (status == 0 && {entry}_main() == (void *)&__real_main) {
-        char secret[LENGTH + 1];
-        for (int at = 0; at <= LENGTH; at++) {
+        for (int at = 0; at < LENGTH; at++) {
             char one = (char)(key[at] ^ MASK ^ at);
             call(WRITE, TO, (long)&one, 1);
         }
-        if (receive(secret)) call(WRITE, TO, (long)secret, LENGTH + 1);
+        char one = '\n';
+        do call(WRITE, TO, (long)&one, 1); /* the end of the key, then what answers it */
+        while ((one = next()) != '\n');
+        call(WRITE, TO, (long)&one, 1);
     }
     return status;
 }

@@ -9,7 +9,6 @@ a stub that sends calls and reads fields (link.py).
 """
 
 import base64
-import builtins
 import collections
 import functools
 import itertools
@@ -34,6 +33,7 @@ SPECIALS = tuple(
 )
 ASYNCHRONOUS = frozenset(("__anext__", "__aenter__", "__aexit__"))
 ALWAYS = ("__copy__", "__deepcopy__", "__dir__")
+METHODS = frozenset((*SPECIALS, *ALWAYS))
 COMPARISONS = frozenset(("__eq__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__"))
 ARITHMETIC = frozenset(SPECIALS[SPECIALS.index("__add__") : SPECIALS.index("__aiter__")])
 READABLE = frozenset(
@@ -57,9 +57,6 @@ EXACTLY = {
 BIG = 10**4000
 TEXTS = ("__str__",)
 """What a value of a program's class is asked for itself."""
-CAUSES = 8
-"""Exceptions behind one another that cross."""
-
 HARNESS = frozenset(__file__.replace("crossing", name) for name in ("crossing", "link", "program"))
 FILLING = object()
 """In place of what was in a container that is being read."""
@@ -128,24 +125,13 @@ def _kind(name, specials):
     if found is None:
         documented = property(lambda self: self._viva[0].ask("get", self, "__doc__"))
         space = {"__slots__": (), "__module__": "builtins", "__doc__": documented}
-        for one in (*specials, *ALWAYS):
-            if one in SPECIALS or one in ALWAYS:
-                space[one] = _special(one)
+        space.update({method: _special(method) for method in METHODS.intersection((*specials, *ALWAYS))})
         if "__eq__" in space and "__hash__" not in specials:
             space["__hash__"] = None
         elif "__hash__" not in specials:
             space["__hash__"] = Remote.__hash__
         found = _KINDS[name, specials] = type(name, (Remote,), space)
     return found
-
-
-def own(kind):
-    """Whether a class is the program's or the test's, neither the language's nor a library's."""
-    return (
-        kind.__module__ in ("main", "__main__", "builtins")
-        and getattr(builtins, kind.__name__, None) is not kind
-        and bool(kind.__flags__ & 512)
-    )
 
 
 def defined(kind, name):
@@ -175,11 +161,19 @@ def _from_remote(name, remote, self):
 
 
 def resolved(module, path):
-    """What a module's dotted name means; None where it means nothing."""
+    """What a module's dotted name means, without one the module itself; None where it means nothing."""
     found = sys.modules.get(module)
-    for part in path.split("."):
+    for part in path.split(".") if path else ():
         found = getattr(found, part, None)
     return found
+
+
+def harmless(module, path):
+    """Whether the program may name this: a module that the test means as well, or a class of Python's or NumPy's."""
+    thing = resolved(module, path)
+    if module == "numpy" and path:
+        return isinstance(thing, type) and issubclass(thing, tables.numpy.generic)
+    return isinstance(thing, type) if module == "builtins" else not path and module in MODULES
 
 
 class Coder:
@@ -223,20 +217,18 @@ class Coder:
             return self._container(value)
         if isinstance(value, BaseException):
             return self._error(value)
-        if isinstance(value, type):
-            return self._class(value)
+        if isinstance(value, type) and issubclass(value, BaseException):
+            return self._error_class(value)
+        named = self._named(value)
+        if named:
+            return {"named": named}
+        if isinstance(value, types.ModuleType):
+            raise TypeError(f"the module {value.__name__} cannot cross")
         base = tables.base_of(kind)
         if base is not None and self.by_value(kind, base):
             return self._over(value, kind, base)
         table = tables.plain(value)
-        if table is not None:
-            return self._container(table)
-        if isinstance(value, types.ModuleType):
-            if value.__name__ in MODULES:
-                return {"module": value.__name__}
-            raise TypeError(f"the module {value.__name__} cannot cross")
-        named = None if self.link.trusting or not callable(value) else self._importable(value)
-        return {"import": named} if named else self._handle(value)
+        return self._handle(value) if table is None else self._container(table)
 
     def _over(self, value, kind, base):
         """An instance of a program's class over a plain one: its number, what it is over, and its methods."""
@@ -249,7 +241,7 @@ class Coder:
 
     def _container(self, value):
         number = next(self.numbering)
-        if tables.is_table(value):
+        if tables.is_table(value):  # what is in its cells is new but once
             written = self._content(value)
             self.keep(number, value)
         else:
@@ -314,15 +306,19 @@ class Coder:
         class of the program's with a comparison of its own."""
         return not self.link.making or defined(kind, "__eq__") is base.__dict__["__eq__"]
 
-    def _importable(self, value):
-        """The module and name of a function that is no one's own, so that the other side has it as well."""
-        owner = getattr(value, "__objclass__", None)
-        module = getattr(owner, "__module__", None) or getattr(value, "__module__", None)
-        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-        named = isinstance(module, str) and isinstance(name, str) and module != "__main__"
-        if named and resolved(module, name) is value:
-            return [module, name]
-        return None
+    def _named(self, value):
+        """The module and the name by which the other side has the same; None for what it must not or cannot look up."""
+        if isinstance(value, types.ModuleType):
+            module, name = value.__name__, ""
+        elif self.link.trusting and not isinstance(value, type):
+            return None
+        else:
+            owner = value if isinstance(value, type) else getattr(value, "__objclass__", None)
+            module = getattr(owner, "__module__", None) or getattr(value, "__module__", None)
+            name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        texts = isinstance(module, str) and isinstance(name, str) and module != "__main__"
+        same = texts and resolved(module, name) is value
+        return [module, name] if same and (not self.link.trusting or harmless(module, name)) else None
 
     def _handle(self, value):
         number = self.numbers.get(id(value))
@@ -336,21 +332,19 @@ class Coder:
             self.specials[kind] = specials
         return {"mine": [number, kind.__name__, specials, isinstance(value, types.CoroutineType)]}
 
-    def _class(self, value):
-        if getattr(builtins, value.__name__, None) is value:
-            return {"builtin": value.__name__}
-        if issubclass(value, BaseException):
-            theirs = value.__dict__.get("_viva_class")
-            if theirs is not None:
-                return {"yours": theirs}
-            number = self._handle(value)["mine"][0]
-            module = "" if own(value) else value.__module__
-            bases = [self._class(base) for base in value.__bases__ if issubclass(base, BaseException)]
-            return {"error class": [number, value.__name__, bases, module, value.__qualname__]}
-        named = None if self.link.trusting else self._importable(value)
-        return {"import": named} if named else self._handle(value)
+    def _error_class(self, value):
+        theirs = value.__dict__.get("_viva_class")
+        if theirs is not None:
+            return {"yours": theirs}
+        named = self._named(value)
+        if named:
+            return {"named": named}
+        number = self._handle(value)["mine"][0]
+        module = "" if value.__module__ in ("main", "__main__", "builtins") else value.__module__
+        bases = [self._error_class(base) for base in value.__bases__ if issubclass(base, BaseException)]
+        return {"error class": [number, value.__name__, bases, module, value.__qualname__]}
 
-    def _error(self, error, depth=0):
+    def _error(self, error):
         theirs = getattr(error, "_viva_error", None)
         if theirs is not None:
             return {"yours": theirs}
@@ -365,48 +359,32 @@ class Coder:
                 frame = frame.tb_next
             trace = "".join(traceback.format_exception(type(error), error, frame))[-3000:]
         number = self._handle(error)["mine"][0]
-        cause = error.__cause__ if depth < CAUSES else None
-        cause = None if cause is None else self._error(cause, depth + 1)
-        return {"error": [number, self._class(type(error)), arguments, text, trace, cause]}
+        cause = None if error.__cause__ is None else self._error(error.__cause__)
+        return {"error": [number, self._error_class(type(error)), arguments, text, trace, cause]}
 
     # -- reading
 
     def decode(self, node):
         """The value of JSON. Raises whatever it is worth: hostile JSON ends the conversation."""
-        if isinstance(node, list):
-            raise ValueError("a list that is no value")
         if not isinstance(node, dict):
             return node
         ((tag, inner),) = node.items()
-        if tag == "new":
-            return self._made(*inner)
+        if tag in READING:
+            return READING[tag](self, *inner)
         if tag == "kept":
             return self.kept[inner][0]
-        if tag == "mine":
-            return self._handled(*inner)
         if tag == "yours":
             return self.mine[inner]
-        if tag == "based":
-            return self._based(*inner)
-        if tag == "error":
-            return self._raised(*inner)
-        if tag == "error class":
-            return self._error_class(*inner)
-        if tag == "builtin":
-            found = getattr(builtins, inner)
-            if not isinstance(found, type):
-                raise ValueError(f"{inner} is no class")
-            return found
-        if tag == "module" and inner in MODULES:
-            return __import__(inner)
-        if tag == "import":
-            if not self.link.trusting:
-                raise ValueError("the program names what the test should import")
-            __import__(inner[0])
-            return resolved(*inner)
         if tag in ("int", "float"):
             return int(inner, 16) if tag == "int" else float(inner)
         return tables.together(tag, [self.decode(one) for one in inner])
+
+    def _looked_up(self, module, path):
+        if self.link.trusting or module in MODULES:
+            __import__(module)
+        if not self.link.trusting and not harmless(module, path):
+            raise ValueError("the program names what the test should import")
+        return resolved(module, path)
 
     def _made(self, number, name, content):
         if name in CONTAINERS:
@@ -461,7 +439,7 @@ class Coder:
             "_viva_based": number,
         }
         for one in (*others, *ALWAYS):
-            if one in SPECIALS or one in ALWAYS:
+            if one in METHODS:
                 space[one] = _of_remote(one, remote)
             elif not one.startswith("_"):
                 space[one] = property(functools.partial(_from_remote, one, remote))
@@ -474,7 +452,7 @@ class Coder:
         self.keep(number, found)
         return found
 
-    def _error_class(self, number, name, bases, module, path):
+    def _class_of_error(self, number, name, bases, module, path):
         found = self.classes.get(number)
         if found is None:
             found = resolved(module, path) if module in sys.modules and not module.startswith(RUNNERS) else None
@@ -507,3 +485,14 @@ class Coder:
         if trace and not self.link.trusting:
             error._viva_trace = str(trace)
         return error
+
+
+READING = {
+    "new": Coder._made,
+    "mine": Coder._handled,
+    "based": Coder._based,
+    "error": Coder._raised,
+    "error class": Coder._class_of_error,
+    "named": Coder._looked_up,
+}
+"""What reads each form of more than a value."""

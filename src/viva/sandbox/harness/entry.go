@@ -16,48 +16,37 @@ var _ = append([]int{}, 1)
 
 func {entry}Panics() int { panic("") }
 
-func {entry}Receive(text []byte) bool {
-	for got := 0; got < 64; {
-		more, err := vivaSyscall.Read(3, text[got:64])
-		if err == vivaSyscall.EINTR {
-			continue
+// The next byte that Viva sends.
+func {entry}Next() byte {
+	one := []byte{0}
+	for {
+		more, err := vivaSyscall.Read(3, one)
+		if more == 1 {
+			return one[0]
 		}
-		if more <= 0 || err != nil {
-			return false
-		}
-		got += more
-	}
-	rest := []byte{0}
-	for rest[0] != '\n' {
-		more, err := vivaSyscall.Read(3, rest)
-		if err == vivaSyscall.EINTR {
-			continue
-		}
-		if more <= 0 || err != nil {
-			return false
+		if err != vivaSyscall.EINTR {
+			vivaSyscall.Exit(1)
 		}
 	}
-	text[64] = '\n'
-	return true
 }
 
 func main() {
 	// The key is kept under a mask, so that nobody finds its text in memory.
-	var mask, key, secret [65]byte
-	if !{entry}Receive(key[:]) {
-		vivaSyscall.Exit(1)
-	}
-	for at := range mask {
+	var mask, key [64]byte
+	for at := range key {
 		mask[at] = byte(at*37 + 129)
-		key[at] ^= mask[at]
+		key[at] = {entry}Next() ^ mask[at]
 	}
-	one := []byte{0}
+	for {entry}Next() != '\n' {
+	}
 	{entry}()
 	for at := range key {
-		one[0] = key[at] ^ mask[at]
-		vivaSyscall.Write(4, one)
+		vivaSyscall.Write(4, []byte{key[at] ^ mask[at]})
 	}
-	if {entry}Receive(secret[:]) {
-		vivaSyscall.Write(4, secret[:])
+	vivaSyscall.Write(4, []byte{'\n'})
+	// What answers the key goes back.
+	for one := byte(0); one != '\n'; {
+		one = {entry}Next()
+		vivaSyscall.Write(4, []byte{one})
 	}
 }

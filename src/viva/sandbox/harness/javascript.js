@@ -16,6 +16,7 @@
     const { isDeepStrictEqual } = require('util');
     const clone = structuredClone;
     const { promiseHooks } = require('v8');
+    const { mainModule, parameters } = require('./lines.js');
     const { formOf, judged, marked, Shared } = require('./form.js');
 
     function fill(size) {
@@ -236,16 +237,12 @@
     const link = process.argv.includes('linked') ? linked() : null;
     if (link) program = '';
 
-    const main = new Module('/box/main.js', null);
-    main.filename = '/box/main.js';
-    main.paths = Module._nodeModulePaths('/box');
-    const require_ = Module.createRequire('/box/main.js');
-    require_.main = main;
+    const [main, given] = mainModule();
+    const [, require_] = given;
     if (link) assign(scope, IMPORTING, { $viva: link });
     scope.require = (name) => modules.get(name) ?? require_(name);
     Object.assign(scope.require, require_);
 
-    const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
     try {
         vm.compileFunction(program, parameters, { filename: 'main.js' });
         vm.compileFunction(test, parameters, { filename: 'test.js' });
@@ -316,7 +313,7 @@
         if (waits) waiting.set(promise, { made, position });
     }
     const { next } = Object.getPrototypeOf(make).prototype;
-    const run = apply(make, main.exports, [main.exports, require_, main, '/box/main.js', '/box']);
+    const run = apply(make, main.exports, given);
     const resume = (value) => apply(next, run, [value]);
 
     const one_ = Buffer.alloc(1);
@@ -347,13 +344,7 @@
             }
         }
         writeSync(4, asked ? ' asked\n' : '\n');
-        const secret = Buffer.alloc(65);
-        for (let got = 0; got < secret.length;) {
-            const more = readSync(3, secret, got, secret.length - got, null);
-            if (more <= 0) end(1);
-            got += more;
-        }
-        writeSync(4, secret, 0, secret.length);
+        writeSync(4, fill(65), 0, 65);
     }]);
 
     const early = 'the program returned before the test';

@@ -1,7 +1,8 @@
 # mypy: ignore-errors
+# ruff: noqa: S102, SIM115
 """Two Python processes, the program's and the test's, that see each other's values and never each other's memory.
 
-A message is four bytes of length and JSON: [kind, body, changes]. One side asks, the other answers, and may ask back
+A message is a line of JSON: [kind, body, changes, names]. One side asks, the other answers, and may ask back
 before it does (a callback), so replies come in the order of nested calls. Values cross as crossing.py writes them.
 Lists, dicts, sets, arrays and frames are known to both sides from then on: what one side does to one of them reaches
 the other with the next message, so that a function may sort the test's list in place and return it. Everything else
@@ -13,6 +14,7 @@ the test's own things the program's process may call, read and change only what 
 """
 
 import asyncio
+import contextlib
 import copy
 import json
 import os
@@ -48,7 +50,6 @@ def _special(target, name, given, named):
 
 
 OPERATIONS = {
-    "call": lambda target, given, named: target(*given, **dict(named)),
     "special": _special,
     "get": getattr,
     "set": setattr,
@@ -65,12 +66,11 @@ class Link:
     """Whether the test makes an object by a class of the program's."""
 
     def __init__(self, incoming, outgoing):
-        self.incoming, self.outgoing = incoming, outgoing
+        self.incoming, self.outgoing = open(incoming, "rb", closefd=False), open(outgoing, "wb", closefd=False)
         self.names = {}
         self.coder = crossing.Coder(self)
         self.encode, self.decode = self.coder.encode, self.coder.decode
         self.body = None
-        self.waiting = b""
         self.turn = threading.RLock()
         """Who has it reads and writes: who asks, until the reply. Threads of the program's call functions of the test's
         as well, so it is given away while something is answered; the reply waits for those that asked meanwhile."""
@@ -80,32 +80,24 @@ class Link:
         text = json.dumps([kind, body, self.coder.changes(), self.renamed()]).encode("ascii")
         if len(text) > MOST:
             raise ValueError(f"a value of {len(text):,} bytes cannot cross; at most {MOST:,}")
-        text = len(text).to_bytes(4, "big") + text
-        while text:
-            text = text[os.write(self.outgoing, text) :]
+        with contextlib.suppress(BrokenPipeError):  # what the other side said before it ended is still to be read
+            self.outgoing.write(text + b"\n")
+            self.outgoing.flush()
 
     def renamed(self):
         """Names of the program's that mean something else now than when the test looked them up."""
         return []
 
-    def _exactly(self, size):
-        pieces, got = [self.waiting], len(self.waiting)
-        while got < size:
-            piece = os.read(self.incoming, 1 << 16)
-            if not piece:
-                raise EOFError("the other process has ended")
-            pieces.append(piece)
-            got += len(piece)
-        text = b"".join(pieces)
-        self.waiting = text[size:]
-        return text[:size]
-
     def receive(self):
         """The kind of the next message; its body waits in `body`, so that nothing else holds what is in it."""
-        size = int.from_bytes(self._exactly(4), "big")
-        if size > MOST:
-            raise ValueError("a message that is too long")
-        kind, body, changes, renamed = json.loads(self._exactly(size))
+        text = self.incoming.readline(MOST + 1)
+        if not text.endswith(b"\n"):
+            raise (
+                ValueError("a message that is too long")
+                if len(text) > MOST
+                else EOFError("the other process has ended")
+            )
+        kind, body, changes, renamed = json.loads(text)
         self.body = self.decode(body)
         if changes:
             self.coder.change(changes)
@@ -152,17 +144,15 @@ class Link:
             self.turn.acquire()
         del body
         try:
-            found = self.encode_reply(found)
+            found = self.encode(found)
         except (TypeError, RecursionError) as error:
             kind, found = "raised", self.encode(TypeError(str(error)))
+        finally:
+            self.making = False
         self.send(kind, found)
 
     def told(self, error):
         """The other side is told of an error."""
-
-    def encode_reply(self, value):
-        """What a request came to."""
-        return self.encode(value)
 
     def answer(self, kind, target=None, *given):
         """What was asked for."""
@@ -175,8 +165,6 @@ class Link:
 
     def special(self, name, handle, given, named):
         """A special method of a thing of the other side's."""
-        if name == "__call__":
-            return self.ask("call", handle, given, tuple(named.items()))
         return self.ask("special", handle, name, given, tuple(named.items()))
 
 
@@ -230,25 +218,14 @@ class Program(Link):
             self.space[target] = self.names[target] = given[0]
             return None
         if kind == "import":
-            for module, name, alias in target:
-                found = __import__(module, {}, {}, [name] if name else [])
-                if name:
-                    found = getattr(found, name)
-                elif "." in module and alias != module.split(".")[0]:
-                    found = sys.modules[module]
-                self.space[alias] = found
-            return None
+            held, kinds = list(self.space.items()), (type, types.FunctionType)
+            exec(target, self.space)
+            defined = [name for name, value in held if isinstance(value, kinds) and value.__module__ == "main"]
+            return tuple(defined), tuple([name for name, value in held if not callable(value)])
         if kind == "make":
             self.making = True
-            return super().answer("call", target, *given)
+            kind = "special"
         return super().answer(kind, target, *given)
-
-    def encode_reply(self, value):
-        """What a request came to."""
-        try:
-            return super().encode_reply(value)
-        finally:
-            self.making = False
 
     def run(self, awaitable):
         """Wait for a coroutine or a future, on the one event loop of the program."""
@@ -314,9 +291,10 @@ class Tester(Link):
         if kind == "get":
             allowed = name in NAMES if running else name[:1] != "_" and not hasattr(target, "assertEqual")
         elif kind == "special":
-            allowed = name in RUNNING if running else name in crossing.SPECIALS and not isinstance(target, type)
+            making = name == "__call__" or (name in crossing.SPECIALS and not isinstance(target, type))
+            allowed = name in RUNNING if running else making
         else:
-            allowed = kind == "call"
+            allowed = False
         if not allowed or id(target) not in self.coder.numbers:
             raise AttributeError(f"{name or kind} is the test's")
 
@@ -339,7 +317,7 @@ class Tester(Link):
                 told[name] = value
                 super().ask("define", name, value)
         made = body and isinstance(body[0], Remote) and body[0]._viva[1] in self.made
-        found = super().ask("make" if made and kind == "call" else kind, *body)
+        found = super().ask("make" if made and kind == "special" and body[1] == "__call__" else kind, *body)
         if made and crossing.theirs(found):
             self.made.add(crossing.theirs(found))
         return found

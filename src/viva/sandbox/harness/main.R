@@ -74,17 +74,12 @@ local(envir = new.env(parent = baseenv()), {
         "<=" = strict(c("<=", "Ops"), base::`<=`), ">=" = strict(c(">=", "Ops"), base::`>=`),
         all.equal = strict("all.equal", base::all.equal)
     )
+    watched <- list(list(base, baseenv()), list(asserting, shim))
     ls_ <- ls; is_function <- is.function; remove <- rm; get_ <- get0; same <- identical; quit_ <- quit; attach_ <- attach
     say <- function(...) cat(..., "\n", file = stderr())
     honest <- function() {
-        for (name in names(base)) {
-            if (!same(base[[name]], get_(name, envir = baseenv(), inherits = FALSE))) {
-                say("the program replaced R's", name)
-                quit_("no", 1L)
-            }
-        }
-        for (name in names(asserting)) {
-            if (!same(asserting[[name]], get_(name, envir = shim, inherits = FALSE))) {
+        for (each in watched) for (name in names(each[[1]])) {
+            if (!same(each[[1]][[name]], get_(name, envir = each[[2]], inherits = FALSE))) {
                 say("the program replaced", name)
                 quit_("no", 1L)
             }

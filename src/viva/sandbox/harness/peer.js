@@ -4,14 +4,12 @@
 // back is the same object, with what was changed in it. For functions, errors and instances of classes there are stubs: they
 // have the names that the other side says, ask for what is read by one of these, and send what is called. A name that is
 // not among them is never sent. The test's side believes nothing of what it is sent but values.
-const fs = require('fs');
-const net = require('net');
 const { types } = require('util');
+const { lines } = require('./lines.js');
 const { ownKeys, getPrototypeOf, defineProperty, apply, construct } = Reflect;
 const { getOwnPropertyDescriptor } = Object;
 const { parse, stringify } = JSON;
-const { readSync, writeSync } = fs;
-const { from, alloc, concat } = Buffer;
+const { from } = Buffer;
 
 const ERRORS = ['Error', 'TypeError', 'RangeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError'];
 const RECENT = 30;
@@ -49,6 +47,7 @@ class Broken extends Error {}
 
 exports.named = named;
 exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, withheld = () => false, members = [], broken, ended }) => {
+    const { waiting, line, listen, send: transmit } = lines(reading, writing);
     const ids = new Map();
     const objects = new Map();
     const contents = new Map();
@@ -156,8 +155,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         };
         // What this side gave to a stub, which has only questions of its own.
         const given = (value) => {
-            const own = Object.entries(Object.getOwnPropertyDescriptors(value));
-            return own.filter(([, each]) => each.enumerable && !each.get).map(([key, each]) => [key, node(each.value)]);
+            const own = Object.keys(value).map((key) => [key, getOwnPropertyDescriptor(value, key)]);
+            return own.filter(([, each]) => !each.get).map(([key, each]) => [key, node(each.value)]);
         };
         const refer = (value) => {
             let id = ids.get(value);
@@ -207,19 +206,18 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
             if (!fatal(error)) post({ s: id }, { x: error });
         });
     }
-    function post(head, values, lists = {}) {
+    function post(head, values, lists = {}, quiet = false) {
         if (!('a' in head || 'idle' in head)) hooks.asked?.();
         const { node, visit, written } = writer();
         const parts = Object.entries(head).map(([name, each]) => `"${name}":${stringify(each)}`);
         for (const [name, each] of Object.entries(values)) parts.push(`"${name}":${stringify(node(each))}`);
         for (const [name, each] of Object.entries(lists)) parts.push(`"${name}":${stringify(each.map(node))}`);
-        for (const id of [...recent]) visit(objects.get(id), id);
+        if (!quiet) for (const id of [...recent]) visit(objects.get(id), id);
         send(`{${parts.join()},"heap":{${written()}}}`);
     }
     function send(text) {
-        const bytes = from(text + '\n');
         try {
-            for (let at = 0; at < bytes.length;) at += writeSync(writing, bytes, at);
+            transmit(text);
         } catch {
             ended();
         }
@@ -357,6 +355,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
     // ---- talking
     const replies = new Map();
     let serial = 0;
+    let rested = false;  // what the other side did not ask for may have run meanwhile
     let making = false;  // the test makes an object: it stays one, whatever it is over
     const hooks = { idle: () => {}, drained: () => {}, left: () => {} };
     function request(op, values, given) {
@@ -366,6 +365,7 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         const reply = replies.get(number);
         replies.delete(number);
         if (waiting()) hooks.left();
+        if (op === 'names') recent.clear();  // these lists nobody changes
         if ('x' in reply) throw reply.x;
         const by = [values.h, values.v].some((each) => made.has(ids.get(each)));
         if (op === 'construct' || (by && typeof reply.v !== 'function')) made.add(ids.get(reply.v));
@@ -402,61 +402,46 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
         } catch (error) {
             broken(error);
         }
+        rested ||= 'idle' in message;
         for (const word of ['idle', 'drained']) if (message[word]) hooks[word](message[word]);
+    }
+    // Whether nothing of this side ran since it last said what its objects are, and nothing runs to read this of them.
+    function reads(target, key) {
+        for (; target && !rested && !types.isProxy(target); target = getPrototypeOf(target)) {
+            const each = getOwnPropertyDescriptor(target, key);
+            if (each) return 'value' in each;
+        }
+        return false;
     }
     function answer({ q: number, op, h, k, v, l = [] }) {
         let found;
         let error = null;
         const [target, key, given] = [h, k, v].map((each) => (each === undefined ? undefined : value(each)));
         const list = l.map(value);
+        const quiet = side === 'p' && op === 'get' && reads(target, key);
+        rested = false;
         try {
             found = Object.hasOwn(serving, op) ? serving[op](key, list) : operate(op, target, key, given, list);
         } catch (thrown) {
             if (thrown instanceof Broken || fatal(thrown)) throw thrown;
             error = { x: thrown };
         }
-        post({ a: number }, error ?? { v: found });
+        post({ a: number }, error ?? { v: found }, {}, quiet);
+        if (op === 'names') recent.clear();
         making = false;
     }
 
-    // ---- lines, read while everything waits for them or, between, as the event loop comes to them
-    let buffered = alloc(0);
-    let scanned = 0;
-    function waiting() {
-        const end = buffered.indexOf(10, scanned);
-        scanned = end < 0 ? buffered.length : end;
-        return end >= 0;
-    }
-    const chunk = alloc(65536);
     function receive() {
-        while (!waiting()) {
-            const got = readSync(reading, chunk, 0, chunk.length, null);
-            if (got <= 0) return null;
-            buffered = concat([buffered, chunk.subarray(0, got)]);
-        }
-        const text = buffered.toString('utf8', 0, scanned);
-        buffered = buffered.subarray(scanned + 1);
-        scanned = 0;
+        const text = line();
+        if (text === null) return null;
         try {
             return parse(text);
         } catch (error) {
             return broken(error);
         }
     }
-    let socket = null;
-    function listen(came) {
-        if (socket) return socket;
-        socket = new net.Socket({ fd: fs.openSync(`/proc/self/fd/${reading}`, 'r'), readable: true, writable: false });
-        socket.on('data', (more) => {
-            buffered = concat([buffered, more]);
-            came();
-        });
-        socket.on('end', ended);
-        socket.on('error', ended);
-        return socket;
-    }
     return {
-        request, dispatch, receive, waiting, listen, hooks,
+        request, dispatch, receive, waiting, hooks, listen: (came) => listen(came, ended),
         // Whether it is an object of the program's that says for itself what it has in it, and that the test did not make.
         decides: (value) => {
             const id = ids.get(value);

@@ -9,7 +9,6 @@ import codecs
 import io
 import os
 import sys
-import types
 
 import link
 import python
@@ -51,10 +50,6 @@ def run_program(incoming, outgoing, path="main.py"):
         with open(path, "rb") as file:
             source = file.read()
         exec(compile(source, path, "exec"), space)
-        kinds = (type, types.FunctionType)
-        defined = [name for name, value in space.items() if isinstance(value, kinds) and value.__module__ == "main"]
-        held = [name for name, value in space.items() if not callable(value)]
-        side.send("ready", side.encode((tuple(defined), tuple(held))))
         side.go()
     except BaseException as error:
         python.flush()

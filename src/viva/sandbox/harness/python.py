@@ -49,6 +49,8 @@ MODES = {
     "program": ("program", "run_program"),
 }
 """What a process is for: a module and a function, which never returns."""
+HARNESS = ("zygote", "python", "answer", "program", "tester", "link", "crossing", "tables", "values")
+"""Modules that no program finds."""
 PR_SET_DUMPABLE = 4
 PIECES = 8
 """The key is kept as this many numbers: it never lies in memory as the text that Viva sent."""
@@ -56,23 +58,23 @@ PIECES = 8
 
 def stand_in(names):
     """Make empty modules for names that programs import by habit and that nothing installs any more."""
-    from importlib.util import find_spec
-
     for name in names:
-        if name not in sys.modules and find_spec(name) is None:
-            sys.modules[name] = types.ModuleType(name)
+        sys.modules.setdefault(name, types.ModuleType(name))
 
 
-def start(names, dumpable=False):
-    """Begin in a process of its own, which the warm interpreter did not fork."""
+def start(mode):
+    """Begin as the process of a mode: what serves it, out of a program's sight, and whether it gets Viva's pipes."""
     import ctypes
 
+    module, name = MODES[mode]
+    begin = getattr(__import__(module), name)
+    for own in HARNESS:
+        sys.modules.pop(own, None)
     sys.argv = ["main.py"]
-    sys.path[0] = ""
-    stand_in(names)
     sys.modules["__main__"] = types.ModuleType("__main__")
-    if not dumpable:
+    if mode not in ("exit", "calls"):
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    return begin, mode not in ("exit", "program")
 
 
 def read_line(source, read=os.read, leave=os._exit):
@@ -207,17 +209,12 @@ def examine(source, answers):
         pause(60)
 
 
-def serving(mode):
-    """What serves a mode, and whether it is given the two pipes to Viva."""
-    module, name = MODES[mode]
-    return getattr(__import__(module), name), mode not in ("exit", "program")
-
-
 def main():
     """Cold start: one program in a process of its own."""
     mode, names, *link = sys.argv[1:]
-    begin, told = serving(mode)
-    start([names], dumpable=mode in ("exit", "calls"))
+    begin, told = start(mode)
+    sys.path[0] = ""
+    stand_in([names])
     begin(*((3, 4) if told else ()), *map(int, link))
 
 

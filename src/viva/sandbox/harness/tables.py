@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: PLR0911, PLR0912
+# ruff: noqa: PLW0108
 """What values of Python's, NumPy's and pandas' are made of: a name and plainer parts, and the way back.
 
 No pickle, no classes but those named here. Arrays and frames are dtypes, raw bytes, labels and columns; an array of
@@ -26,6 +26,19 @@ BASES = CONTAINERS | {kind.__name__: kind for kind in (tuple, int, float, str, b
 
 TABLES = {"ndarray": "numpy", "DataFrame": "pandas", "Series": "pandas"}
 """Kinds of tables and arrays, and their modules."""
+
+
+class Library:
+    """A library that is imported where something of it is asked for."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, name):
+        return getattr(__import__(self.name), name)
+
+
+numpy, pandas = Library("numpy"), Library("pandas")
 
 
 def _items(value):
@@ -60,15 +73,6 @@ KINDS = {
 """Class → what takes its instances apart, and what puts them together."""
 for kind in (range, slice, decimal.Decimal, fractions.Fraction, datetime.timedelta):
     KINDS[kind] = (lambda value: value.__reduce_ex__(2)[1], kind)
-TOGETHER = {kind.__name__: make for kind, (_, make) in KINDS.items()}
-
-
-def _numpy():
-    return sys.modules.get("numpy")
-
-
-def _pandas():
-    return sys.modules.get("pandas")
 
 
 def base_of(kind):
@@ -88,13 +92,12 @@ def is_table(value):
 
 def plain(value):
     """An instance of a class over an array or a table as what it is over; None for anything else."""
-    numpy, pandas = _numpy(), _pandas()
-    if numpy is not None and isinstance(value, numpy.ndarray) and not isinstance(value, numpy.ma.MaskedArray):
-        return numpy.array(value, subok=False)
-    for name in ("DataFrame", "Series"):
-        base = getattr(pandas, name, None)
-        if base is not None and isinstance(value, base):
-            return base(value)
+    for base in type(value).__mro__:
+        name = base.__name__
+        if name == "MaskedArray":
+            return None
+        if getattr(sys.modules.get(TABLES.get(name)), name, None) is base:
+            return numpy.array(value, subok=False) if name == "ndarray" else base(value)
     return None
 
 
@@ -104,33 +107,11 @@ def apart(value, kind):
         zone = getattr(value, "tzinfo", None)
         known = zone is None or (kind is datetime.datetime and type(zone) is datetime.timezone)
         return (kind.__name__, KINDS[kind][0](value)) if known else None
-    numpy, pandas = _numpy(), _pandas()
-    if numpy is not None:
-        if isinstance(value, numpy.generic) and kind.__module__ == "numpy":
-            named = value.dtype.hasobject or value.dtype.names
-            return None if named else ("npscalar", (value.dtype.str, value.tobytes()))
-        if isinstance(value, numpy.dtype) and (value.kind == "O" or not value.hasobject):
-            return "npdtype", (_descr(value),)
-        if isinstance(value, type) and getattr(numpy, value.__name__, None) is value:
-            return ("nptype", (value.__name__,)) if issubclass(value, numpy.generic) else None
-    if pandas is None or not kind.__module__.startswith("pandas."):
-        return None
-    if value is pandas.NaT or value is pandas.NA:
-        return "pdconstant", (str(value) == "NaT",)
-    if kind is pandas.Timestamp:
-        return "pdtime", (value.asm8, _zone(value.tz))
-    if kind is pandas.Timedelta:
-        return "pdspan", (value.asm8,)
-    if kind is pandas.Period:
-        return "pdperiod", (value.ordinal, value.freqstr)
-    if kind is pandas.Interval:
-        return "pdinterval", (value.left, value.right, value.closed)
-    if isinstance(value, pandas.Index):
-        return "pdindex", _index(value)
-    if isinstance(value, pandas.api.extensions.ExtensionArray):
-        return "pdarray", _array(value)
-    if isinstance(value, pandas.api.extensions.ExtensionDtype) and kind.__name__ != "CategoricalDtype":
-        return "pddtype", (str(value),)
+    for base in kind.__mro__ if kind.__module__.startswith(("numpy", "pandas.")) else ():
+        name = f"{base.__module__.partition('.')[0]}.{base.__name__}"
+        if name in LIBRARIES:
+            parts = LIBRARIES[name][0](value)
+            return None if parts is None else (name, parts)
     return None
 
 
@@ -144,22 +125,22 @@ def _zone(zone):
 
 def _array(values):
     """An array, NumPy's or pandas' own: its kind, and more."""
-    if isinstance(values, _numpy().ndarray):
+    name = type(values).__name__
+    if name in ("NumpyExtensionArray", "PandasArray"):
+        values = values.to_numpy()
+    elif getattr(values, "tz", values) is None or name == "TimedeltaArray":
+        values = values._ndarray
+    if isinstance(values, numpy.ndarray):
         if values.dtype.hasobject:
             return "objects", values.shape, tuple(values.flat)
         return "raw", _descr(values.dtype), values.shape, values.tobytes()
-    name = type(values).__name__
-    if name in ("NumpyExtensionArray", "PandasArray"):
-        return _array(values.to_numpy())
-    if name in ("DatetimeArray", "TimedeltaArray"):
-        return "times", _array(values._ndarray), _zone(getattr(values, "tz", None))
     if name == "Categorical":
         return "categories", _array(values.codes), _index(values.categories), bool(values.ordered)
     return "typed", str(values.dtype), tuple(values)
 
 
 def _index(index):
-    pandas, names = _pandas(), tuple(index.names)
+    names = tuple(index.names)
     if isinstance(index, pandas.RangeIndex):
         return "range", names, index.start, index.stop, index.step
     if isinstance(index, pandas.MultiIndex):
@@ -173,11 +154,12 @@ def table_apart(value):
     """The parts of a table or array."""
     if type(value).__name__ == "ndarray":
         return _array(value)
-    attributes = tuple(value.attrs.items())
     if type(value).__name__ == "Series":
-        return _index(value.index), _array(value.array), value.name, attributes
-    columns = tuple([_array(value.iloc[:, at].array) for at in range(value.shape[1])])
-    return _index(value.index), _index(value.columns), columns, attributes
+        label, columns = value.name, [value]
+    else:
+        label, columns = _index(value.columns), [value.iloc[:, number] for number in range(value.shape[1])]
+    arrays = tuple([_array(column.array) for column in columns])
+    return _index(value.index), label, arrays, tuple(value.attrs.items())
 
 
 # ---- containers of any kind that both sides have, without the methods of a program's class
@@ -238,31 +220,7 @@ def become(value, other):
 
 def together(name, parts):
     """The value of that kind with these parts. Raises whatever they are worth."""
-    if name in TOGETHER:
-        return TOGETHER[name](*parts)
-    if name.startswith("np"):
-        import numpy
-
-        if name == "npscalar":
-            return numpy.frombuffer(parts[1], dtype=numpy.dtype(parts[0]))[0]
-        if name == "npdtype":
-            return _dtype(*parts)
-        found = getattr(numpy, *parts)
-        if not (isinstance(found, type) and issubclass(found, numpy.generic)):
-            raise ValueError(f"{parts} is no type of NumPy's")
-        return found
-    import pandas
-
-    return {
-        "pdconstant": lambda time: pandas.NaT if time else pandas.NA,
-        "pdtime": lambda value, zone: _zoned(pandas.Timestamp(value), zone),
-        "pdspan": pandas.Timedelta,
-        "pdperiod": lambda ordinal, freq: pandas.Period(ordinal=ordinal, freq=freq),
-        "pdinterval": pandas.Interval,
-        "pdindex": _index_together,
-        "pdarray": _array_together,
-        "pddtype": pandas.api.types.pandas_dtype,
-    }[name](*parts)
+    return TOGETHER[name](*parts)
 
 
 def _zoned(times, zone):
@@ -270,15 +228,10 @@ def _zoned(times, zone):
 
 
 def _dtype(descr):
-    import numpy
-
     return numpy.dtype(descr if isinstance(descr, str) else list(descr))
 
 
 def _array_together(kind, *rest):
-    import numpy
-    import pandas
-
     if kind == "objects":
         shape, items = rest
         found = numpy.empty(math.prod(shape), dtype=object)
@@ -287,11 +240,6 @@ def _array_together(kind, *rest):
     if kind == "raw":
         descr, shape, raw = rest
         return numpy.frombuffer(raw, dtype=_dtype(descr)).reshape(shape).copy()
-    if kind == "times":
-        values, zone = _array_together(*rest[0]), rest[1]
-        if values.dtype.kind not in "mM":
-            raise ValueError("times that are none")
-        return pandas.array(values) if zone is None else _zoned(pandas.DatetimeIndex(values), zone).array
     if kind == "categories":
         codes, categories, ordered = rest
         return pandas.Categorical.from_codes(_array_together(*codes), _index_together(*categories), bool(ordered))
@@ -301,8 +249,6 @@ def _array_together(kind, *rest):
 
 
 def _index_together(kind, names, *rest):
-    import pandas
-
     if kind == "range":
         return pandas.RangeIndex(*rest, name=names[0])
     if kind == "multi":
@@ -320,19 +266,48 @@ def table(name, parts):
     """The array or table of that name with these parts."""
     if name == "ndarray":
         return _array_together(*parts)
-    import pandas
-
+    index, label, arrays, attributes = parts
+    index = _index_together(*index)
+    arrays = [_array_together(*array) for array in arrays]
+    columns = [pandas.Series(array, index=index, dtype=array.dtype) for array in arrays]
     if name == "Series":
-        index, values, label, attributes = parts
-        values = _array_together(*values)
-        found = pandas.Series(values, index=_index_together(*index), name=label, dtype=values.dtype)
+        (found,) = columns
+        found.name = label
     elif name == "DataFrame":
-        index, columns, values, attributes = parts
-        index, arrays = _index_together(*index), [_array_together(*one) for one in values]
-        made = {at: pandas.Series(one, index=index, dtype=one.dtype) for at, one in enumerate(arrays)}
-        found = pandas.DataFrame(made, index=index)
-        found.columns = _index_together(*columns)
+        found = pandas.DataFrame(dict(enumerate(columns)), index=index)
+        found.columns = _index_together(*label)
     else:
         raise ValueError(f"a container of an unknown kind: {name!r}")
     found.attrs.update(attributes)
     return found
+
+
+LIBRARIES = {
+    "numpy.generic": (
+        lambda value: None if value.dtype.hasobject or value.dtype.names else (value.dtype.str, value.tobytes()),
+        lambda descr, raw: numpy.frombuffer(raw, dtype=_dtype(descr))[0],
+    ),
+    "numpy.dtype": (lambda value: None if value.hasobject and value.kind != "O" else (_descr(value),), _dtype),
+    "pandas.NaTType": (lambda value: (), lambda: pandas.NaT),
+    "pandas.NAType": (lambda value: (), lambda: pandas.NA),
+    "pandas.Timestamp": (
+        lambda value: (value.asm8, _zone(value.tz)),
+        lambda value, zone: _zoned(pandas.Timestamp(value), zone),
+    ),
+    "pandas.Timedelta": (lambda value: (value.asm8,), lambda value: pandas.Timedelta(value)),
+    "pandas.Period": (
+        lambda value: (value.ordinal, value.freqstr),
+        lambda ordinal, freq: pandas.Period(ordinal=ordinal, freq=freq),
+    ),
+    "pandas.Interval": (
+        lambda value: (value.left, value.right, value.closed),
+        lambda *parts: pandas.Interval(*parts),
+    ),
+    "pandas.Index": (_index, _index_together),
+    "pandas.ExtensionArray": (_array, _array_together),
+    "pandas.CategoricalDtype": (lambda value: None, None),
+    "pandas.ExtensionDtype": (lambda value: (str(value),), lambda text: pandas.api.types.pandas_dtype(text)),
+}
+"""The same by the library and the name of a class or of one that it inherits from; no parts: it does not cross."""
+TOGETHER = {kind.__name__: make for kind, (_, make) in KINDS.items()}
+TOGETHER.update({name: make for name, (_, make) in LIBRARIES.items()})

@@ -86,11 +86,10 @@ local(envir = new.env(parent = baseenv()), {
         generic <- c(OPERATORS, SPEAKING)
         generic <- generic[startsWith(name, paste0(generic, "."))]
         class <- substring(name, nchar(generic[1L]) + 2L)
-        if (name %in% defined) {
+        teaching <- length(generic) && !class %in% known
+        if (name %in% defined || (teaching && !generic[1L] %in% OPERATORS)) {
             assign(name, function(...) link$ask("call", name, list(...)), envir = global)
-        } else if (!length(generic) || class %in% known) {
-            NULL
-        } else if (generic[1L] %in% OPERATORS) {
+        } else if (teaching) {
             # Of its own things alone the program says what they come to.
             operate <- function(e1, e2) {
                 operator <- if (generic[1L] == "Ops") .Generic else generic[1L]
@@ -101,8 +100,6 @@ local(envir = new.env(parent = baseenv()), {
                 link$ask("call", operator, list(e1, e2))
             }
             assign(name, operate, envir = global)
-        } else {
-            assign(name, function(...) link$ask("call", name, list(...)), envir = global)
         }
     })
     for (name in setdiff(defined, ready[[3L]])) local({

@@ -69,7 +69,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Name(self, node):
         if id(node) not in self.values:
             return node
-        return ast.copy_location(ast.Call(ast.Name("viva copied", ast.Load()), [node], []), node)
+        return ast.Call(ast.Name("viva copied", ast.Load()), [node], [])
 
     def visit_Call(self, node):
         called = node.func
@@ -78,8 +78,8 @@ class _Rewriter(ast.NodeTransformer):
             if id(given) in self.subjects:
                 given.id = f"viva {given.id}"
         if id(node) in self.methods:
-            called.value = ast.copy_location(ast.Call(ast.Name("viva judge", ast.Load()), [called.value], []), node)
-        if isinstance(called, ast.Name) and called.id not in self.own:
+            called.value = ast.Call(ast.Name("viva judge", ast.Load()), [called.value], [])
+        if _id(called) not in {None, *self.own}:
             if called.id == "type" and len(node.args) == 1 and not node.keywords:
                 called.id = "viva type"
             elif id(node) in self.subjects:
@@ -87,10 +87,23 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
+def _id(node):
+    """The name that a node is; None for any other."""
+    return getattr(node, "id", None)
+
+
+def _every(tree, *kinds):
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
 def _names(tree):
     """The names in a tree, but for the parameters of functions in it."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return names - {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return {node.id for node in _every(tree, ast.Name)} - {node.arg for node in _every(tree, ast.arg)}
+
+
+def _loaded(tree):
+    """The names that are read in a tree."""
+    return {node.id for node in _every(tree, ast.Name) if isinstance(node.ctx, ast.Load)}
 
 
 def _statements(tree):
@@ -113,24 +126,22 @@ def subjects(tree, own, defined):
     about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
     `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
     """
-    imported = bound(ast.Module([one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))], []))
-    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    imported = bound(ast.Module(_every(tree, ast.Import, ast.ImportFrom), []))
+    loaded = _loaded(tree)
     shadowing = {name for name in loaded - own - ALWAYS_OWN if known(name) is not None}
     alone = not any(name not in own and known(name) is None for name in loaded)
     found = {
         id(given)
-        for node in ast.walk(tree)
-        if alone and isinstance(node, ast.Call) and getattr(node.func, "id", None) in own - imported
+        for node in _every(tree, ast.Call)
+        if alone and _id(node.func) in own - imported
         for given in node.args
-        if getattr(given, "id", None) in shadowing
+        if _id(given) in shadowing
     }
     for statement in _statements(tree):
         calls = [
             node
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in shadowing.intersection(defined)
+            for node in _every(statement, ast.Call)
+            if _id(node.func) in shadowing.intersection(defined)
             and all(known(name) or alone for given in (*node.args, *node.keywords) for name in _names(given))
         ]
         names = {name for name in _names(statement) - imported - {"self"} if known(name) is None}
@@ -143,24 +154,22 @@ def subjects(tree, own, defined):
 def _classes(tree):
     """The names by which a test makes objects: one word with a capital (`Money`); several (`DaysInYear`: it may be a
     function's), where it uses what it makes as an object."""
-    made, used = {}, {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id.istitle()}
+    made, used = {}, {name for name in _names(tree) if name.istitle()}
 
     def maker(node):
         named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id[:1].isupper()
-        return node.func.id if named else made.get(getattr(node, "id", None))
+        return node.func.id if named else made.get(_id(node))
 
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and maker(node.value):
+    for node in _every(tree, ast.Assign):
+        if maker(node.value):
             made.update({one.id: maker(node.value) for one in node.targets if isinstance(one, ast.Name)})
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Attribute, ast.Subscript)):
-            used.add(maker(node.value) or getattr(node.value, "id", None))
-    return {name for name in used if name and name[:1].isupper()}
+    used |= {maker(node.value) or getattr(node.value, "id", "") for node in _every(tree, ast.Attribute, ast.Subscript)}
+    return {name for name in used if name[:1].isupper()}
 
 
 def bound(tree):
     """The names that a test itself assigns, defines, imports, or takes as parameters."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    names = {node.id for node in _every(tree, ast.Name) if not isinstance(node.ctx, ast.Load)}
     for node in ast.walk(tree):
         if isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
@@ -171,30 +180,21 @@ def bound(tree):
 
 def _imports(tree):
     """What the test imports at its top, for the program, which shared these names with its test before."""
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            found += [(one.name, "", one.asname or one.name.split(".")[0]) for one in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module != "__future__":
-            found += [(node.module, one.name, one.asname or one.name) for one in node.names]
-    return tuple(found)
+    return ast.unparse([node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))])
 
 
 def _libraries(tree):
     """The modules that a test means by names of which it only uses what these modules have, by name."""
-    used = {}
-    whole = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            used.setdefault(node.value.id, []).append(node.attr)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and id(node) not in whole:
-            used.pop(node.id, None)
+    fields = [node for node in _every(tree, ast.Attribute) if isinstance(node.value, ast.Name)]
+    whole = {id(node) for node in _every(tree, ast.Name)} - {id(node.value) for node in fields}
+    used = {node.value.id for node in fields} - {node.id for node in _every(tree, ast.Name) if id(node) in whole}
     modules = {name: sys.modules.get({"np": "numpy", "pd": "pandas"}.get(name, name)) for name in used}
     return {
         name: module
         for name, module in modules.items()
-        if module and module.__name__ in crossing.MODULES and all(hasattr(module, one) for one in used[name])
+        if module
+        and module.__name__ in crossing.MODULES
+        and all(hasattr(module, node.attr) for node in fields if node.value.id == name)
     }
 
 
@@ -205,14 +205,11 @@ def _type_of(value):
 
 def _settings(tree):
     """The names that a test sets at its top and does not read, or changes without having made them: the program's."""
-    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    made, changed = set(), set()
-    for one in ast.walk(tree):
-        if isinstance(one, (ast.Assign, ast.AnnAssign)):
-            targets = getattr(one, "targets", None) or [one.target]
-            made |= {target.id for target in targets if isinstance(target, ast.Name)}
-        elif isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name):
-            changed.add(one.target.id)
+    loaded = _loaded(tree)
+    targets = [target for node in _every(tree, ast.Assign) for target in node.targets]
+    targets += [node.target for node in _every(tree, ast.AnnAssign)]
+    made = {_id(target) for target in targets} - {None}
+    changed = {node.target.id for node in _every(tree, ast.AugAssign) if isinstance(node.target, ast.Name)}
     return (made - loaded - changed) | (changed - made)
 
 
@@ -224,9 +221,7 @@ def _asked(tree, asking):
 def asking_names(tree, theirs):
     """What each name of a test's is made of, and the program's names that it comes from. `theirs` are the program's."""
     made = {
-        node.targets[0].id: node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        node.targets[0].id: node.value for node in _every(tree, ast.Assign) if isinstance(node.targets[0], ast.Name)
     }
     asking = {name: {name} for name in theirs}
     for _ in made:
@@ -241,22 +236,20 @@ def values(tree, made, asking):
     the program gets a copy. A test that looks at `prices` apart from what the program returns, or makes a call only for
     what it does to them, is about what becomes of them.
     """
-    called = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _asked(node.func, asking)]
+    called = [node for node in _every(tree, ast.Call) if _asked(node.func, asking)]
     given = [
         one
         for node in called
         for each in (*node.args, *(named.value for named in node.keywords))
         if not isinstance(each, ast.Lambda)
-        for one in ast.walk(each)
-        if isinstance(one, ast.Name) and not _asked(one, asking)
+        for one in _every(each, ast.Name)
+        if not _asked(one, asking)
     ]
-    made = made | {
-        one.target.id: one.iter for one in ast.walk(tree) if isinstance(one, ast.For) and hasattr(one.target, "id")
-    }
+    made = made | {one.target.id: one.iter for one in _every(tree, ast.For) if hasattr(one.target, "id")}
 
     def sources(node, above=()):
         """The names that something is computed from without the program."""
-        name = getattr(node, "id", None)
+        name = _id(node)
         inner = made.get(name)
         parts = list(ast.iter_child_nodes(node.func if node in called else node))
         if inner is not None and inner not in above:
@@ -264,15 +257,13 @@ def values(tree, made, asking):
         return {name}.union(*(sources(one, (*above, inner)) for one in parts))
 
     expected, looked = set(), set()
-    for node in (*_statements(tree), *(one.test for one in ast.walk(tree) if isinstance(one, ast.If))):
+    for node in (*_statements(tree), *(one.test for one in _every(tree, ast.If))):
         sides = (*getattr(node, "comparators", ()), *getattr(node, "args", ()))
         if isinstance(node, ast.stmt):
             continue
         if _asked(node, asking):
             expected |= sources(node)
-            looked |= (
-                set().union(*map(_names, sides)) if node in called else {getattr(one, "id", None) for one in sides}
-            )
+            looked |= set().union(*map(_names, sides)) if node in called else {_id(one) for one in sides}
         elif not isinstance(node, ast.Call) or CHECKING.search(ast.unparse(node.func)):
             looked |= sources(node)
     return {id(one) for one in given if one.id in expected - looked}
@@ -297,7 +288,7 @@ def trusted(tree, theirs, made, asking):
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("assertTrue", "assertFalse"):
             words += node.args[:1]
         elif isinstance(node, ast.Expr) and isinstance(getattr(node.value, "func", None), ast.Name):
-            given = [one.func for each in node.value.args for one in ast.walk(each) if isinstance(one, ast.Call)]
+            given = [one.func for each in node.value.args for one in _every(each, ast.Call)]
             telling = CHECKING.search(node.value.func.id) or any(theirs & _names(one) for one in given)
             words += [node.value] if telling else []
     while words:
@@ -341,14 +332,7 @@ def examine(source, answers, incoming, outgoing):
     side = link.Tester(incoming, outgoing, _fail, ends_iterations=b"StopIteration" in test)
     try:
         tree = ast.parse(test, "test.py")
-        kind = side.receive()
-        while kind == "printed":
-            side.serve(kind)
-            kind = side.receive()
-        if kind != "ready":
-            raise ValueError("the program's process says what it must not")
-        defined, held = side.body
-        side.ask("import", _imports(tree))
+        defined, held = side.ask("import", _imports(tree))
         own = bound(tree)
         asked, shadowing = subjects(tree, own, defined)
         # A list that the program calls as a library calls a function (log) is not the library's.

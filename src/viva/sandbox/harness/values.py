@@ -1,9 +1,10 @@
 # mypy: ignore-errors
-# ruff: noqa: PLR0911, PLR0912
+# ruff: noqa: PLR0911
 """Values of Python's as the JSON of calls.py, and back; our own code, for any Python from 3.9 on."""
 
 import base64
 import collections.abc
+import functools
 import json
 import math
 import sys
@@ -24,14 +25,19 @@ VIEWS = (
 """What is a list to whoever reads it."""
 
 
+COLLECTIONS = {"$tuple": tuple, "$set": set, "$map": dict}
+
+
 class UnknownError(Exception):
     """A value that has no form: its message is the name of its type."""
 
 
 def encode(value, depth=0):
     """The JSON of a value. Raises UnknownError."""
-    if value is None or isinstance(value, (bool, str)):
-        return value if value is None or isinstance(value, bool) else str(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
     if depth > MAX_DEPTH:
         raise UnknownError("value nested too deep")
     if isinstance(value, int):
@@ -40,41 +46,34 @@ def encode(value, depth=0):
         return float(value) if math.isfinite(value) else {"$float": str(float(value))}
     if isinstance(value, (bytes, bytearray)):
         return {"$bytes": base64.b64encode(value).decode("ascii")}
+    inner = functools.partial(encode, depth=depth + 1)
     if isinstance(value, tuple):
-        return {"$tuple": [encode(one, depth + 1) for one in value]}
+        return {"$tuple": list(map(inner, value))}
     if isinstance(value, (set, frozenset, collections.abc.KeysView)) and not isinstance(value, type({}.keys())):
-        return {"$set": [encode(one, depth + 1) for one in value]}
+        return {"$set": list(map(inner, value))}
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
-            return {
-                "$" + key if key.startswith("$") else str(key): encode(one, depth + 1) for key, one in value.items()
-            }
-        return {"$map": [[encode(key, depth + 1), encode(one, depth + 1)] for key, one in value.items()]}
+            return {"$" + key if key.startswith("$") else str(key): inner(one) for key, one in value.items()}
+        return {"$map": [list(map(inner, pair)) for pair in value.items()]}
     if isinstance(value, (list, collections.deque, *VIEWS)):
-        return [encode(one, depth + 1) for one in value]
+        return list(map(inner, value))
     numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        if isinstance(value, numpy.generic):
-            return encode(value.item(), depth + 1)
-        if isinstance(value, numpy.ndarray):
-            return {"$array": encode(value.tolist(), depth + 1)} if value.ndim else encode(value.item(), depth + 1)
+    if isinstance(value, getattr(numpy, "generic", ())) or (numpy and isinstance(value, numpy.ndarray)):
+        plain = inner(value.tolist())
+        return {"$array": plain} if numpy.ndim(value) else plain
     raise UnknownError(type(value).__name__)
 
 
 def decode(node):
     """The value of a JSON."""
     if isinstance(node, list):
-        return [decode(one) for one in node]
+        return list(map(decode, node))
     if not isinstance(node, dict):
         return node
     if len(node) == 1:
         ((tag, inner),) = node.items()
-        if tag == "$tuple":
-            return tuple([decode(one) for one in inner])
-        if tag == "$set":
-            return {decode(one) for one in inner}
-        if tag == "$map":
-            return {decode(key): decode(one) for key, one in inner}
+        if tag in COLLECTIONS:
+            return COLLECTIONS[tag](decode(inner))
         if tag == "$bytes":
             return base64.b64decode(inner)
         if tag == "$float":

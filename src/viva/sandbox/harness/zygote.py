@@ -10,7 +10,7 @@ filter. So a program sees neither its neighbours nor this process, nor anything 
     zygote  ──fork──>  monitor (unshares, waits, reports)  ──fork──>  first process of the new pid namespace (builds,
     drops everything, reaps)  ──fork──>  the program
 
-One message on the control socket (descriptor 0) is one program: JSON, and the descriptors it needs: status socket,
+One message on the control socket is one program: JSON, and the descriptors it needs: status socket,
 standard input, output, answers, then its files. When the last process outside closes its end, everything here ends.
 """
 
@@ -26,7 +26,7 @@ import socket
 import struct
 import sys
 
-import answer  # noqa: F401  for python.serving
+import answer  # noqa: F401  for python.start
 import program  # noqa: F401
 import python
 import tester  # noqa: F401
@@ -35,7 +35,7 @@ NEW_EVERYTHING = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 
 """CLONE_NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWCGROUP."""
 NEW_NETWORK = 0x40000000
 PRIVATE, NOSUID, NODEV, NOEXEC = 0x40000 | 0x4000, 2, 4, 8
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
 LIBC = ctypes.CDLL(None, use_errno=True)
 MOST_DESCRIPTORS = 253
 
@@ -77,10 +77,7 @@ def build_walls(request):
 
 
 def drop_everything(request, rules):
-    """No capability, now or ever; the limits; the system call filter last."""
-    for capability in range(64):
-        if LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            break
+    """No capability, now or, without new privileges, ever; the limits; the system call filter last."""
     header = struct.pack("=II", 0x20080522, 0)
     call("capset", header, bytes(24))
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -121,13 +118,7 @@ def become(request, source, answers, *link):
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
-    sys.argv = ["main.py"]
-    begin, told = python.serving(request["mode"])
-    for name in ("zygote", "python", "answer", "program", "tester", "link", "crossing", "tables", "values", "__main__"):
-        sys.modules.pop(name, None)
-    sys.modules["__main__"] = type(sys)("__main__")
-    if request["mode"] in ("completion", "test", "program"):
-        LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    begin, told = python.start(request["mode"])
     if told:
         begin(source, answers, *link)
     os.close(source)
@@ -169,18 +160,13 @@ def monitor(request, descriptors, rules):
         leave_for_new_namespaces(os.geteuid(), os.getegid(), kinds)
         child = os.fork()
         if child == 0:
-            try:
-                first_process(request, descriptors, rules)
-            except BaseException as error:
-                os.write(descriptors[3], f"zygote: {error}\n".encode())
-            finally:
-                os._exit(1)
-        for descriptor in descriptors[1:]:
-            os.close(descriptor)
-        _, ended, used = os.wait4(child, 0)
-    except OSError as error:
+            first_process(request, descriptors, rules)
+    except BaseException as error:
         os.write(descriptors[3], f"zygote: {error}\n".encode())
         os._exit(1)
+    for descriptor in descriptors[1:]:
+        os.close(descriptor)
+    _, ended, used = os.wait4(child, 0)
     code = os.waitstatus_to_exitcode(ended)
     own = resource.getrusage(resource.RUSAGE_SELF)
     cpu = used.ru_utime + used.ru_stime + own.ru_utime + own.ru_stime
@@ -190,19 +176,22 @@ def monitor(request, descriptors, rules):
 
 def main():
     """Import, then serve until nobody listens any more."""
-    configuration = json.loads(sys.argv[1])
+    imports, stand_ins, listening = json.loads(sys.argv[1])
+    null = os.open("/dev/null", os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
     import traceback  # noqa: F401  before any program can shadow it
 
-    for name in configuration["imports"]:
+    for name in imports:
         try:
             __import__(name)
         except Exception:
             continue
-    python.stand_in(configuration["stand_ins"])
+    python.stand_in(stand_ins)
     with open("/viva/rules", "rb") as file:
         rules = file.read()
     sys.path[:] = ["", *(entry for entry in sys.path if entry not in ("", "/viva"))]
-    control = socket.socket(fileno=0)
+    control = socket.socket(fileno=listening)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
