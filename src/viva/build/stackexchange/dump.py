@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from viva.build.stackexchange.parquet import ParquetFiles
-from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, Row, RowReader, attributes, is_row
+from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, Row, attributes, is_row
 from viva.build.stackexchange.scan import Block, Scanner
 from viva.build.stackexchange.tagtree import TagTree
 from viva.contracts import WorkerPool
@@ -131,44 +131,32 @@ def scan_range(tree: TagTree) -> Callable[[Range], Block]:
 
 def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
     """The recipe of a crew: the texts in a range."""
-    finder = Finder(wanted)
 
     def find(piece: Range) -> list[Row]:
         with Path(piece.path).open("rb") as file:
-            return [row for batch in batches(file, piece.start, piece.end) for row in finder.find(batch)]
+            return [row for batch in batches(file, piece.start, piece.end) for row in rows_about(batch, wanted)]
 
     return find
 
 
-class Finder:
-    """Finds the rows of questions and their answers."""
-
-    def __init__(self, wanted: frozenset[int]) -> None:
-        self._wanted = wanted
-        self._rows = RowReader()
-
-    def find(self, batch: list[bytes] | int) -> Iterator[Row]:
-        """Those among these lines, decoded by expat. Rows that cannot be read were told before."""
-        for line in [] if isinstance(batch, int) else batch:
-            try:
-                identity, parent = belonging(line, self._rows)
-                if (parent or identity) in self._wanted:
-                    yield _row(attributes(line))
-            except (BrokenRowError, ValueError):
-                continue
+def rows_about(batch: list[bytes] | int, wanted: frozenset[int]) -> Iterator[Row]:
+    """The rows of questions and their answers among these lines. Rows that cannot be read were told before."""
+    for line in [] if isinstance(batch, int) else batch:
+        try:
+            identity, parent = belonging(line)
+            if (parent or identity) in wanted:
+                yield _row(attributes(line))
+        except (BrokenRowError, ValueError):
+            continue
 
 
-def belonging(line: bytes, rows: RowReader) -> tuple[int, int]:
+def belonging(line: bytes) -> tuple[int, int]:
     """The id of a line's row, and of the question that it answers (0 for a question or no row)."""
     head = _HEAD.match(line)
     if head:
         return int(head[1]), int(head[3] or 0) if head[2] == b"2" else 0
-    if not is_row(line):
-        return 0, 0
-    fields = rows.read(line)
-    if fields.kind == b"1":
-        return int(fields.id or 0), 0
-    return int(fields.id or 0), int(fields.parent or 0) if fields.kind == b"2" else 0
+    values = attributes(line) if is_row(line) else {}
+    return int(values.get("Id", 0)), int(values.get("ParentId", 0)) if values.get("PostTypeId") == "2" else 0
 
 
 def _row(found: dict[str, str]) -> Row:
@@ -239,9 +227,8 @@ class PackedFile:
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
         """In this process, unpacked once more."""
-        finder = Finder(wanted)
         for batch in self._batches():
-            yield list(finder.find(batch))
+            yield list(rows_about(batch, wanted))
 
 
 def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[bytes] | int]:
@@ -303,7 +290,6 @@ class Pipe:
         self._file: IO[bytes] = packed(file) if packed else file
         if refused := refusal(begins, self._name):
             raise DataError(refused)
-        self._rows = RowReader()
         self.size = self.done = 0
         self.dropped: Callable[[int], bool] = lambda _: False
 
@@ -317,7 +303,7 @@ class Pipe:
 
     def _wanted(self, line: bytes) -> bool:
         try:
-            identity, parent = belonging(line, self._rows)
+            identity, parent = belonging(line)
         except (BrokenRowError, ValueError):
             return False
         return identity > 0 and not self.dropped(parent or identity)
