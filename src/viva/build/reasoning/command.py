@@ -212,30 +212,29 @@ class CoverageConfig(Struct, kw_only=True):
     least: Annotated[Annotated[int, Meta(ge=1, le=100)], note("Questions of each type a concept.")] = 2
     level: Annotated[Level, note("Which topics are concepts.")] = "leaf"
     approved: Annotated[bool, note("Count only questions whose rationale is approved.")] = False
-    picture: Annotated[Path | None, note("Draw the graph with its coverage.", metavar="FILE.svg")] = None
+    chart: Annotated[
+        Path | None, note("Draw the graph with its coverage: .svg, .png, .html or .json.", metavar="FILE")
+    ] = None
     everything: ListAll = False
 
 
 @command(CoverageConfig, "action")
 def coverage(config: CoverageConfig) -> int:
     """Which topics lack questions."""
-    from viva.build.files import replace_file
     from viva.build.reasoning.coverage import coverage
-    from viva.build.reasoning.picture import picture as draw
+    from viva.build.reasoning.picture import picture
     from viva.build.reasoning.project import Project
+    from viva.render.charts import check_chart, save
 
-    if config.picture and config.picture.suffix.lower() != ".svg":
-        raise VivaError(f"{config.picture}: the picture is an SVG; name a file that ends in .svg", field="picture")
+    check_chart(config.chart)
     opened = Project(config.project)
     graph = opened.needed_graph()
     questions = opened.checked.questions if opened.sheet else []
     if config.approved and opened.sheet:
         questions = [proposal.question for proposal in opened.folded().approved]
     concepts = coverage(graph, questions, config.level, config.least)
-    if config.picture:
-        replace_file(
-            config.picture, draw(graph, concepts, f"{config.project.resolve().name}: topics and questions").encode()
-        )
+    if config.chart:
+        save(picture(graph, concepts, f"{config.project.resolve().name}: topics and questions"), config.chart)
     missing = [concept for concept in concepts if concept.missing]
     wanted = sum(bool(concept.wanted) for concept in concepts)
     tables = [_missing(missing if config.everything else missing[:SHOWN])] if missing else []
