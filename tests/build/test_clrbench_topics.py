@@ -226,8 +226,8 @@ def test_no_two_boxes_of_the_papers_graph_touch() -> None:
     edges = [(f"Discipline {i % 16}", f"Topic {i}: a name of several words") for i in range(40)]
     graph = Graph([*edges, *((edges[i % 9][1], f"Subtopic {i}") for i in range(26))])
     assert [len(graph.at(level)) for level in (1, 2, 3)] == [16, 40, 26]
-    layers = spec(picture(graph, coverage(graph, []), ""))["layer"]
-    boxes = [tuple(row[side] for side in ("left", "right", "top", "bottom")) for row in layers[1]["data"]["values"]]
+    rows = [row for some in spec(picture(graph, coverage(graph, []), ""))["datasets"].values() for row in some]
+    boxes = [tuple(row[side] for side in ("left", "right", "top", "bottom")) for row in rows if "top" in row]
     assert len(boxes) == 82
     for (left, right, top, bottom), (left2, right2, top2, bottom2) in itertools.combinations(boxes, 2):
         assert right < left2 or right2 < left or bottom < top2 or bottom2 < top

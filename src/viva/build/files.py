@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from viva.build.spreadsheet import decoded
 from viva.errors import DataError, StorageError, VivaError
-from viva.files import write_whole
+from viva.files import parse_toml, write_whole
 
 
 def content_of(path: Path) -> bytes:
@@ -18,6 +19,14 @@ def content_of(path: Path) -> bytes:
         raise DataError(f"there is no file {path}") from None
     except OSError as problem:
         raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+
+
+def toml_of(content: bytes, name: str) -> dict[str, object]:
+    """Return a TOML file of people's. Raises DataError."""
+    try:
+        return parse_toml(decoded(content, name)[0])
+    except ValueError as problem:
+        raise DataError(f"{name} is not valid TOML: {problem}") from None
 
 
 def readable_json(content: object) -> bytes:

@@ -59,11 +59,11 @@ class ProjectFolder:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path / name}: {problem.strerror or problem}") from None
 
-    def instructions(self, bundled: bytes) -> tuple[bytes, str]:
+    def instructions(self, bundled: str) -> tuple[bytes, str]:
         """What a drafting model is told, and the file's name; the file is made of `bundled` where there is none."""
         content = self.read(INSTRUCTIONS)
         if content is None:
-            content = bundled
+            content = bundled.encode()
             replace_file(self.path / INSTRUCTIONS, content)
         return content, str(self.path / INSTRUCTIONS)
 
@@ -77,15 +77,18 @@ class ProjectFolder:
             journal.close()
         return sorted(entries, key=lambda entry: (entry.at, entry.key))
 
-    def last_drafts(self, draft_of: Callable[[str], str], doubt_of: Callable[[str], str]) -> dict[str, Drafted]:
-        """What is asked → its last draft. A reply without one does not take the place of one that has it."""
+    def last_drafts(self, read: Callable[[str], tuple[str, str]]) -> dict[str, Drafted]:
+        """What is asked → its last draft, as `read` has it of a reply, with a doubt.
+
+        A reply without a draft does not take the place of one that has it.
+        """
         asked: dict[str, list[Entry]] = {}
         for entry in sorted(self.replies, key=lambda entry: entry.sample):
             asked.setdefault(entry.benchmark.removeprefix(self.scope), []).append(entry)
         found: dict[str, Drafted] = {}
         for name, replies in asked.items():
-            last = next((entry for entry in reversed(replies) if draft_of(entry.text)), replies[-1])
-            found[name] = Drafted(last.model, draft_of(last.text), doubt_of(replies[-1].text), len(replies))
+            last = next((entry for entry in reversed(replies) if read(entry.text)[0]), replies[-1])
+            found[name] = Drafted(last.model, read(last.text)[0], read(replies[-1].text)[1], len(replies))
         return found
 
     @cached_property

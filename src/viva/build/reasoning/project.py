@@ -16,7 +16,7 @@ from viva.build.decision_file import DecisionFile
 from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject
 from viva.build.reasoning.approval import ApprovalStates, Proposal, fold
 from viva.build.reasoning.checks import Checked, check_sheet
-from viva.build.reasoning.prompt import Rejected, doubt_of, draft_of, request
+from viva.build.reasoning.prompt import Rejected, read_draft, request
 from viva.build.reasoning.questions import NAMES
 from viva.build.reasoning.sheet import Sheet, read_sheet
 from viva.build.reasoning.topics import Graph, check, read_triples
@@ -104,7 +104,7 @@ class Project(TextProject):
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
         """What is asked (`Collected.asked`) → its last draft."""
-        return self.last_drafts(draft_of, doubt_of)
+        return self.last_drafts(read_draft)
 
     def folded(self) -> ApprovalStates:
         """Every usable question with the state of its rationale, by the audit trail as it is now."""

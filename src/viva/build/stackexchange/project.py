@@ -41,7 +41,7 @@ from viva.build.stackexchange.kit import (
 )
 from viva.build.stackexchange.kitchecks import KitChecked, at, check_kit, metrics_of
 from viva.build.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read_build, read_pool
-from viva.build.stackexchange.prompt import asked, draft_of, unfit_of
+from viva.build.stackexchange.prompt import asked, read_draft
 from viva.build.stackexchange.set_places import Candidate, Places, places
 from viva.errors import DataError, VivaError, option
 from viva.review.items import Item
@@ -150,7 +150,7 @@ class Project(ProjectFolder):
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
         """What is asked (`prompt.asked`) → its last draft."""
-        return self.last_drafts(draft_of, unfit_of)
+        return self.last_drafts(read_draft)
 
     def draft_of(self, about: PoolQuestion) -> Drafted | None:
         """The draft of a question's prompt; None where no model wrote one."""

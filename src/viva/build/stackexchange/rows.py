@@ -7,9 +7,9 @@ where their rows begin, can hide nothing from one another: such are read togethe
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pyexpat import ExpatError, ParserCreate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MAX_ROW = 1 << 20
 """Bytes of a row. The site allows 30,000 characters a text; escaped, that is 200 kB at worst."""
@@ -37,6 +37,21 @@ class Row(NamedTuple):
     title: str
     body: str
     tags: str
+
+
+def row_of(values: Mapping[str, Any]) -> Row:
+    """Return a row of its attributes, by their names in Posts.xml. Raises KeyError, ValueError for none."""
+    return Row(
+        id=int(values["Id"]),
+        parent=int(values.get("ParentId") or 0) if int(values["PostTypeId"]) == 2 else 0,
+        accepted=int(values.get("AcceptedAnswerId") or 0),
+        score=int(values.get("Score") or 0),
+        views=int(values.get("ViewCount") or 0),
+        created=str(values["CreationDate"])[:10],
+        title=values.get("Title") or "",
+        body=values.get("Body") or "",
+        tags=values.get("Tags") or "",
+    )
 
 
 def is_row(line: bytes) -> bool:

@@ -329,7 +329,7 @@ class Index:
         """Note which questions of a block, added last, can no longer be asked: ages only grow with later rows."""
         ids = block.ids[block.kinds == QUESTION]
         keep = (block.accepted > 0) & (block.places < languages) & _dated(block.days, rules)
-        keep &= rules.line.above_all(block.views, (rules.day or self.newest) - block.days.astype(np.int64))
+        keep &= rules.line.above(block.views, (rules.day or self.newest) - block.days.astype(np.int64))
         self._states[ids[~keep & self._counted]] |= _OUT
 
     def dropped(self, question: int) -> bool:
@@ -344,7 +344,7 @@ class Index:
             chosen = (self._states[kept.ids] & _COUNT) >= rules.min_answers
             answered += np.bincount(kept.places[chosen], minlength=self._places)
             ages = rules.day - kept.days.astype(np.int64)
-            chosen &= (ages >= 0) & rules.line.above_all(kept.views, ages)
+            chosen &= (ages >= 0) & rules.line.above(kept.views, ages)
             seen += np.bincount(kept.places[chosen], minlength=self._places)
             chosen &= (kept.places < languages) & _dated(kept.days, rules)
             seed += np.bincount(kept.places[chosen], minlength=self._places)

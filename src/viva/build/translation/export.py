@@ -32,7 +32,7 @@ class Export(Struct, frozen=True, kw_only=True):
     """Question, why."""
 
 
-def export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Export:
+def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Export:
     """Write the set of a project; `unreviewed`: also what nobody decided about. Raises DataError where nothing is."""
     project = Project(path)
     settings = project.settings
