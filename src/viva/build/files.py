@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from viva.build.spreadsheet import decoded
+from viva.build.spreadsheet import decoded, read_table
 from viva.errors import DataError, StorageError, VivaError
 from viva.files import parse_toml, write_whole
 
@@ -60,3 +61,21 @@ def new_sheet(path: Path, content: bytes) -> None:
     if path.exists():
         raise VivaError(f"{path} is there already; name another file")
     replace_file(path, content)
+
+
+def filled_rows(
+    path: Path, columns: Sequence[str], needed: Iterable[str], filled: str, missing: Callable[[str], str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Return the rows of a sheet in which people filled in a column, each with where it is; "" for cells without text.
+
+    `columns`: those that a row has in any case. Raises DataError where one is missing that is `needed`, in the words of
+    `missing` about it.
+    """
+    table = read_table(content_of(path), str(path), columns)
+    for column in needed:
+        if column not in table.columns:
+            raise DataError(f"{path} has no column {missing(column)}")
+    for number, cells in table.rows:
+        row = dict.fromkeys(columns, "") | dict(zip(table.columns, cells, strict=False))
+        if row[filled]:
+            yield f"{path}, row {number}", row

@@ -39,7 +39,7 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Exp
     kept: dict[str, list[Raw]] = {"test": [], "valid": []}
     held: list[tuple[str, str]] = []
     unseen = 0
-    for question in project.questions():
+    for question in project.texts():
         record, why = project.record_of(question, unreviewed=unreviewed)
         if record is None:
             held.append((question.name, why))
