@@ -120,7 +120,10 @@ def find_cycle(graph: Graph) -> tuple[str, ...]:
     try:
         TopologicalSorter(parents).prepare()
     except CycleError as problem:
-        return tuple(problem.args[1])
+        places = {name: place for place, name in enumerate(graph.names)}
+        cycle = problem.args[1][:-1]
+        first = min(range(len(cycle)), key=lambda step: places[cycle[step]])
+        return (*cycle[first:], *cycle[: first + 1])
     return ()
 
 
