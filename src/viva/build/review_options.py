@@ -70,7 +70,7 @@ def serve_items(
     return EXIT_OK
 
 
-def decide_by_file(project: Callable[[Path], TextProject], config: FileOptions, *, called: str = "file") -> int:
+def decide_by_file(project: Callable[[Path], TextProject[Any]], config: FileOptions, *, called: str = "file") -> int:
     """Take over a file's decisions, or write the file. Raises VivaError."""
     if (config.decided is None) == (config.target is None):
         raise VivaError(

@@ -142,7 +142,7 @@ def connected(count: int, pairs: Collection[tuple[int, int]]) -> list[list[int]]
     _, labels = connected_components(coo_array(([True] * len(heads), (heads, tails)), shape=(count, count)), False)
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for member in paired:
-        groups[labels[member]].append(member)
+        groups[int(labels[member])].append(member)
     return list(groups.values())
 
 

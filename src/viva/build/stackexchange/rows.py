@@ -83,8 +83,12 @@ def attributes_of_all(lines: Sequence[bytes]) -> list[dict[str, str]] | None:
     if text.count(b"<") != len(lines) or not all(map(is_row, lines)):
         return None
     rows: list[dict[str, str]] = []
+
+    def element(_: str, values: dict[str, str]) -> None:
+        rows.append(values)
+
     parser = ParserCreate("utf-8")
-    parser.StartElementHandler = lambda _, values: rows.append(values)
+    parser.StartElementHandler = element
     try:
         parser.Parse(b"<posts>" + text + b"</posts>", True)
     except ExpatError:
