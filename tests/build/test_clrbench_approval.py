@@ -25,7 +25,7 @@ from viva.build.reasoning.approval import fold
 from viva.build.reasoning.checks import Checked
 from viva.build.reasoning.export import export
 from viva.build.reasoning.project import Project
-from viva.build.reasoning.prompt import Rejected, bundled_instructions, draft_of, read_instructions, request
+from viva.build.reasoning.prompt import Rejected, bundled_instructions, read_draft, read_instructions, request
 from viva.build.reasoning.questions import Collected, approval_key, as_item
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
@@ -345,7 +345,7 @@ def test_the_page_gets_items_whose_marks_are_decisions(tmp_path: Path) -> None:
 
 @cache
 def bundled() -> dict[str, str]:
-    return read_instructions(bundled_instructions(), "instructions.toml")
+    return read_instructions(bundled_instructions().encode(), "instructions.toml")
 
 
 @each_row("question", "gold", "options")
@@ -397,7 +397,7 @@ REPLIES = [
 
 @each_row(*REPLIES)
 def test_what_of_a_reply_is_a_draft(reply: str, draft: str) -> None:
-    assert draft_of(reply) == draft
+    assert read_draft(reply)[0] == draft
 
 
 def replies(path: Path, **texts: str) -> Path:

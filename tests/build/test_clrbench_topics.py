@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from build.clrbench_project import build, collected
 from rows import each_row, tables_beside
 from viva.build.reasoning.coverage import coverage, paths
-from viva.build.reasoning.picture import picture, wrapped
+from viva.build.reasoning.picture import picture
 from viva.build.reasoning.toc import outline, parse
 from viva.build.reasoning.topics import (
     Graph,
@@ -26,6 +26,7 @@ from viva.build.reasoning.topics import (
 )
 from viva.build.spreadsheet import guarded, read_table, unguarded, written_table
 from viva.errors import DataError, VivaError
+from viva.render.charts import save, spec
 
 HOSTILE = "<script>alert('x')</script> & \"]]>\u202e\x1b[31m\ufffe"
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -207,56 +208,29 @@ def test_tables_come_back_whatever_is_in_them(rows: list[list[str]], delimiter: 
     assert [cells for _, cells in table.rows] == expected
 
 
-@given(st.lists(st.tuples(names, names), max_size=12), texts)
-def test_every_picture_is_xml_that_runs_and_loads_nothing(edges: list[tuple[str, str]], title: str) -> None:
-    graph = Graph([(f"{a}{HOSTILE}", f"x{b}") for a, b in edges] or [("a", HOSTILE)])
-    if any(finding.error for finding in check(graph)):
-        return
-    root = ET.fromstring(picture(graph, coverage(graph, []), title))
-    tags = {element.tag.partition("}")[2] for element in root.iter()}
-    assert tags <= {"svg", "title", "desc", "style", "rect", "text", "path", "g"}
-    attributes = {name for element in root.iter() for name in element.attrib}
-    assert not [name for name in attributes if name.startswith("on") or "href" in name]
-
-
-def sixteen_forty_twenty_six() -> Graph:
-    edges = [(f"Discipline {i % 16}", f"Topic {i}: a name of several words") for i in range(40)]
-    return Graph([*edges, *((edges[i % 9][1], f"Subtopic {i}") for i in range(26))])
+def test_a_picture_runs_and_loads_nothing_and_says_coverage_in_words_too(tmp_path: Path) -> None:
+    graph = Graph([("OS", "Memory"), ("OS", HOSTILE)])
+    asked = [collected(path=("OS", "Memory"), type=kind) for kind in ("MC", "MS", "TF", "FB", "OE") * 2]
+    save(picture(graph, coverage(graph, asked), HOSTILE), tmp_path / "t.svg")
+    root = ET.fromstring((tmp_path / "t.svg").read_text(encoding="utf-8"))
+    assert {element.tag.partition("}")[2] for element in root.iter()} <= {"svg", "g", "rect", "text", "path", "line",
+                                                                         "defs", "clipPath"}  # fmt: skip
+    assert not [name for element in root.iter() for name in element.attrib if name[:2] == "on" or "href" in name]
+    words = " ".join(root.itertext())
+    assert "MC 2 · MS 2 · TF 2 · FB 2 · OE 2" in words
+    assert "1 of 2 concepts have 2 questions of each type" in words
+    assert {"enough of every type", "no question yet"} <= set(root.itertext())
 
 
 def test_no_two_boxes_of_the_papers_graph_touch() -> None:
-    graph = sixteen_forty_twenty_six()
+    edges = [(f"Discipline {i % 16}", f"Topic {i}: a name of several words") for i in range(40)]
+    graph = Graph([*edges, *((edges[i % 9][1], f"Subtopic {i}") for i in range(26))])
     assert [len(graph.at(level)) for level in (1, 2, 3)] == [16, 40, 26]
-    root = ET.fromstring(picture(graph, coverage(graph, [])))
-    boxes = [
-        tuple(float(element.attrib[name]) for name in ("x", "y", "width", "height"))
-        for element in root.iter("{http://www.w3.org/2000/svg}rect")
-        if element.attrib.get("rx") == "6"
-    ]
+    rows = [row for some in spec(picture(graph, coverage(graph, []), ""))["datasets"].values() for row in some]
+    boxes = [tuple(row[side] for side in ("left", "right", "top", "bottom")) for row in rows if "top" in row]
     assert len(boxes) == 82
-    width, height = float(root.attrib["width"]), float(root.attrib["height"])
-    for index, (x, y, w, h) in enumerate(boxes):
-        assert x >= 0 <= y
-        assert x + w <= width
-        assert y + h <= height
-        for x2, y2, w2, h2 in boxes[index + 1 :]:
-            assert x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y
-
-
-@given(st.text(max_size=120))
-def test_labels_have_at_most_three_lines(name: str) -> None:
-    lines = wrapped(name)
-    assert 1 <= len(lines) <= 3
-    assert all(len(line) <= 45 for line in lines if line.isascii())
-
-
-def test_the_picture_says_coverage_in_words_too() -> None:
-    graph = Graph([("OS", "Memory"), ("OS", "Files")])
-    asked = [collected(path=("OS", "Memory"), type=kind) for kind in ("MC", "MS", "TF", "FB", "OE") * 2]
-    drawn = picture(graph, coverage(graph, asked))
-    assert "OS › Memory: MC 2 · MS 2 · TF 2 · FB 2 · OE 2, enough of every type" in drawn
-    assert "OS › Files: MC 0 · MS 0 · TF 0 · FB 0 · OE 0, no question yet" in drawn
-    assert "1 of 2 concepts have 2 questions of each type" in drawn
+    for (left, right, top, bottom), (left2, right2, top2, bottom2) in itertools.combinations(boxes, 2):
+        assert right < left2 or right2 < left or bottom < top2 or bottom2 < top
 
 
 def test_graphs_are_made_added_to_and_checked(tmp_path: Path) -> None:

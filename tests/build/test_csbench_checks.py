@@ -19,7 +19,6 @@ from viva.build.translation.checks import (
     blanks,
     check_record,
     check_set,
-    counted,
     other_language,
 )
 from viva.build.translation.comparison import Reference, check_pair
@@ -209,7 +208,7 @@ def test_the_defects_of_the_published_files_are_found(
 ) -> None:
     """Golds: all that the specification counts. The others: what the files also hold, looked through by hand."""
     found = check_set(_set(published, language).test, language)
-    errors = {kind: count["error"] for kind, count in counted(found).items() if count["error"]}
+    errors = Counter(finding.kind for finding in found if finding.severity == "error")
     assert errors == wanted
     destroyed = {one.question for one in found if one.kind == "gold is no letter"}
     assert (

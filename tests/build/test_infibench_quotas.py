@@ -96,7 +96,7 @@ VIEWS = TABLES["views"]
 @each_row(*VIEWS)
 def test_the_line_is_the_papers_with_the_natural_logarithm(views: int, age: int, above: bool) -> None:
     assert Line().above(views, age) == above
-    assert Line().above_all(np.array([views], np.uint32), np.array([age])).tolist() == [above]
+    assert Line().above(np.array([views], np.uint32), np.array([age])).tolist() == [above]
 
 
 def test_other_logarithms_can_be_meant() -> None:

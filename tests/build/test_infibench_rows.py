@@ -11,17 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from build.dumps import answer, posts, question, row
-from rows import each_row, table, tables_beside
+from rows import each_row, table
 from viva.build.stackexchange.dump import CHUNK, batches
-from viva.build.stackexchange.rows import (
-    FIELDS,
-    MAX_ROW,
-    BrokenRowError,
-    RowReader,
-    attributes,
-    plain,
-    sound,
-)
+from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, attributes, attributes_of_all
 from viva.build.stackexchange.scan import Block, Scanner, split_tags
 from viva.build.stackexchange.tagtree import TagTree, read_tree
 from viva.errors import DataError
@@ -40,21 +32,12 @@ def scan(*lines: bytes) -> Block:
     return scanner.block()
 
 
-def quick(line: bytes) -> list[str] | None:
-    """What the reader says of a line, decoded; None for broken."""
+def each(*lines: bytes) -> list[dict[str, str]] | None:
+    """What expat says of every line alone; None where one is broken."""
     try:
-        found = RowReader().read(line)
+        return [attributes(line) for line in lines]
     except BrokenRowError:
         return None
-    return ["" if value is None else plain(value) for value in found]
-
-
-def slow(line: bytes) -> list[str] | None:
-    try:
-        found = attributes(line)
-    except BrokenRowError:
-        return None
-    return [found.get(name, "") for name in FIELDS]
 
 
 PIECES = (
@@ -90,21 +73,12 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map(b"".join), st.integers(0, len(GOOD)))
 @example(b"", 0)
 @example(b' Id="5"', len(GOOD) - 4)
-def test_a_row_is_read_as_expat_reads_it_wherever_it_is_tampered_with(piece: bytes, place: int) -> None:
+def test_rows_are_read_together_as_each_is_alone_wherever_one_is_tampered_with(piece: bytes, place: int) -> None:
     line = GOOD[:place] + piece + GOOD[place:]
-    said, meant = quick(line), slow(line)
-    if said is not None:
-        assert meant is not None, "we accept what is no XML"
-    if meant is not None and line.lstrip(b" \t").startswith((b"<row ", b"<row\t")):
-        # expat makes blanks of line breaks in a value; no value that decides has any
-        assert said is not None
-        assert [" ".join(text.split()) for text in said] == [" ".join(text.split()) for text in meant]
-
-
-@given(st.binary(max_size=60))
-def test_any_bytes_are_a_row_or_broken(content: bytes) -> None:
-    quick(b'<row Id="' + content + b'"/>')
-    quick(content)
+    lines = (GOOD, *line.splitlines(keepends=True), answer(5, 4))
+    together = attributes_of_all(lines)
+    assert together is None or together == each(*lines)
+    assert attributes_of_all([GOOD, answer(5, 4)]) == each(GOOD, answer(5, 4))
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
@@ -112,24 +86,8 @@ def test_what_is_written_is_read_back(title: str, tag: str) -> None:
     if any(ord(one) < 32 or ord(one) in (0xFFFE, 0xFFFF) or 0xD800 <= ord(one) < 0xE000 for one in title + tag):
         return
     line = row(Id=1, PostTypeId=1, Title=title, Tags=f"<{tag}>")
-    assert attributes(line)["Title"] == title
-    assert plain(RowReader().read(line).tags or b"") == f"<{tag}>"
-
-
-REFERENCES = tables_beside(__file__)["references"]
-
-
-@each_row(*REFERENCES)
-def test_sound_knows_the_references(text: str) -> None:
-    line = f'  <row Body="{text}" />\n'.encode()
-    try:
-        attributes(line)
-        well = True
-    except BrokenRowError:
-        well = False
-    assert sound([line]) == well
-    assert sound([line, line]) == well
-    assert not sound([line + line])
+    assert (attributes(line)["Title"], attributes(line)["Tags"]) == (title, f"<{tag}>")
+    assert attributes_of_all([line]) == [attributes(line)]
 
 
 BROKEN = [

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ from rows import each_row, tabled
 from servers.fixtures import LocalServer, wait_until
 from viva.benchmarks.csbench.recordfiles import Raw, read_raw
 from viva.benchmarks.custom.questionloading import sound_questions
-from viva.build.approval import Event
-from viva.build.translation.project import Project, fold, headed, item_key, unheaded
+from viva.build.approval import Event, replay
+from viva.build.translation.project import Project, headed, item_key, unheaded
 from viva.build.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.cli.main import cli
 from viva.errors import DataError, StorageError, VivaError
@@ -303,14 +304,14 @@ def test_what_was_rejected_is_asked_again_with_the_remarks() -> None:
     assert "0 replies of 0 asked" in build(*command)[1]
     for sample in (1, 2):
         assert "1 reply of 1 asked" in build(*command, "--rejected")[1]
-        first = Project(Path("p")).questions()[0]
+        first = Project(Path("p")).texts()[0]
         assert (first.state.status, f"nichts {sample}" in first.state.text) == ("waiting", True)
         decide({"1": "reject"})
 
 
 def test_a_reply_without_a_field_is_no_translation() -> None:
     make({**GERMAN, "1": {"Question": "Nur das?"}, "2": {}})
-    states = {question.name: question.state.status for question in Project(Path("p")).questions()}
+    states = {question.name: question.state.status for question in Project(Path("p")).texts()}
     assert states == {"1": "no text", "2": "no text", "3": "waiting", "4": "waiting"}
 
 
@@ -335,7 +336,7 @@ def test_each_field_can_be_asked_by_itself() -> None:
     command = ("translate", "set.json", "--to", "de", "--project", "p", "--model", "replay/r.jsonl", "--each", "field")
     assert "8 requests left of 8" in build(*command, "--estimate")[1]
     assert "8 replies of 8 asked" in build(*command)[1]
-    states = [question.state.text for question in Project(Path("p")).questions()]
+    states = [question.state.text for question in Project(Path("p")).texts()]
     assert states == [headed(fields) for fields in GERMAN.values()]
     with pytest.raises(VivaError, match="holds another translation"):
         make()
@@ -356,7 +357,7 @@ def test_the_review_page_shows_findings_and_keeps_headings() -> None:
     for text, status in (("[Question]\nlost", 422), (good, 303)):
         posted = {**client.fields(address), "mark.0": "1", "text.0": text, "action": "save"}
         assert client.post(address, data=posted).status_code == status
-    found = next(question for question in Project(Path("p")).questions() if question.name == "1")
+    found = next(question for question in Project(Path("p")).texts() if question.name == "1")
     assert (found.state.status, "nichts" in found.state.text) == ("approved", True)
 
 
@@ -453,7 +454,7 @@ def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = 
     ),
 )
 def test_decisions_are_folded(events: list[Event], status: str, text: str) -> None:
-    state = fold([("q", "s", "T")], events)["q"]
+    ((state,), _) = replay([("T", partial(item_key, "q", "s"))], events)
     assert (state.status, state.text) == (status, text)
 
 

@@ -112,8 +112,8 @@ class TextHistory:
 
 def replay(
     texts: Iterable[tuple[str, Callable[[str], str]]], events: Sequence[Event]
-) -> tuple[list[TextHistory], list[Event]]:
-    """The history of every text, events in the order of the audit trail, and the events that are about none of them.
+) -> tuple[list[State], list[Event]]:
+    """Where every text stands, events in the order of the audit trail, and the events that are about none of them.
 
     `texts`: how each began, and what makes the item of a text of it. Two that share an item share its decisions.
     """
@@ -130,4 +130,4 @@ def replay(
         history, key, own = items[event.item]
         made = history.take(event, own)
         items.setdefault(key(made), (history, key, made))
-    return histories, strange
+    return [history.state() for history in histories], strange

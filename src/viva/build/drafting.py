@@ -1,83 +1,158 @@
-"""A model drafts texts: requests through the engine, every reply journaled as it comes."""
+"""A model drafts texts: which one, how it is asked, every reply journaled as it comes, and how that ended."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from viva.build.project import DRAFTS, ProjectFolder
-from viva.contracts import Model
 from viva.engine.adaptive import Adaptive
-from viva.engine.asking import Run, Tally, Task
+from viva.engine.asking import Run, Tally, Task, disk_full
 from viva.engine.budget import Budget, Price
+from viva.engine.ceilings import MaxAttempts, MaxCost, MaxRequests, Timeout
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal, Keys
 from viva.engine.sendingslots import Fixed, Pace, Policy
-from viva.errors import VivaError, option
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError, option
+from viva.fields import note
+from viva.runs.config import BaseUrl, KeyVariable, Progress
 from viva.runs.open import price_of
-from viva.runs.progress import Mode
-from viva.runs.stage import Stage, ending_of_asking, watched
-from viva.types import Generate
+from viva.runs.progress import cost_text
+from viva.runs.stage import Stage, ending_of_asking, given_up, watched
+from viva.scorers.fold import after_thinking, is_blank
+from viva.types import Generate, Sampling
+from viva.visible import escape_invisible, one_line, plural
+
+if TYPE_CHECKING:
+    from viva.contracts import Model
+
+Temperature = Annotated[
+    Annotated[float, Meta(ge=0, le=10)] | None, note("Of the replies.  [default: left to the server]")
+]
+MaxTokens = Annotated[int, Meta(ge=1, description="Longest reply.")]
 
 
-class Asking(Struct, frozen=True, kw_only=True):
-    """How hard and how long to ask."""
+class DraftOptions(Struct, kw_only=True):
+    """Which model drafts, and how it is asked."""
 
-    concurrency: int | None = None
-    timeout: float = 300.0
-    max_attempts: int = 8
-    max_requests: int | None = None
-    max_cost: float | None = None
-    price: Price | None = None
-    progress: Mode = "auto"
+    model: Annotated[str, note("openai/..., anthropic/..., google/..., replay/FILE.", metavar="PROVIDER/NAME[@URL]")]
+    base_url: BaseUrl = None
+    api_key_env: KeyVariable = None
+    temperature: Temperature = None
+    max_tokens: MaxTokens = 4096
+    concurrency: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        note("Requests in flight.  [default: as many as the server bears]"),
+    ] = None
+    timeout: Timeout = 300.0
+    max_attempts: MaxAttempts = 8
+    max_requests: MaxRequests = None
+    max_cost: MaxCost = None
+    progress: Progress = "auto"
+    price: Annotated[
+        str | None, note("US dollars per million tokens, where the list price is unknown.", metavar="IN/OUT")
+    ] = None
+
+
+def model_and_sampling(config: DraftOptions) -> tuple[Model, Sampling]:
+    """Return the model, and how it samples. Raises VivaError."""
+    from viva.models import Endpoint, connect
+
+    model = connect(config.model, Endpoint(base_url=config.base_url, key_variable=config.api_key_env))
+    price_given(config)
+    return model, Sampling(temperature=config.temperature, max_tokens=config.max_tokens)
+
+
+def price_given(config: DraftOptions) -> Price | None:
+    """Return the price of --price. Raises VivaError."""
+    if config.price is None:
+        return None
+    try:
+        paid, earned = (float(part) for part in config.price.split("/"))
+    except ValueError:
+        raise VivaError(f"{config.price!r}: write IN/OUT, in US dollars per million tokens", field="price") from None
+    return Price(paid, earned)
 
 
 def ask_and_keep(
     project: ProjectFolder,
     model: Model,
     requests: Sequence[tuple[str, Generate]],
-    asking: Asking,
+    config: DraftOptions,
     doing: str = "drafting",
 ) -> tuple[Run, int]:
     """Ask what the project's journal does not hold yet; returns how it went, and how many there were to ask.
 
     `requests`: what each is about, which an entry says after the project's scope, and the request.
-    `doing`: for the progress line. Raises VivaError where a limit of costs has no price to go by.
+    `doing`: for the progress line. Raises VivaError where a limit of costs has no price to go by, StorageError where
+    the disk was full.
     """
-    price = price_of(model, asking.price)
-    if asking.max_cost is not None and price is None:
+    price = price_of(model, price_given(config))
+    if config.max_cost is not None and price is None:
         raise VivaError(f"needs the price of {model.name}: give {option('price', 'IN/OUT')}", field="max_cost")
     journal = Journal(project.path / DRAFTS, write=True)
     try:
         keys = Keys(model.identity, project.scope)
-        named = [(keys.of(one), asked, one) for asked, one in requests]
+        named = [(keys.of(request), asked, request) for asked, request in requests]
         tasks = [
-            Task(key, f"{project.scope}{asked}", one, model, price)
-            for key, asked, one in named
+            Task(key, f"{project.scope}{asked}", request, model, price)
+            for key, asked, request in named
             if key not in journal.answered
         ]
-        return _ask(model, tasks, journal, asking, doing), len(tasks)
+        run = _ask(model, tasks, journal, config, doing)
     finally:
         journal.close()
+    if run.stop == "disk":
+        raise disk_full(run)
+    for refused, why in run.refused.items():
+        print(escape_invisible(f"viva: {given_up(run, refused, one_line(why, 400))}"), file=sys.stderr)
+    return run, len(tasks)
 
 
-def _ask(model: Model, tasks: Sequence[Task], journal: Journal, asking: Asking, doing: str) -> Run:
-    policy = Policy(attempt=asking.timeout, attempts=asking.max_attempts)
-    budget = Budget(asking.max_requests, asking.max_cost)
+def _ask(model: Model, tasks: Sequence[Task], journal: Journal, config: DraftOptions, doing: str) -> Run:
+    policy = Policy(attempt=config.timeout, attempts=config.max_attempts)
+    budget = Budget(config.max_requests, config.max_cost)
     run = Run(journal, budget, policy, Tally(total=len(tasks)))
     ceiling = (
-        Fixed(asking.concurrency)
-        if asking.concurrency
+        Fixed(config.concurrency)
+        if config.concurrency
         else Fixed(1)
         if model.rate_limit_group == "replay"
-        else Adaptive(patience=asking.timeout)
+        else Adaptive(patience=config.timeout)
     )
 
     async def work(_: object) -> None:
         await carry_out(run, {model.rate_limit_group: GroupPlan([Source(run, iter(tasks))], ceiling, Pace())})
 
     stage = Stage(doing, run, ending_of_asking, [model])
-    asyncio.run(watched([stage], asking.progress, work))
+    asyncio.run(watched([stage], config.progress, work))
     return run
+
+
+def ending(run: Run, asked: int, come_to: str, missing_is: str = "not drafted yet") -> int:
+    """Tell how many of those `asked` were answered, what it has `come_to` and how many are missing; the exit code."""
+    tally = run.tally
+    cost = f" for {said}" if (said := cost_text(tally)) else ""
+    print(f"{plural(tally.answered, 'reply', 'replies')} of {asked:,} asked{cost}; {come_to}")
+    missing = asked - tally.answered
+    if not missing:
+        return EXIT_OK
+    last = f" (last error: {one_line(tally.last_error, 300)})" if tally.last_error else ""
+    print(escape_invisible(f"viva: {missing:,} {missing_is}{last}; the same command goes on"), file=sys.stderr)
+    if run.stop == "interrupted":
+        return EXIT_INTERRUPTED
+    return EXIT_REFUSED if run.refused.keys() - run.unreached else EXIT_INCOMPLETE
+
+
+def draft_and_doubt(reply: str, mark: str, clean: Callable[[str], str]) -> tuple[str, str]:
+    """Return the draft in a model's reply, "" where it wrote none; and what it doubts, which follows the mark.
+
+    Both are of what follows its thinking.
+    """
+    start, unfinished = after_thinking(reply)
+    text = "" if unfinished or is_blank(reply[start:]) else clean(reply[start:])
+    return ("", text.removeprefix(mark).strip()) if text.startswith(mark) else (text, "")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from viva.build.spreadsheet import decoded, read_table
 from viva.errors import DataError, StorageError, VivaError
-from viva.files import write_whole
+from viva.files import parse_toml, write_whole
 
 
 def content_of(path: Path) -> bytes:
@@ -18,6 +20,14 @@ def content_of(path: Path) -> bytes:
         raise DataError(f"there is no file {path}") from None
     except OSError as problem:
         raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+
+
+def toml_of(content: bytes, name: str) -> dict[str, object]:
+    """Return a TOML file of people's. Raises DataError."""
+    try:
+        return parse_toml(decoded(content, name)[0])
+    except ValueError as problem:
+        raise DataError(f"{name} is not valid TOML: {problem}") from None
 
 
 def readable_json(content: object) -> bytes:
@@ -51,3 +61,21 @@ def new_sheet(path: Path, content: bytes) -> None:
     if path.exists():
         raise VivaError(f"{path} is there already; name another file")
     replace_file(path, content)
+
+
+def filled_rows(
+    path: Path, columns: Sequence[str], needed: Iterable[str], filled: str, missing: Callable[[str], str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Return the rows of a sheet in which people filled in a column, each with where it is; "" for cells without text.
+
+    `columns`: those that a row has in any case. Raises DataError where one is missing that is `needed`, in the words of
+    `missing` about it.
+    """
+    table = read_table(content_of(path), str(path), columns)
+    for column in needed:
+        if column not in table.columns:
+            raise DataError(f"{path} has no column {missing(column)}")
+    for number, cells in table.rows:
+        row = dict.fromkeys(columns, "") | dict(zip(table.columns, cells, strict=False))
+        if row[filled]:
+            yield f"{path}, row {number}", row

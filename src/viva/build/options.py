@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypeAlias
 
 from viva.errors import flag
 from viva.fields import note
@@ -27,6 +27,13 @@ Force = Annotated[bool, note("Replace the set that --out holds.")]
 ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", spelled=("--all",))]
 
 
+def list_first(lines: Sequence[object], *, everything: bool, file: TextIO | None = None) -> None:
+    """Print the first lines, or all of them, and how many were not listed."""
+    for line in lines if everything else lines[:SHOWN]:
+        print(line, file=file)
+    tell_more(len(lines), everything=everything)
+
+
 def tell_more(total: int, *, everything: bool) -> None:
     """How many were not listed."""
     if total > SHOWN and not everything:
@@ -35,9 +42,8 @@ def tell_more(total: int, *, everything: bool) -> None:
 
 def tell_held(lines: Sequence[str], *, everything: bool) -> None:
     """What does not enter a set, and why: the first lines, or all of them."""
-    for line in lines if everything else lines[:SHOWN]:
-        print(escape_invisible(f"held back: {line}", limit=400), file=sys.stderr)
-    tell_more(len(lines), everything=everything)
+    held = [escape_invisible(f"held back: {line}", limit=400) for line in lines]
+    list_first(held, everything=everything, file=sys.stderr)
 
 
 def print_tables(tables: Sequence[Told], lines: Sequence[str]) -> None:

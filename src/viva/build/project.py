@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
+import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
-from viva.build.approval import Event, event_of
-from viva.build.decision_file import DecisionFile, Proposal
-from viva.build.files import new_sheet, replace_file
-from viva.build.spreadsheet import written_table
+from viva.build.approval import Event, State, event_of
+from viva.build.files import filled_rows, new_sheet, replace_file
+from viva.build.spreadsheet import clean, written_table
 from viva.engine.journal import Entry, Journal
-from viva.engine.reviews import ReviewLog
-from viva.errors import StorageError
+from viva.engine.reviews import Review, ReviewLog
+from viva.errors import DataError, StorageError, option
 from viva.files import LockedError, lock, reading
 from viva.review.items import Item
+from viva.types import ReviewItem
 
 DRAFTS, REVIEWS, INSTRUCTIONS = "drafts.jsonl", "reviews.jsonl", "instructions.toml"
 
@@ -59,11 +61,11 @@ class ProjectFolder:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path / name}: {problem.strerror or problem}") from None
 
-    def instructions(self, bundled: bytes) -> tuple[bytes, str]:
+    def instructions(self, bundled: str) -> tuple[bytes, str]:
         """What a drafting model is told, and the file's name; the file is made of `bundled` where there is none."""
         content = self.read(INSTRUCTIONS)
         if content is None:
-            content = bundled
+            content = bundled.encode()
             replace_file(self.path / INSTRUCTIONS, content)
         return content, str(self.path / INSTRUCTIONS)
 
@@ -77,15 +79,18 @@ class ProjectFolder:
             journal.close()
         return sorted(entries, key=lambda entry: (entry.at, entry.key))
 
-    def last_drafts(self, draft_of: Callable[[str], str], doubt_of: Callable[[str], str]) -> dict[str, Drafted]:
-        """What is asked → its last draft. A reply without one does not take the place of one that has it."""
+    def last_drafts(self, read: Callable[[str], tuple[str, str]]) -> dict[str, Drafted]:
+        """What is asked → its last draft, as `read` has it of a reply, with a doubt.
+
+        A reply without a draft does not take the place of one that has it.
+        """
         asked: dict[str, list[Entry]] = {}
         for entry in sorted(self.replies, key=lambda entry: entry.sample):
             asked.setdefault(entry.benchmark.removeprefix(self.scope), []).append(entry)
         found: dict[str, Drafted] = {}
         for name, replies in asked.items():
-            last = next((entry for entry in reversed(replies) if draft_of(entry.text)), replies[-1])
-            found[name] = Drafted(last.model, draft_of(last.text), doubt_of(replies[-1].text), len(replies))
+            last = next((entry for entry in reversed(replies) if read(entry.text)[0]), replies[-1])
+            found[name] = Drafted(last.model, read(last.text)[0], read(replies[-1].text)[1], len(replies))
         return found
 
     @cached_property
@@ -105,16 +110,8 @@ class ProjectFolder:
 
     def digests(self, names: Iterable[str]) -> dict[str, str]:
         """The files that are there → SHA-256. Raises StorageError."""
-        found: dict[str, str] = {}
-        for name in names:
-            try:
-                with reading(self.path / name, follow=True) as file:
-                    found[name] = hashlib.file_digest(file, "sha256").hexdigest()
-            except FileNotFoundError:
-                continue
-            except OSError as problem:
-                raise StorageError(f"cannot read {self.path / name}: {problem.strerror or problem}") from None
-        return found
+        contents = {name: self.read(name) for name in names}
+        return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if content is not None}
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -131,36 +128,140 @@ class ProjectFolder:
             os.close(held)
 
 
-class TextProject(ProjectFolder):
-    """A project in which people decide about one text of each question."""
+class Proposal(Protocol):
+    """A text of a question that people decide about, as it now stands."""
 
+    @property
+    def name(self) -> str:
+        """The question's."""
+
+    @property
+    def key(self) -> str:
+        """The item that a decision is about."""
+
+    @property
+    def state(self) -> State:
+        """Where it stands."""
+
+
+P = TypeVar("P", bound=Proposal)
+_MARKS: dict[str, float | None] = {"approve": 1.0, "reject": 0.0, "edit": None}
+
+
+class TextProject(ProjectFolder, Generic[P]):
+    """A project in which people decide about one text of each question: on a page, or in a spreadsheet."""
+
+    aspect: ClassVar[str]
+    """What the texts are; so is their column in a file of decisions called."""
     titles: ClassVar[Sequence[str]]
     """The columns of a file of decisions."""
-    decision_file: DecisionFile[Any]
+    called: ClassVar[str] = "file"
+    """What such a file is called."""
+    needed: ClassVar[Sequence[str]] = ("question", "decision")
+    unknown: ClassVar[str]
+    """What is told of a name that no text has: `no question NAME ...`."""
 
     @abstractmethod
-    def proposals(self) -> Mapping[str, Proposal]:
-        """Question → its text as it now stands."""
+    def texts(self) -> Sequence[P]:
+        """Every question with its text, by the audit trail as it is now."""
 
     @abstractmethod
+    def about(self, proposal: P) -> dict[str, str]:
+        """Which question it is, for people and filters."""
+
+    @abstractmethod
+    def refusal(self, proposal: P, decision: str, text: str) -> str:
+        """What is wrong with a decision about a text; "" for nothing."""
+
+    @abstractmethod
+    def decision_row(self, proposal: P) -> tuple[str, ...]:
+        """One question as a row of the file, its decision left empty."""
+
+    @abstractmethod
+    def item(self, proposal: P) -> Item:
+        """The same as the review page needs it, its text to be edited, approved or rejected."""
+
+    def proposals(self) -> dict[str, P]:
+        """Question → its text, of those that can be decided about."""
+        return {proposal.name: proposal for proposal in self.texts()}
+
+    def waiting(self, everything: bool) -> list[P]:
+        """What is to be decided; with what is approved already if `everything` is wanted."""
+        return [each for each in self.proposals().values() if everything or each.state.status != "approved"]
+
     def states(self) -> Counter[str]:
         """How many texts are in which state."""
+        return Counter(proposal.state.status for proposal in self.texts())
 
-    @abstractmethod
-    def decision_rows(self, *, everything: bool) -> list[tuple[str, ...]]:
-        """What is to be decided, as rows of a file; with what is approved already if `everything` is wanted."""
-
-    @abstractmethod
     def items(self, *, everything: bool = False) -> list[Item]:
-        """The same as the review page needs it: a question an item, its text to be edited, approved or rejected."""
+        """What the review page needs."""
+        return [self.item(proposal) for proposal in self.waiting(everything)]
 
     def write_decisions(self, path: Path, *, everything: bool) -> int:
         """Write a file to be filled in; returns how many questions it has. Raises VivaError, StorageError."""
-        rows = self.decision_rows(everything=everything)
+        rows = [self.decision_row(proposal) for proposal in self.waiting(everything)]
         new_sheet(path, written_table(self.titles, rows, encoding="utf-8-sig"))
         return len(rows)
 
     def take_decisions(self, path: Path, reviewer: str) -> tuple[int, Counter[str]]:
         """Take over a file's decisions, all or none: how many, and the states of texts now. Raises DataError."""
-        written = self.log.append(self.decision_file.read(path, self.proposals(), reviewer))
-        return len(written), self.states()
+        proposals, now = self.proposals(), round(time.time(), 3)
+        missing = f"; `approve {option('write')}` writes such a {self.called}"
+        columns = ("question", "decision", self.aspect, "item", "comment")
+        rows = filled_rows(path, columns, self.needed, "decision", lambda column: f"{column!r}{missing}")
+        reviews: dict[str, Review] = {}
+        for where, row in rows:
+            name = row["question"]
+            if name not in proposals:
+                raise DataError(f"{where}: no question {name[:80]!r} {self.unknown}")
+            if name in reviews:
+                raise DataError(f"{where}: a second decision about {name!r}")
+            if review := self._review(proposals[name], row, where, reviewer, now):
+                reviews[name] = review
+        return len(self.log.append(list(reviews.values()))), self.states()
+
+    def _review(self, proposal: P, row: Mapping[str, str], where: str, reviewer: str, now: float) -> Review | None:
+        """One row; None where it says what this reviewer said already."""
+        decision, state = row["decision"].casefold(), proposal.state
+        if decision not in _MARKS:
+            raise DataError(f"{where}: decision {row['decision'][:40]!r}; write {', '.join(_MARKS)}, or nothing")
+        if row["item"] and row["item"] != proposal.key:
+            raise DataError(
+                f"{where}: {row['question']!r} or its {self.aspect} has changed since this {self.called} was written; "
+                f"write a new one with {option('write')}, and decide about that"
+            )
+        text = clean(row[self.aspect]) or state.text
+        if problem := self.refusal(proposal, decision, text):
+            raise DataError(f"{where}: {problem}")
+        if decision == "edit" and text == state.text:
+            raise DataError(
+                f"{where}: `edit`, but the {self.aspect} is as it was; write `approve` if that is what you mean"
+            )
+        edited = text != state.text and decision != "reject"
+        before = {"approve": state.approved_by, "reject": state.rejected_by}.get(decision, ())
+        if reviewer in before and not edited:
+            return None
+        return new_review(
+            reviewer,
+            now,
+            item=proposal.key,
+            about=self.about(proposal),
+            aspect=self.aspect,
+            after=_MARKS[decision],
+            comment=row["comment"],
+            text_before=state.text,
+            text_after=text if edited else None,
+        )
+
+
+def new_review(reviewer: str, now: float, **decided: Any) -> Review:
+    """Return a line for the audit trail."""
+    return Review(id=secrets.token_hex(16), at=now, reviewer=reviewer, **decided)
+
+
+def review_item(
+    key: str, about: dict[str, str], question: str, *, aspect: str, text: str, gold: str, reasons: str, **more: Any
+) -> Item:
+    """Return what the review page shows of a question: one text, to be edited, approved or rejected."""
+    draft = ReviewItem(aspect=aspect, text=text, gold=gold, value=None, scale=(0.0, 1.0), reasons=reasons)
+    return Item(key=key, about=about, question=question, drafts=(draft,), editable=True, **more)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from viva.build.options import ProjectPath
+from viva.build.project import ProjectFolder, TextProject
 from viva.errors import EXIT_OK, VivaError, flag, option
 from viva.fields import note
 from viva.pages.review.invitations import Token, TokenFile, token_given
+from viva.review.items import Item, name_problem
 from viva.visible import escape_invisible, plural
-
-if TYPE_CHECKING:
-    from viva.build.project import ProjectFolder, TextProject
-    from viva.review.items import Item
 
 
 class DecidingOptions(Struct, kw_only=True):
@@ -72,7 +70,7 @@ def serve_items(
     return EXIT_OK
 
 
-def decide_by_file(project: Callable[[Path], TextProject], config: FileOptions, *, called: str = "file") -> int:
+def decide_by_file(project: Callable[[Path], TextProject[Any]], config: FileOptions, *, called: str = "file") -> int:
     """Take over a file's decisions, or write the file. Raises VivaError."""
     if (config.decided is None) == (config.target is None):
         raise VivaError(
@@ -96,8 +94,6 @@ def tell_decisions(count: int, states: dict[str, int]) -> None:
 
 def refuse_name(reviewer: str) -> None:
     """Raise VivaError for a --reviewer that the page would refuse."""
-    from viva.review.items import name_problem
-
     if problem := name_problem(reviewer):
         raise VivaError(f"{escape_invisible(reviewer, limit=80)!r}: {problem}", field="reviewer")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from viva.benchmarks.csbench.recordfiles import is_csbench
+from viva.build.files import readable_json
 from viva.build.halves.splitting import (
     MANIFEST,
     Manifest,
@@ -19,22 +20,16 @@ from viva.build.halves.splitting import (
     of_question_file,
     share_of,
 )
+from viva.build.halves.stratify import Drawn, connected, draw
 from viva.build.options import Told, print_tables
+from viva.build.staging import write_set
 from viva.commands import command
 from viva.errors import VivaError
-
-if TYPE_CHECKING:
-    from viva.build.halves.stratify import Drawn
 
 
 @command(SplitConfig, "action")
 def split(config: SplitConfig) -> int:
     """Validation and test, by strata."""
-    from viva.benchmarks.csbench.recordfiles import is_csbench
-    from viva.build.files import readable_json
-    from viva.build.halves.stratify import connected, draw
-    from viva.build.staging import write_set
-
     share = share_of(config.share)
     by = tuple(part.strip() for part in config.by.split(",") if part.strip())
     opened = (

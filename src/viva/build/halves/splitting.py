@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, VALID, asked, named, read_set, text, written
+from viva.benchmarks.custom.questionloading import sound_questions
+from viva.benchmarks.sets import fingerprint, read_bytes
+from viva.build.halves.stratify import Drawn
+from viva.build.halves.subset import subset
 from viva.build.options import Force, Language
 from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.version import __version__
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.build.halves.stratify import Drawn
-
 
 FORMAT = 1
 MANIFEST = "build.json"
@@ -124,8 +125,6 @@ def share_of(text: str) -> Fraction:
 
 def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> Splittable:
     """A set of CS-Bench's format, both halves together."""
-    from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, VALID, asked, named, read_set, text
-
     found = read_set(source, language)
     chosen = by or CSBENCH_BY
     records = found.records
@@ -152,9 +151,6 @@ def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> 
 
 def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
     """The questions of a question file."""
-    from viva.benchmarks.custom.questionloading import sound_questions
-    from viva.benchmarks.sets import fingerprint, read_bytes
-
     read = sound_questions(source)
     tags = list(dict.fromkeys(tag for question in read.questions for tag in question.tags))
     for name in (part for one in by for part in one.split("/")):
@@ -184,8 +180,6 @@ def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
 
 def _values(values: Mapping[str, object], dimension: str) -> str:
     """A dimension's value; of `A/B` both."""
-    from viva.benchmarks.csbench.recordfiles import text
-
     return ": ".join(text(values.get(part, "")) for part in dimension.split("/"))
 
 
@@ -201,8 +195,6 @@ def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
 def contents_of(source: Path, opened: Splittable, valid: set[str], language: Language | None) -> dict[str, bytes]:
     """Name of a file → what it holds."""
     if opened.folder:
-        from viva.benchmarks.csbench.recordfiles import named, read_set, written
-
         records = read_set(source, language).records
         sides: dict[str, list[dict[str, object]]] = {"test": [], "valid": []}
         for name, record in zip(named(records), records, strict=True):
@@ -210,8 +202,6 @@ def contents_of(source: Path, opened: Splittable, valid: set[str], language: Lan
             said = {"Split": side.capitalize()} if "Split" in record else {}
             sides[side].append({**record, **said})
         return {opened.files[side]: written(halves) for side, halves in sides.items()}
-    from viva.build.halves.subset import subset
-
     others = {item.name for item in opened.items} - valid
     found = {opened.files["test"]: subset(source, others), opened.files["valid"]: subset(source, valid)}
     return found | {name: path.read_bytes() for name, path in opened.beside.items()}

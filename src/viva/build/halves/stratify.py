@@ -42,7 +42,6 @@ def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[C
     """How many of each cell are drawn, every dimension by itself in proportion too (see above)."""
     import numpy as np
     from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array
 
     plain = largest_remainders(counts, share, seed)
     lower = {cell: floor(share * count) for cell, count in counts.items()}
@@ -64,12 +63,9 @@ def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[C
     remainders = [float(share * counts[cell] - lower[cell]) for cell in open_cells]
     gains = np.array(remainders) + 1e-6 * (1 - np.arange(columns) / columns)
     costs = _SCALE * np.concatenate((-gains, np.full(2 * slack, _APART)))
-    at = {place: row for row, place in enumerate(places)}
-    entries = [(at[place], column) for column, cell in enumerate(open_cells) for place in enumerate(cell)]
-    rows = [row for row, _ in entries] + [*range(slack), *range(slack)] + [slack] * columns
-    cols = [col for _, col in entries] + [*range(columns, columns + 2 * slack)] + [*range(columns)]
-    data = [1.0] * len(entries) + [1.0] * slack + [-1.0] * slack + [1.0] * columns
-    matrix = csr_array((data, (rows, cols)), shape=(slack + 1, columns + 2 * slack))
+    counted = np.array([[float(cell[depth] == value) for cell in open_cells] for depth, value in places])
+    slacks = np.eye(slack)
+    matrix = np.vstack((np.hstack((counted, slacks, -slacks)), np.repeat((1.0, 0.0), (columns, 2 * slack))))
     low = [floor(share * totals[place]) - floors[place] for place in places] + [ups]
     high = [ceil(share * totals[place]) - floors[place] for place in places] + [ups]
     solved = milp(
@@ -136,20 +132,18 @@ def draw(
 
 def connected(count: int, pairs: Collection[tuple[int, int]]) -> list[list[int]]:
     """The groups of what pairs connect, each sorted; what is in no pair is in no group."""
-    parent = list(range(count))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
-
-    for one, other in pairs:
-        parent[max(root(one), root(other))] = min(root(one), root(other))
-    found: defaultdict[int, list[int]] = defaultdict(list)
-    for at in sorted({at for pair in pairs for at in pair}):
-        found[root(at)].append(at)
-    return [found[at] for at in sorted(found)]
+    paired = sorted({member for pair in pairs for member in pair})
+    if not paired:
+        return []
+    heads, tails = zip(*pairs, strict=True)
+    _, labels = connected_components(coo_array(([True] * len(heads), (heads, tails)), shape=(count, count)), False)
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for member in paired:
+        groups[int(labels[member])].append(member)
+    return list(groups.values())
 
 
 def _rank(seed: int, *parts: str) -> bytes:

@@ -27,6 +27,11 @@ class Proposal(Struct, frozen=True, kw_only=True):
     state: State
 
     @property
+    def name(self) -> str:
+        """The question's id."""
+        return self.question.id
+
+    @property
     def key(self) -> str:
         """The item that reviews are about: another question, topic, source or text is another item."""
         return approval_key(self.question, self.state.text)
@@ -56,10 +61,10 @@ def fold(
     for question in questions:
         author, start = ("sheet", question.rationale) if question.rationale else drafts.get(question.asked, ("", ""))
         begun.append((question, author if start else "", start))
-    histories, strange = replay([(start, partial(approval_key, question)) for question, _, start in begun], events)
+    states, strange = replay([(start, partial(approval_key, question)) for question, _, start in begun], events)
     found = [
-        Proposal(question=question, start=start, author=author, state=history.state())
-        for (question, author, start), history in zip(begun, histories, strict=True)
+        Proposal(question=question, start=start, author=author, state=state)
+        for (question, author, start), state in zip(begun, states, strict=True)
     ]
     lapsed = {event.question for event in strange if event.decision == "approve"}
     fresh = {one.question.id for one in found if one.state.status in ("waiting", "no text")}

@@ -20,6 +20,7 @@ from viva.build.reasoning.questions import (
 )
 from viva.build.reasoning.sheet import Row, Sheet, given_ids
 from viva.build.reasoning.topics import Graph, nearest
+from viva.visible import one_line
 
 THRESHOLD = 0.8
 """Shared words among all words of two texts (Jaccard), from which on they are told."""
@@ -70,6 +71,9 @@ class Problem(Struct, frozen=True):
     kind: str
     message: str
     error: bool = True
+
+    def __str__(self) -> str:
+        return f"{'error' if self.error else 'warning'}: {self.where}: {self.kind}: {one_line(self.message, 400)}"
 
 
 class Checked(Struct, frozen=True):

@@ -19,28 +19,38 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
-from viva.build.draft_options import DraftOptions, asked_for, ending, tell_refused
-from viva.build.files import content_of
-from viva.build.options import SHOWN, Force, ListAll, ProjectPath, Told, print_tables, tell_held, tell_more
+from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
+from viva.build.files import content_of, readable_json, replace_file
+from viva.build.options import SHOWN, Force, ListAll, ProjectPath, Told, list_first, print_tables, tell_held, tell_more
+from viva.build.reasoning import coverage as coverages
+from viva.build.reasoning import export as sets
+from viva.build.reasoning import sheet as sheets
+from viva.build.reasoning import topics
+from viva.build.reasoning.coverage import Concept, Level
+from viva.build.reasoning.picture import picture
+from viva.build.reasoning.project import TOPICS, Project, opened_project
+from viva.build.reasoning.prompt import bundled_instructions, read_instructions
+from viva.build.reasoning.questions import TYPES
+from viva.build.reasoning.toc import outline, read_contents
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
+from viva.build.spreadsheet import tidy
+from viva.build.staging import write_set
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
+from viva.render.charts import check_chart, save
 from viva.runs.progress import say
 from viva.shipped import shipped_text
+from viva.version import __version__
 from viva.visible import escape_invisible, one_line, plural
 
-if TYPE_CHECKING:
-    from viva.build.reasoning.checks import Problem
-    from viva.build.reasoning.coverage import Concept
-    from viva.build.reasoning.topics import Finding, Graph
-
-
-Level = Literal["leaf", "1", "2", "3", "all"]
+Least = Annotated[Annotated[int, Meta(ge=1, le=100)], note("Questions of each type a concept.")]
+Concepts = Annotated[Level, note("Which topics are concepts.")]
 
 
 class GraphConfig(Struct, kw_only=True):
@@ -63,13 +73,9 @@ class GraphConfig(Struct, kw_only=True):
 @command(GraphConfig, "action")
 def graph(config: GraphConfig) -> int:
     """Make and check the topic graph."""
-    from viva.build.files import replace_file
-    from viva.build.reasoning.project import TOPICS
-    from viva.build.reasoning.topics import check, merged, read_triples, written_triples
-
     path = config.project / TOPICS
     given = [_outlined(table) for table in config.tables] + [
-        read_triples(content_of(file), str(file)) for file in config.triples
+        topics.read_triples(content_of(file), str(file)) for file in config.triples
     ]
     if path.exists() and given and not (config.add or config.force):
         raise VivaError(f"{path} is there already: {option('add')} to it, or replace it with {option('force')}")
@@ -77,17 +83,21 @@ def graph(config: GraphConfig) -> int:
         raise VivaError(
             f"what are the topics? {option('toc', 'FILE')} (a table of contents) or {option('triples', 'FILE')}"
         )
-    earlier = [read_triples(path.read_bytes(), str(path))] if path.exists() and not config.force else []
-    graph = merged([*earlier, *given])
-    findings = check(graph)
+    earlier = [topics.read_triples(path.read_bytes(), str(path))] if path.exists() and not config.force else []
+    graph = topics.merged([*earlier, *given])
+    findings = topics.check(graph)
     wrong = [finding for finding in findings if finding.error]
-    _tell_findings(findings, everything=config.everything)
+    lines = [
+        f"{'error' if finding.error else 'note'}: {finding.kind}: {one_line(finding.message, 600)}"
+        for finding in findings
+    ]
+    list_first(lines, everything=config.everything, file=sys.stderr)
     if wrong:
         saved = "nothing was written" if given else "mend topics.csv"
         say(f"viva: {plural(len(wrong), 'error')}; {saved}")
         return EXIT_INCOMPLETE
     if given:
-        replace_file(path, written_triples(graph))
+        replace_file(path, topics.written_triples(graph))
     # In the paper 16 disciplines, 40 topics, 26 subtopics.
     rows = [
         (f"{level} ({name})", len(graph.at(level)))
@@ -98,11 +108,8 @@ def graph(config: GraphConfig) -> int:
     return EXIT_OK
 
 
-def _outlined(table: str) -> Graph:
+def _outlined(table: str) -> topics.Graph:
     """The graph of `FILE` or `NAME=FILE`."""
-    from viva.build.reasoning.toc import outline, read_contents
-    from viva.build.spreadsheet import tidy
-
     name, _, rest = table.rpartition("=") if not Path(table).exists() else ("", "", table)
     found = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
     notes = []
@@ -116,13 +123,6 @@ def _outlined(table: str) -> Graph:
     return found.graph
 
 
-def _tell_findings(findings: list[Finding], *, everything: bool) -> None:
-    for finding in findings if everything else findings[:SHOWN]:
-        head = "error" if finding.error else "note"
-        print(f"{head}: {finding.kind}: {one_line(finding.message, 600)}", file=sys.stderr)
-    tell_more(len(findings), everything=everything)
-
-
 class SheetConfig(Struct, kw_only=True):
     """Write collection.csv with a row for every question still wanted, or add those rows to the one that is there.
 
@@ -130,8 +130,8 @@ class SheetConfig(Struct, kw_only=True):
     """
 
     project: Annotated[Path | None, note("The folder of the set that is made.", argument=True)] = None
-    least: Annotated[Annotated[int, Meta(ge=1, le=100)], note("Questions of each type a concept.")] = 2
-    level: Annotated[Level, note("Which topics are concepts.")] = "leaf"
+    least: Least = 2
+    level: Concepts = "leaf"
     example: Annotated[bool, note("Print a filled sheet instead: a question of each type.")] = False
 
 
@@ -143,25 +143,19 @@ def sheet(config: SheetConfig) -> int:
         return EXIT_OK
     if config.project is None:
         raise VivaError(f"which PROJECT? (or {option('example')})")
-    from viva.build.files import replace_file
-    from viva.build.reasoning.coverage import coverage
-    from viva.build.reasoning.project import Project
-    from viva.build.reasoning.prompt import bundled_instructions
-    from viva.build.reasoning.sheet import new_sheet, refreshed, stub_places
-
     opened = Project(config.project)
-    concepts = coverage(
+    concepts = coverages.coverage(
         opened.needed_graph(), opened.checked.questions if opened.sheet else [], config.level, config.least
     )
     stubs = [
         (concept.path, kind)
         for concept in concepts
         for kind, count in concept.missing.items()
-        for _ in range(count - stub_places(opened.sheet, concept.path, kind))
+        for _ in range(count - sheets.stub_places(opened.sheet, concept.path, kind))
     ]
     path = config.project / opened.sheet_name
     before = opened.read(opened.sheet_name)
-    content = new_sheet(stubs) if opened.sheet is None else refreshed(opened.sheet, stubs)
+    content = sheets.new_sheet(stubs) if opened.sheet is None else sheets.refreshed(opened.sheet, stubs)
     if content is not None:
         if before is not None and path.read_bytes() != before:
             raise VivaError(f"{path} was saved by somebody else just now; try again")
@@ -182,13 +176,12 @@ class CheckConfig(Struct, kw_only=True):
 @command(CheckConfig, "action")
 def check(config: CheckConfig) -> int:
     """Check the collection sheet."""
-    from viva.build.reasoning.project import Project
-
     opened = Project(config.project)
     checked = opened.checked
     if opened.graph is None:
         say(f"viva: {config.project} has no topics.csv, so topics are not looked up")
-    _tell_problems(checked.problems, everything=config.everything)
+    ordered = sorted(checked.problems, key=lambda problem: not problem.error)
+    list_first(list(map(str, ordered)), everything=config.everything)
     sheet = opened.sheet
     merged = f", {plural(sheet.merged, 'repeated row')} merged" if sheet and sheet.merged else ""
     warnings = len(checked.problems) - len(checked.errors)
@@ -197,45 +190,31 @@ def check(config: CheckConfig) -> int:
     return EXIT_INCOMPLETE if checked.errors else EXIT_OK
 
 
-def _tell_problems(problems: list[Problem], *, everything: bool) -> None:
-    ordered = sorted(problems, key=lambda problem: not problem.error)
-    for problem in ordered if everything else ordered[:SHOWN]:
-        head = "error" if problem.error else "warning"
-        print(f"{head}: {problem.where}: {problem.kind}: {one_line(problem.message, 400)}")
-    tell_more(len(problems), everything=everything)
-
-
 class CoverageConfig(Struct, kw_only=True):
     """Say which concepts lack questions of which type, and draw the graph. Exit code 3 where something is missing."""
 
     project: ProjectPath
-    least: Annotated[Annotated[int, Meta(ge=1, le=100)], note("Questions of each type a concept.")] = 2
-    level: Annotated[Level, note("Which topics are concepts.")] = "leaf"
+    least: Least = 2
+    level: Concepts = "leaf"
     approved: Annotated[bool, note("Count only questions whose rationale is approved.")] = False
-    picture: Annotated[Path | None, note("Draw the graph with its coverage.", metavar="FILE.svg")] = None
+    chart: Annotated[
+        Path | None, note("Draw the graph with its coverage: .svg, .png, .html or .json.", metavar="FILE")
+    ] = None
     everything: ListAll = False
 
 
 @command(CoverageConfig, "action")
 def coverage(config: CoverageConfig) -> int:
     """Which topics lack questions."""
-    from viva.build.files import replace_file
-    from viva.build.reasoning.coverage import coverage
-    from viva.build.reasoning.picture import picture as draw
-    from viva.build.reasoning.project import Project
-
-    if config.picture and config.picture.suffix.lower() != ".svg":
-        raise VivaError(f"{config.picture}: the picture is an SVG; name a file that ends in .svg", field="picture")
+    check_chart(config.chart)
     opened = Project(config.project)
     graph = opened.needed_graph()
     questions = opened.checked.questions if opened.sheet else []
     if config.approved and opened.sheet:
         questions = [proposal.question for proposal in opened.folded().approved]
-    concepts = coverage(graph, questions, config.level, config.least)
-    if config.picture:
-        replace_file(
-            config.picture, draw(graph, concepts, f"{config.project.resolve().name}: topics and questions").encode()
-        )
+    concepts = coverages.coverage(graph, questions, config.level, config.least)
+    if config.chart:
+        save(picture(graph, concepts, f"{config.project.resolve().name}: topics and questions"), config.chart)
     missing = [concept for concept in concepts if concept.missing]
     wanted = sum(bool(concept.wanted) for concept in concepts)
     tables = [_missing(missing if config.everything else missing[:SHOWN])] if missing else []
@@ -247,8 +226,6 @@ def coverage(config: CoverageConfig) -> int:
 
 
 def _missing(missing: list[Concept]) -> Told:
-    from viva.build.reasoning.questions import TYPES
-
     rows = [(" › ".join(concept.path), *map(concept.missing.get, TYPES)) for concept in missing]
     return "Questions missing", ("concept", *TYPES), rows
 
@@ -267,18 +244,13 @@ class DraftConfig(DraftOptions, kw_only=True):
 @command(DraftConfig, "action")
 def draft(config: DraftConfig) -> int:
     """Let a model draft the rationales that are missing."""
-    from viva.build.drafting import ask_and_keep
-    from viva.build.reasoning.project import opened_project
-    from viva.build.reasoning.prompt import bundled_instructions, read_instructions
-
     opened = opened_project(config.project)
     instructions = read_instructions(*opened.instructions(bundled_instructions()))
-    model, sampling, asking = asked_for(config)
+    model, sampling = model_and_sampling(config)
     with opened.locked():
         requests = opened.requests(instructions, sampling, rejected=config.rejected)
-        run, asked = ask_and_keep(opened, model, requests, asking)
+        run, asked = ask_and_keep(opened, model, requests, config)
     opened = opened_project(config.project)
-    tell_refused(run)
     questions = {question.asked: question for question in opened.checked.questions}
     replied = {questions[asked]: draft for asked, draft in opened.drafts.items() if asked in questions}
     doubts = [(question, draft.doubt) for question, draft in replied.items() if draft.doubt]
@@ -300,8 +272,6 @@ class ReviewConfig(DecidingOptions, kw_only=True):
 @command(ReviewConfig, "action")
 def review(config: ReviewConfig) -> int:
     """Decide about rationales in the browser."""
-    from viva.build.reasoning.project import opened_project
-
     opened = opened_project(config.project)
     return serve_items(opened, opened.items(everything=config.everything), config)
 
@@ -317,8 +287,6 @@ class ApproveConfig(FileOptions, kw_only=True):
 @command(ApproveConfig, "action")
 def approve(config: ApproveConfig) -> int:
     """Decide about rationales in a spreadsheet."""
-    from viva.build.reasoning.project import opened_project
-
     return decide_by_file(opened_project, config)
 
 
@@ -340,19 +308,11 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    import msgspec
-
-    from viva.build.files import readable_json
-    from viva.build.reasoning.export import AUDIT, EXEMPLARS, FILES, MANIFEST, TEST, export
-    from viva.build.reasoning.project import opened_project
-    from viva.build.staging import write_set
-    from viva.version import __version__
-
     opened = opened_project(config.project)
     opened.needed_graph()
     folded = opened.folded()
     audit = msgspec.json.Encoder().encode_lines(opened.log.reviews)
-    made = export(
+    made = sets.export(
         folded,
         opened.checked,
         name=config.name or config.project.resolve().name,
@@ -361,8 +321,8 @@ def export(config: ExportConfig) -> int:
         sources=opened.sources(),
     )
     manifest = readable_json(made.manifest)
-    contents = {TEST: made.test, EXEMPLARS: made.exemplars, AUDIT: audit, MANIFEST: manifest}
-    write_set(config.out, contents, FILES, MANIFEST, force=config.force)
+    contents = {sets.TEST: made.test, sets.EXEMPLARS: made.exemplars, sets.AUDIT: audit, sets.MANIFEST: manifest}
+    write_set(config.out, contents, sets.FILES, sets.MANIFEST, force=config.force)
     held = [f"row {one.row}{f', {one.question}' if one.question else ''}: {one.why}" for one in made.held]
     tell_held(held, everything=config.everything)
     for said in (

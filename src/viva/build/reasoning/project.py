@@ -7,50 +7,35 @@ reviews.jsonl     what experts decided, append-only
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
 from viva.benchmarks.clrbench.schema import LETTERS
-from viva.build.decision_file import DecisionFile
-from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject
+from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject, review_item
 from viva.build.reasoning.approval import ApprovalStates, Proposal, fold
 from viva.build.reasoning.checks import Checked, check_sheet
-from viva.build.reasoning.prompt import Rejected, doubt_of, draft_of, request
+from viva.build.reasoning.prompt import Rejected, read_draft, request
 from viva.build.reasoning.questions import NAMES
 from viva.build.reasoning.sheet import Sheet, read_sheet
 from viva.build.reasoning.topics import Graph, check, read_triples
 from viva.build.spreadsheet import clean
 from viva.errors import DataError, option
 from viva.review.items import Item
-from viva.types import RATIONALE, Generate, ReviewItem, Sampling
+from viva.types import RATIONALE, Generate, Sampling
 
 TOPICS, SHEET, SHEET_JSONL = "topics.csv", "collection.csv", "collection.jsonl"
 
 
-def about(proposal: Proposal) -> dict[str, str]:
-    """Which question it is, for people and filters."""
-    question = proposal.question
-    found = {"question": question.id, "type": question.type, "discipline": question.path[0]}
-    found |= dict(zip(("topic", "subtopic"), question.path[1:], strict=False))
-    return found | {"state": proposal.state.status, "author": proposal.author or "nobody"}
-
-
-def _refusal(_: Proposal, decision: str, text: str) -> str:
-    return "there is no rationale to approve; write one" if decision == "approve" and not text.strip() else ""
-
-
-class Project(TextProject):
+class Project(TextProject[Proposal]):
     """The folder, each file read once, when it is asked for."""
 
     scope = "clrbench-draft/"
+    aspect = RATIONALE
     titles = (
         *("question", "item", "type", "discipline", "asked", "right answer", "state"),
         *("decision", "rationale", "comment", "remarks"),
     )
-    decision_file = DecisionFile(
-        aspect=RATIONALE, unknown="that can be used is in the sheet", about=about, refuse=_refusal
-    )
+    unknown = "that can be used is in the sheet"
 
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
@@ -104,7 +89,7 @@ class Project(TextProject):
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
         """What is asked (`Collected.asked`) → its last draft."""
-        return self.last_drafts(draft_of, doubt_of)
+        return self.last_drafts(read_draft)
 
     def folded(self) -> ApprovalStates:
         """Every usable question with the state of its rationale, by the audit trail as it is now."""
@@ -115,16 +100,20 @@ class Project(TextProject):
         """The files that a set is made of → SHA-256."""
         return self.digests((TOPICS, self.sheet_name, DRAFTS, REVIEWS))
 
-    def proposals(self) -> dict[str, Proposal]:
-        """Question → its rationale as it now stands."""
-        return {proposal.question.id: proposal for proposal in self.folded().proposals}
+    def texts(self) -> list[Proposal]:
+        """Every usable question with its rationale."""
+        return self.folded().proposals
 
-    def states(self) -> Counter[str]:
-        """How many rationales are in which state."""
-        return Counter(proposal.state.status for proposal in self.folded().proposals)
+    def about(self, proposal: Proposal) -> dict[str, str]:
+        """Which question it is, for people and filters."""
+        question = proposal.question
+        levels = {"discipline": question.path[0], **dict(zip(("topic", "subtopic"), question.path[1:], strict=False))}
+        state = {"state": proposal.state.status, "author": proposal.author or "nobody"}
+        return {"question": question.id, "type": question.type, **levels, **state}
 
-    def _open(self, everything: bool) -> list[Proposal]:
-        return [one for one in self.folded().proposals if everything or one.state.status != "approved"]
+    def refusal(self, proposal: Proposal, decision: str, text: str) -> str:
+        """What is wrong with a decision about a rationale; "" for nothing."""
+        return "there is no rationale to approve; write one" if decision == "approve" and not text.strip() else ""
 
     def requests(
         self, instructions: dict[str, str], sampling: Sampling, *, rejected: bool
@@ -142,44 +131,29 @@ class Project(TextProject):
             found.append((question.asked, request(question, instructions, sampling, earlier)))
         return found
 
-    def decision_rows(self, *, everything: bool) -> list[tuple[str, ...]]:
-        """What is to be decided, as rows of a file."""
-        return [_decision_row(proposal) for proposal in self._open(everything)]
+    def decision_row(self, proposal: Proposal) -> tuple[str, ...]:
+        """One question as a row of the file, its decision left empty."""
+        question, state = proposal.question, proposal.state
+        options = [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
+        asked = "\n".join((question.question, *options))
+        return (
+            *(question.id, proposal.key, question.type, question.path[0], asked, question.gold_text, state.status),
+            *("", state.text, "", "; ".join(state.remarks)),
+        )
 
-    def items(self, *, everything: bool = False) -> list[Item]:
-        """What the review page needs: a question an item, its rationale to be edited, approved or rejected."""
-        return [_item(proposal) for proposal in self._open(everything)]
-
-
-def _decision_row(proposal: Proposal) -> tuple[str, ...]:
-    """One question as a row of the file, its decision left empty."""
-    question, state = proposal.question, proposal.state
-    options = [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
-    asked = "\n".join((question.question, *options))
-    return (
-        *(question.id, proposal.key, question.type, question.path[0], asked, question.gold_text, state.status),
-        *("", state.text, "", "; ".join(state.remarks)),
-    )
-
-
-def _item(proposal: Proposal) -> Item:
-    question = proposal.question
-    draft = ReviewItem(
-        aspect=RATIONALE,
-        text=proposal.state.text,
-        gold=question.gold_text,
-        value=None,
-        scale=(0.0, 1.0),
-        reasons=_reasons(proposal),
-    )
-    return Item(
-        key=proposal.key,
-        about=about(proposal),
-        question=question.question,
-        options=question.options,
-        drafts=(draft,),
-        editable=True,
-    )
+    def item(self, proposal: Proposal) -> Item:
+        """A question on the review page."""
+        question = proposal.question
+        return review_item(
+            proposal.key,
+            self.about(proposal),
+            question.question,
+            aspect=RATIONALE,
+            text=proposal.state.text,
+            gold=question.gold_text,
+            reasons=_reasons(proposal),
+            options=question.options,
+        )
 
 
 def _reasons(proposal: Proposal) -> str:

@@ -12,12 +12,12 @@ from functools import cache
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.schema import LETTERS
+from viva.build.drafting import draft_and_doubt
+from viva.build.files import toml_of
 from viva.build.reasoning.questions import NAMES, TYPES, Collected
-from viva.build.spreadsheet import clean, decoded
+from viva.build.spreadsheet import clean
 from viva.errors import DataError
-from viva.files import parse_toml
 from viva.prompting import fence, fill
-from viva.scorers.fold import after_thinking, is_blank
 from viva.scorers.rationale import take_apart
 from viva.shipped import shipped_table, shipped_text
 from viva.types import Generate, Message, Sampling
@@ -37,18 +37,14 @@ class Rejected(Struct, frozen=True):
     """How many drafts there were so far."""
 
 
-def bundled_instructions() -> bytes:
+def bundled_instructions() -> str:
     """instructions.toml as a new project gets it."""
-    return shipped_text(__file__, "instructions.toml").encode()
+    return shipped_text(__file__, "instructions.toml")
 
 
 def read_instructions(content: bytes, name: str) -> dict[str, str]:
     """The expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
-    text, _ = decoded(content, name)
-    try:
-        found = parse_toml(text).get("instructions")
-    except ValueError as problem:
-        raise DataError(f"{name} is not valid TOML: {problem}") from None
+    found = toml_of(content, name).get("instructions")
     if not isinstance(found, dict):
         raise DataError(f"{name} has no table [instructions]")
     known = ("all", *TYPES)
@@ -97,23 +93,9 @@ def request(
     )
 
 
-def draft_of(reply: str) -> str:
-    """The draft in a model's reply: what follows its thinking; empty where it wrote none, or only doubts the answer."""
-    text = _after(reply)
-    return "" if text.startswith("DOUBT:") else text
-
-
-def doubt_of(reply: str) -> str:
-    """Why the model holds the given answer to be wrong; empty where it does not."""
-    text = _after(reply)
-    return text.removeprefix("DOUBT:").strip() if text.startswith("DOUBT:") else ""
-
-
-def _after(reply: str) -> str:
-    start, unfinished = after_thinking(reply)
-    if unfinished or is_blank(reply[start:]):
-        return ""
-    return clean(_out_of_form(reply[start:]))[:LONGEST].strip()
+def read_draft(reply: str) -> tuple[str, str]:
+    """Return the draft in a model's reply, and why it holds the given answer to be wrong; "" for what it has not."""
+    return draft_and_doubt(reply, "DOUBT:", lambda text: clean(_out_of_form(text))[:LONGEST].strip())
 
 
 def _out_of_form(text: str) -> str:

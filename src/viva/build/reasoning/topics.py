@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 import msgspec
 
@@ -68,15 +69,9 @@ class Graph:
     def levels(self) -> Mapping[str, frozenset[int]]:
         """Topic → the levels at which it can be reached; LEVELS + 1 stands for everything deeper. Acyclic graphs."""
         found: dict[str, set[int]] = {name: {1} for name in self.roots}
-        waiting = {name: len(heads) for name, heads in self.parents.items()}
-        ready = list(self.roots)
-        while ready:
-            head = ready.pop()
-            for tail in self.children.get(head, ()):
-                found.setdefault(tail, set()).update(min(level + 1, LEVELS + 1) for level in found[head])
-                waiting[tail] -= 1
-                if not waiting[tail]:
-                    ready.append(tail)
+        for name in TopologicalSorter(self.parents).static_order():
+            for head in self.parents.get(name, ()):
+                found.setdefault(name, set()).update(min(level + 1, LEVELS + 1) for level in found[head])
         return {name: frozenset(levels) for name, levels in found.items()}
 
     def at(self, level: int) -> tuple[str, ...]:
@@ -121,24 +116,14 @@ def check(graph: Graph) -> list[Finding]:
 
 def find_cycle(graph: Graph) -> tuple[str, ...]:
     """One way round, its first topic again at the end; empty where there is none. Self-loops are told apart."""
-    done: set[str] = set()
-    for start in graph.names:
-        if start in done:
-            continue
-        path: dict[str, None] = {start: None}
-        stack = [iter(graph.children.get(start, ()))]
-        while stack:
-            child = next(stack[-1], None)
-            if child is None:
-                stack.pop()
-                done.add(path.popitem()[0])
-            elif child in path:
-                names = list(path)
-                if child != names[-1]:
-                    return (*names[names.index(child) :], child)
-            elif child not in done:
-                path[child] = None
-                stack.append(iter(graph.children.get(child, ())))
+    parents = {tail: [head for head in heads if head != tail] for tail, heads in graph.parents.items()}
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as problem:
+        places = {name: place for place, name in enumerate(graph.names)}
+        cycle = problem.args[1][:-1]
+        first = min(range(len(cycle)), key=lambda step: places[cycle[step]])
+        return (*cycle[first:], *cycle[: first + 1])
     return ()
 
 

@@ -21,26 +21,26 @@ from __future__ import annotations
 
 import math
 import time
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from viva.build.options import Told, print_tables
-from viva.build.stackexchange.selection import read_line
+from viva.build.stackexchange.dump import Dump
+from viva.build.stackexchange.pool import Build
+from viva.build.stackexchange.selection import BrokenRow, PoolSettings, build_pool, read_line
+from viva.build.stackexchange.view_line import ViewAges, views_chart
 from viva.commands import command
+from viva.distributed import cores, open_worker_pool
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
-from viva.fields import note
+from viva.fields import note, pick
+from viva.render.charts import check_chart, save
 from viva.runs.config import Progress
 from viva.runs.progress import Screen, clock, say
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.build.stackexchange.dump import Dump
-    from viva.build.stackexchange.pool import Build
-    from viva.build.stackexchange.selection import BrokenRow
-    from viva.build.stackexchange.view_line import ViewAges
-
 
 SHOWN = 10
 """Broken rows that are told on the terminal; broken.jsonl has more of them."""
@@ -51,8 +51,6 @@ NO_DATE = "is no date like 2023-06-14"
 
 def _day(text: str, option: str) -> str:
     """A day as it is compared. Raises VivaError for what is none."""
-    from datetime import date
-
     if not text:
         return ""
     try:
@@ -120,28 +118,13 @@ class PoolConfig(Struct, kw_only=True):
 @command(PoolConfig, "action")
 def pool(config: PoolConfig) -> int:
     """Filter a dump and draw questions of each language."""
-    from viva.build.stackexchange.selection import PoolSettings, build_pool
-    from viva.distributed import cores, open_worker_pool
-
-    if config.chart:
-        from viva.render.charts import check_chart
-
-        check_chart(config.chart)  # before anything is read for it
+    check_chart(config.chart)  # before anything is read for it
     days = {name: _day(getattr(config, name), f"--{name}") for name in ("date", "after", "before")}
     if config.after and config.before and days["after"] >= days["before"]:
         raise VivaError(f"{config.after} leaves no day before {option('before')} {config.before}", field="after")
     if math.isnan(config.times):
         raise VivaError(f"{config.times} is no figure; write one of 1 to 100", field="times")
-    settings = PoolSettings(
-        line=read_line(config.line, config.log),
-        min_answers=config.min_answers,
-        **days,
-        several=config.several,
-        size=config.size,
-        floor=config.floor,
-        times=config.times,
-        seed=config.seed,
-    )
+    settings = pick(PoolSettings, asdict(config), line=read_line(config.line, config.log), tree="", **days)
     watch = _Screen(config.progress)
     plane: list[ViewAges] = []
     jobs = config.jobs or (min(MOST_JOBS, cores()) if config.on == "local" else 0)
@@ -154,17 +137,8 @@ def pool(config: PoolConfig) -> int:
     finally:
         watch.close()
     if config.chart:
-        _draw(plane[0], config.chart)
+        save(views_chart(plane[0]), config.chart)
     return _report(build, config.out)
-
-
-def _draw(plane: ViewAges, chart: Path) -> None:
-    from viva.build.stackexchange.view_line import AGE_STEP, LOG_STEP, views_chart
-    from viva.render.charts import save
-
-    oldest = max(age for age, *_ in plane.cells) + AGE_STEP
-    line = [(age, plane.line.height(age)) for age in (0.0, float(oldest))]
-    save(views_chart(plane.cells, line, (AGE_STEP, LOG_STEP), plane.line.logarithm), chart)
 
 
 class _Screen(Screen):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Sequence
 
+from viva.build.project import new_review
 from viva.build.stackexchange.kit import names, same_lines, template, written
 from viva.build.stackexchange.project import ASPECT, Project, key_of
 from viva.engine.reviews import Review
@@ -61,10 +61,9 @@ def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject:
         if state.status == "unwritten" and not reject:
             raise VivaError(f"{state.id} is not written yet: there is nothing to approve")
         text = written(state.text if state.text is not None else template(about))
-        line = Review(
-            id=secrets.token_hex(16),
-            at=at,
-            reviewer=" ".join(reviewer.split()),
+        line = new_review(
+            " ".join(reviewer.split()),
+            at,
             item=key_of(state),
             about={"question": state.id},
             aspect=ASPECT,

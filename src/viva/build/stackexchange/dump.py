@@ -4,8 +4,8 @@
     for block in dump.blocks(crew, tree): ...
     for rows in dump.texts(crew, wanted): ...
 
-A plain file is read in ranges of 32 MiB, by as many processes as the crew has. A compressed one is unpacked twice, in
-this process. What comes from a pipe is read once: rows that may be wanted later are written to a file beside the pool.
+A plain file is read in ranges of 32 MiB, by as many processes as the crew has. What comes from a pipe or is compressed
+is read once, in this process: rows that may be wanted later are written to a file beside the pool.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from viva.build.stackexchange.parquet import ParquetFiles
-from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, Row, RowReader, attributes, is_row
+from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, Row, attributes, is_row, row_of
 from viva.build.stackexchange.scan import Block, Scanner
 from viva.build.stackexchange.tagtree import TagTree
 from viva.contracts import WorkerPool
@@ -131,58 +131,32 @@ def scan_range(tree: TagTree) -> Callable[[Range], Block]:
 
 def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
     """The recipe of a crew: the texts in a range."""
-    finder = Finder(wanted)
 
     def find(piece: Range) -> list[Row]:
         with Path(piece.path).open("rb") as file:
-            return [row for batch in batches(file, piece.start, piece.end) for row in finder.find(batch)]
+            return [row for batch in batches(file, piece.start, piece.end) for row in rows_about(batch, wanted)]
 
     return find
 
 
-class Finder:
-    """Finds the rows of questions and their answers."""
-
-    def __init__(self, wanted: frozenset[int]) -> None:
-        self._wanted = wanted
-        self._rows = RowReader()
-
-    def find(self, batch: list[bytes] | int) -> Iterator[Row]:
-        """Those among these lines, decoded by expat. Rows that cannot be read were told before."""
-        for line in [] if isinstance(batch, int) else batch:
-            try:
-                identity, parent = belonging(line, self._rows)
-                if (parent or identity) in self._wanted:
-                    yield _row(attributes(line))
-            except (BrokenRowError, ValueError):
-                continue
+def rows_about(batch: list[bytes] | int, wanted: frozenset[int]) -> Iterator[Row]:
+    """The rows of questions and their answers among these lines. Rows that cannot be read were told before."""
+    for line in [] if isinstance(batch, int) else batch:
+        try:
+            identity, parent = belonging(line)
+            if (parent or identity) in wanted:
+                yield row_of(attributes(line))
+        except (BrokenRowError, ValueError):
+            continue
 
 
-def belonging(line: bytes, rows: RowReader) -> tuple[int, int]:
+def belonging(line: bytes) -> tuple[int, int]:
     """The id of a line's row, and of the question that it answers (0 for a question or no row)."""
     head = _HEAD.match(line)
     if head:
         return int(head[1]), int(head[3] or 0) if head[2] == b"2" else 0
-    if not is_row(line):
-        return 0, 0
-    fields = rows.read(line)
-    if fields.kind == b"1":
-        return int(fields.id or 0), 0
-    return int(fields.id or 0), int(fields.parent or 0) if fields.kind == b"2" else 0
-
-
-def _row(found: dict[str, str]) -> Row:
-    return Row(
-        id=int(found["Id"]),
-        parent=int(found.get("ParentId") or 0) if found["PostTypeId"] == "2" else 0,
-        accepted=int(found.get("AcceptedAnswerId") or 0),
-        score=int(found.get("Score") or 0),
-        views=int(found.get("ViewCount") or 0),
-        created=found["CreationDate"][:10],
-        title=found.get("Title", ""),
-        body=found.get("Body", ""),
-        tags=found.get("Tags", ""),
-    )
+    values = attributes(line) if is_row(line) else {}
+    return int(values.get("Id", 0)), int(values.get("ParentId", 0)) if values.get("PostTypeId") == "2" else 0
 
 
 class PlainFile:
@@ -213,35 +187,6 @@ class PlainFile:
         for rows in workers.map(partial(texts_of_range, wanted), self._ranges()):
             self.done = min(self.size, self.done + self._piece)
             yield rows
-
-
-class PackedFile:
-    """Posts.xml compressed with gzip, bzip2 or xz."""
-
-    unit = "line"
-
-    def __init__(self, path: Path, opened: Callable[[IO[bytes]], IO[bytes]], block: int = BLOCK) -> None:
-        self._path = path
-        self._block = block
-        self._opened = opened
-        self.size = path.stat().st_size
-        self.done = 0
-
-    def _batches(self) -> Iterator[list[bytes] | int]:
-        with self._path.open("rb") as raw, self._opened(raw) as file:
-            for batch in to_the_end(batches(file), str(self._path)):
-                self.done = raw.tell()
-                yield batch
-
-    def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
-        """In this process."""
-        return (block for block, _ in scanned(self._batches(), tree, self._block))
-
-    def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
-        """In this process, unpacked once more."""
-        finder = Finder(wanted)
-        for batch in self._batches():
-            yield list(finder.find(batch))
 
 
 def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[bytes] | int]:
@@ -290,7 +235,7 @@ def _interruptible(file: IO[Any]) -> io.BufferedReader:
 
 
 class Pipe:
-    """Posts.xml from a pipe, also compressed. `dropped` says, of a question that was read, whether it is out."""
+    """Posts.xml from a pipe or a packed file. `dropped` says, of a question that was read, whether it is out."""
 
     unit = "line"
 
@@ -303,7 +248,6 @@ class Pipe:
         self._file: IO[bytes] = packed(file) if packed else file
         if refused := refusal(begins, self._name):
             raise DataError(refused)
-        self._rows = RowReader()
         self.size = self.done = 0
         self.dropped: Callable[[int], bool] = lambda _: False
 
@@ -317,7 +261,7 @@ class Pipe:
 
     def _wanted(self, line: bytes) -> bool:
         try:
-            identity, parent = belonging(line, self._rows)
+            identity, parent = belonging(line)
         except (BrokenRowError, ValueError):
             return False
         return identity > 0 and not self.dropped(parent or identity)
@@ -356,8 +300,8 @@ def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
         raise DataError(f"{path} holds neither Posts.xml nor *.parquet; name the file") from None
     except OSError as problem:
         raise DataError(f"cannot read the dump {path}: {problem.strerror or problem}") from None
-    if packed := opener(begins):
-        return PackedFile(path, packed, block)
+    if opener(begins):
+        return Pipe(stage / SPOOL, path.open("rb"), block, str(path))
     if begins.startswith(b"PAR1"):
         return ParquetFiles([path])
     if refused := refusal(begins, str(path)):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from viva.build.stackexchange.rows import Row
+from viva.build.stackexchange.rows import Row, row_of
 from viva.build.stackexchange.scan import (
     ANSWER,
     LAST_DAY,
@@ -69,7 +69,7 @@ class ParquetFiles:
             asked = pl.lit(pl.Series(sorted(wanted), dtype=pl.Int64))
             mine = (pl.col("PostTypeId") == 1) & pl.col("Id").is_in(asked.implode())
             mine |= (pl.col("PostTypeId") == 2) & pl.col("ParentId").is_in(asked.implode())
-            yield [_row(values) for values in _collected(frame.filter(mine), path).iter_rows(named=True)]
+            yield [row_of(values) for values in _collected(frame.filter(mine), path).iter_rows(named=True)]
             self.done += path.stat().st_size
 
 
@@ -170,18 +170,4 @@ def _block(frame: Any, tree: TagTree, places: dict[str, int]) -> Block:
         told=sorted(told)[:TOLD],
         broken=broken,
         closed=True,
-    )
-
-
-def _row(values: dict[str, Any]) -> Row:
-    return Row(
-        id=values["Id"],
-        parent=values["ParentId"] or 0 if values["PostTypeId"] == 2 else 0,
-        accepted=values["AcceptedAnswerId"] or 0,
-        score=values["Score"] or 0,
-        views=values["ViewCount"] or 0,
-        created=str(values["CreationDate"]),
-        title=values["Title"] or "",
-        body=values["Body"] or "",
-        tags=values["Tags"] or "",
     )

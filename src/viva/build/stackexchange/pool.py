@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from viva.build.files import content_of
 from viva.errors import DataError, MissingDataError
 from viva.io.tables import json_lines
 
@@ -119,28 +120,21 @@ class Build(Struct, frozen=True, kw_only=True):
 
 def read_pool(folder: Path) -> list[PoolQuestion]:
     """The questions of a pool, in order. Raises MissingDataError where there is none, DataError for a damaged one."""
-    path = folder / POOL
-    if not (folder / BUILD).is_file():
-        raise MissingDataError(f"{folder} is no pool that `viva build infibench pool` made whole: it has no {BUILD}")
-    try:
-        if path.stat().st_size > MAX_POOL:
-            raise DataError(f"{path} has {path.stat().st_size:,} bytes; a pool has at most {MAX_POOL:,}")
-        content = path.read_bytes()
-    except OSError as problem:
-        raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+    path, content = folder / POOL, _content(folder, POOL)
+    if len(content) > MAX_POOL:
+        raise DataError(f"{path} has {len(content):,} bytes; a pool has at most {MAX_POOL:,}")
     return [question for _, question in json_lines(path, content, PoolQuestion, "question of a pool")]
 
 
 def read_build(folder: Path) -> Build:
     """A pool's build.json. Raises MissingDataError where there is none, DataError for a damaged one."""
-    path = folder / BUILD
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Build)
-    except FileNotFoundError:
-        raise MissingDataError(
-            f"{folder} is no pool that `viva build infibench pool` made whole: it has no {BUILD}"
-        ) from None
-    except OSError as problem:
-        raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+        return msgspec.json.decode(_content(folder, BUILD), type=Build)
     except (msgspec.DecodeError, RecursionError) as problem:
-        raise DataError(f"{path} is damaged: {problem}") from None
+        raise DataError(f"{folder / BUILD} is damaged: {problem}") from None
+
+
+def _content(folder: Path, name: str) -> bytes:
+    if not (folder / BUILD).is_file():
+        raise MissingDataError(f"{folder} is no pool that `viva build infibench pool` made whole: it has no {BUILD}")
+    return content_of(folder / name)

@@ -20,7 +20,7 @@ from msgspec import Struct
 from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
 from viva.build.approval import Event
 from viva.build.files import append_line, content_of, replace_file
-from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder
+from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder, review_item
 from viva.build.stackexchange.cutoffs import created
 from viva.build.stackexchange.decisions import ApprovalState, Status, standing
 from viva.build.stackexchange.kit import (
@@ -41,12 +41,11 @@ from viva.build.stackexchange.kit import (
 )
 from viva.build.stackexchange.kitchecks import KitChecked, at, check_kit, metrics_of
 from viva.build.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read_build, read_pool
-from viva.build.stackexchange.prompt import asked, draft_of, unfit_of
+from viva.build.stackexchange.prompt import asked, read_draft
 from viva.build.stackexchange.set_places import Candidate, Places, places
 from viva.errors import DataError, VivaError, option
 from viva.review.items import Item
 from viva.runs.progress import notify
-from viva.types import ReviewItem
 from viva.visible import escape_invisible
 
 EXPORTS = "exports.jsonl"
@@ -150,7 +149,7 @@ class Project(ProjectFolder):
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
         """What is asked (`prompt.asked`) → its last draft."""
-        return self.last_drafts(draft_of, unfit_of)
+        return self.last_drafts(read_draft)
 
     def draft_of(self, about: PoolQuestion) -> Drafted | None:
         """The draft of a question's prompt; None where no model wrote one."""
@@ -323,21 +322,14 @@ def about(state: State) -> dict[str, str]:
 
 def _item(state: State) -> Item:
     """The original beside the file; what is known of it under it."""
-    return Item(
-        key=key_of(state),
-        about=about(state),
-        question=f"{original_text(state.about)}\n\n{url(state.about)}",
-        drafts=(
-            ReviewItem(
-                aspect=ASPECT,
-                text=written(state.text or ""),
-                gold=answers_text(state.about) or "there is none",
-                value=None,
-                scale=(0.0, 1.0),
-                reasons=_reasons(state),
-            ),
-        ),
-        editable=True,
+    return review_item(
+        key_of(state),
+        about(state),
+        f"{original_text(state.about)}\n\n{url(state.about)}",
+        aspect=ASPECT,
+        text=written(state.text or ""),
+        gold=answers_text(state.about) or "there is none",
+        reasons=_reasons(state),
         code=True,
     )
 

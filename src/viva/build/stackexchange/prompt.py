@@ -10,31 +10,27 @@ from functools import cache
 
 import msgspec
 
+from viva.build.drafting import draft_and_doubt
+from viva.build.files import toml_of
 from viva.build.stackexchange.kit import accepted_text, original_text, question_id
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import DataError
-from viva.files import parse_toml
 from viva.prompting import clip, fence, fill
-from viva.scorers.fold import after_thinking, is_blank
 from viva.shipped import shipped_table, shipped_text
 from viva.types import Generate, Message, Sampling
 
 LONGEST = 20_000
 """Characters of a draft: a model that does not stop fills no page."""
-UNFIT = "UNFIT:"
 
 
-def bundled_instructions() -> bytes:
+def bundled_instructions() -> str:
     """instructions.toml as a new project gets it."""
-    return shipped_text(__file__, "instructions.toml").encode()
+    return shipped_text(__file__, "instructions.toml")
 
 
 def read_instructions(content: bytes, name: str) -> str:
     """The experts' instructions. Raises DataError."""
-    try:
-        found = parse_toml(content.decode("utf-8-sig")).get("instructions")
-    except ValueError as problem:
-        raise DataError(f"{name} is not valid TOML: {problem}") from None
+    found = toml_of(content, name).get("instructions")
     if not isinstance(found, str) or not found.strip():
         raise DataError(f'{name} should hold a text: instructions = """..."""')
     return found.strip()
@@ -70,21 +66,11 @@ def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Ge
     )
 
 
-def draft_of(reply: str) -> str:
-    """The draft in a model's reply: what follows its thinking; empty where there is none, or it says UNFIT."""
-    text = _after(reply)
-    return "" if text.startswith(UNFIT) else text
+def read_draft(reply: str) -> tuple[str, str]:
+    """Return the draft in a model's reply, and why it holds a question to be unfit; each "" where there is none."""
+    return draft_and_doubt(reply, "UNFIT:", _tidy)
 
 
-def unfit_of(reply: str) -> str:
-    """Why the model holds a question to be unfit; empty where it does not."""
-    text = _after(reply)
-    return text.removeprefix(UNFIT).strip() if text.startswith(UNFIT) else ""
-
-
-def _after(reply: str) -> str:
-    start, unfinished = after_thinking(reply)
-    if unfinished or is_blank(reply[start:]):
-        return ""
-    text = reply[start:].replace("\r\n", "\n").replace("\r", "\n")[:LONGEST].strip("\n").rstrip()
+def _tidy(reply: str) -> str:
+    text = reply.replace("\r\n", "\n").replace("\r", "\n")[:LONGEST].strip("\n").rstrip()
     return text if text.startswith(" ") else text.strip()

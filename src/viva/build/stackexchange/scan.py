@@ -14,23 +14,14 @@ import hashlib
 import re
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viva.build.stackexchange.rows import (
-    MAX_ROW,
-    BrokenRowError,
-    Fields,
-    RowReader,
-    expat_fields,
-    is_row,
-    plain,
-    sound,
-)
+from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, attributes, attributes_of_all, is_row
 from viva.build.stackexchange.tagtree import TagTree
 from viva.build.stackexchange.view_line import Line, ViewAges, view_ages
 from viva.errors import DataError
@@ -42,7 +33,7 @@ TOLD = 20
 """Broken rows that a block tells one by one; it counts all."""
 MAX_CACHE = 200_000
 MAX_CACHED = 200
-"""Bytes of a text of tags whose place is remembered; the site's five tags have 190 at most."""
+"""Characters of a text of tags whose place is remembered; the site's five tags have 190 at most."""
 OTHER, QUESTION, ANSWER = 0, 1, 2
 EPOCH = date(1970, 1, 1).toordinal()
 LAST_DAY = 65_535
@@ -109,9 +100,8 @@ class Scanner:
 
     def __init__(self, tree: TagTree) -> None:
         self._tree = tree
-        self._rows = RowReader()
-        self._places: dict[bytes | None, int] = {}
-        self._days: dict[bytes, int] = {}
+        self._places: dict[str, int] = {}
+        self._days: dict[str, int] = {}
         self._clear()
 
     def _clear(self) -> None:
@@ -138,11 +128,13 @@ class Scanner:
             self._lines += 1
             self._bytes += lines
             return
-        checked = all(line.startswith(b"  <row ") for line in lines) and sound(lines)
-        for line in lines:
+        together = attributes_of_all(lines)
+        for place, line in enumerate(lines):
             try:
-                if checked or is_row(line):
-                    self._row(line, checked)
+                if together is not None:
+                    self._take(together[place])
+                elif is_row(line):
+                    self._take(attributes(line))
                 else:
                     self._between(line)
             except BrokenRowError as problem:
@@ -177,51 +169,45 @@ class Scanner:
         self._clear()
         return found
 
-    def _row(self, line: bytes, checked: bool) -> None:
-        fields = self._rows.read(line, checked=checked)
-        try:
-            self._take(fields)
-        except BrokenRowError:
-            self._take(expat_fields(line))  # a figure may be written with references
-
-    def _take(self, fields: Fields) -> None:
-        identity = _whole(fields.id, "no Id")
+    def _take(self, values: Mapping[str, str]) -> None:
+        identity = _whole(values.get("Id"), "no Id")
         if not 0 < identity <= MAX_ID:
             raise BrokenRowError("no Id")
-        created = (fields.created or b"")[:10]
+        created = values.get("CreationDate", "")[:10]
         day = self._days.get(created)
         if day is None:
-            day = day_of(created.decode("ascii", "replace"))
+            day = day_of(created)
             if len(self._days) < MAX_CACHE:
                 self._days[created] = day
-        if fields.kind == b"1":
-            views, accepted = _whole(fields.views or b"0", "no ViewCount"), _whole(fields.accepted or b"0", "no answer")
-            self._tags.append(self._place(fields.tags))
+        kind = values.get("PostTypeId")
+        if kind == "1":
+            views = _whole(values.get("ViewCount") or "0", "no ViewCount")
+            accepted = _whole(values.get("AcceptedAnswerId") or "0", "no answer")
+            self._tags.append(self._place(values.get("Tags", "")))
             self._created.append(day)
             self._views.append(views)
             self._accepted.append(accepted)
             self._kinds.append(QUESTION)
-        elif fields.kind == b"2":
-            parent = _whole(fields.parent, "an answer without ParentId")
-            score = fields.score or b""
-            negative = score[:1] == b"-"
-            liked = _whole(score[1:] if negative else score, "no Score") > 0 and not negative
+        elif kind == "2":
+            parent = _whole(values.get("ParentId"), "an answer without ParentId")
+            score = values.get("Score", "")
+            liked = _whole(score.removeprefix("-"), "no Score") > 0 and not score.startswith("-")
             if parent > MAX_ID:
                 raise BrokenRowError("an answer without ParentId")
             self._parents.append(parent)
             self._liked.append(liked)
             self._kinds.append(ANSWER)
         else:
-            _whole(fields.kind, "no PostTypeId")
+            _whole(kind, "no PostTypeId")
             self._kinds.append(OTHER)
         self._ids.append(identity)
         self._newest = max(self._newest, day)
 
-    def _place(self, tags: bytes | None) -> int:
+    def _place(self, tags: str) -> int:
         place = self._places.get(tags)
         if place is None:
-            place = self._tree.place(split_tags(plain(tags or b"")))
-            if len(self._places) < MAX_CACHE and len(tags or b"") <= MAX_CACHED:
+            place = self._tree.place(split_tags(tags))
+            if len(self._places) < MAX_CACHE and len(tags) <= MAX_CACHED:
                 self._places[tags] = place
         return place
 
@@ -243,9 +229,9 @@ class Scanner:
         self._closed = self._closed or text.startswith(b"</posts>")
 
 
-def _whole(text: bytes | None, problem: str) -> int:
+def _whole(text: str | None, problem: str) -> int:
     """A count. Raises BrokenRowError for what is none, or absurd."""
-    if text is None or not text.isdigit() or len(text) > 10 or (found := int(text)) > MAX_COUNT:
+    if text is None or not (text.isascii() and text.isdigit()) or len(text) > 10 or (found := int(text)) > MAX_COUNT:
         raise BrokenRowError(problem)
     return found
 
@@ -343,7 +329,7 @@ class Index:
         """Note which questions of a block, added last, can no longer be asked: ages only grow with later rows."""
         ids = block.ids[block.kinds == QUESTION]
         keep = (block.accepted > 0) & (block.places < languages) & _dated(block.days, rules)
-        keep &= rules.line.above_all(block.views, (rules.day or self.newest) - block.days.astype(np.int64))
+        keep &= rules.line.above(block.views, (rules.day or self.newest) - block.days.astype(np.int64))
         self._states[ids[~keep & self._counted]] |= _OUT
 
     def dropped(self, question: int) -> bool:
@@ -358,7 +344,7 @@ class Index:
             chosen = (self._states[kept.ids] & _COUNT) >= rules.min_answers
             answered += np.bincount(kept.places[chosen], minlength=self._places)
             ages = rules.day - kept.days.astype(np.int64)
-            chosen &= (ages >= 0) & rules.line.above_all(kept.views, ages)
+            chosen &= (ages >= 0) & rules.line.above(kept.views, ages)
             seen += np.bincount(kept.places[chosen], minlength=self._places)
             chosen &= (kept.places < languages) & _dated(kept.days, rules)
             seed += np.bincount(kept.places[chosen], minlength=self._places)

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from viva.build.draft_options import DraftOptions, asked_for, ending, tell_refused
+from viva.benchmarks.custom.questionmodel import Problem
+from viva.benchmarks.infibench.built import read_built
+from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
 from viva.build.files import content_of
-from viva.build.options import SHOWN, Force, ListAll, ProjectPath, print_tables, tell_held, tell_more
+from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, print_tables, tell_held
 from viva.build.review_options import DecidingOptions, refuse_name, serve_items, tell_decisions
+from viva.build.stackexchange import crosscheck
+from viva.build.stackexchange import human_answers as people
 from viva.build.stackexchange.coverage import coverage_table, exposure_table, metric_lines
-from viva.build.stackexchange.pilots import Answers, gather_answers, named_runs, tried_scores
+from viva.build.stackexchange.cutoffs import read_cutoffs, read_day
+from viva.build.stackexchange.pilots import KINDS, Answers, Finding, findings, gather_answers, named_runs, tried_scores
+from viva.build.stackexchange.project import MANY, Project, State, take_pool
+from viva.build.stackexchange.prompt import asked, bundled_instructions, read_instructions, request
+from viva.build.stackexchange.release import ReleaseOptions, grading_problems, release
+from viva.build.stackexchange.set_places import Places
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
 from viva.fields import note
 from viva.runs.progress import say
 from viva.visible import escape_invisible, one_line, plural
-
-if TYPE_CHECKING:
-    from viva.benchmarks.custom.questionmodel import Problem
-    from viva.build.stackexchange.pilots import Finding
-    from viva.build.stackexchange.pool import PoolQuestion
-    from viva.build.stackexchange.project import Project, State
-    from viva.build.stackexchange.set_places import Places
-
 
 After = Annotated[
     str | None, note("Only questions asked from this day on: what models cannot have read.", metavar="DATE")
@@ -44,15 +46,11 @@ NEAREST = 5
 
 def day_of(after: str | None) -> date | None:
     """The day of --after."""
-    from viva.build.stackexchange.cutoffs import read_day
-
     return None if after is None else read_day(after, "--after")
 
 
 def cutoffs_of(path: Path | None) -> dict[str, date]:
     """The table of --cutoffs."""
-    from viva.build.stackexchange.cutoffs import read_cutoffs
-
     return {} if path is None else read_cutoffs(content_of(path), str(path))
 
 
@@ -76,9 +74,6 @@ class KitConfig(Struct, kw_only=True):
 @command(KitConfig, "action")
 def kit(config: KitConfig) -> int:
     """A folder for every question: the original, and the file to write."""
-    from viva.build.stackexchange.project import MANY, Project, take_pool
-    from viva.build.stackexchange.prompt import bundled_instructions
-
     day = day_of(config.after)
     if config.pool is not None:
         take_pool(config.pool, config.project)
@@ -116,9 +111,6 @@ class CheckConfig(Struct, kw_only=True):
 @command(CheckConfig, "action")
 def check(config: CheckConfig) -> int:
     """What is wrong in the kits, with file and line."""
-    from viva.build.stackexchange.project import Project
-    from viva.build.stackexchange.release import grading_problems
-
     opened = Project(config.project)
     named = {opened.find(one).id for one in config.questions}
     states = [state for state in opened.states() if not named or state.about.id in named]
@@ -131,27 +123,23 @@ def check(config: CheckConfig) -> int:
         graded = grading_problems(
             [(about, own) for about, own in sound if own], notes, unsafe=config.unsafe_host_execution
         )
-    found = [(state, problem) for state in written for problem in _problems(state, graded)]
-    found.sort(key=lambda pair: pair[1].severity != "error")
-    for state, problem in found if config.everything else found[:SHOWN]:
-        print(escape_invisible(f"{opened.file(state.about)}:{problem}", limit=600))
-    tell_more(len(found), everything=config.everything)
+    told = [
+        (state, problem) for state in written for problem in (*state.checked.problems, *graded.get(state.about.id, ()))
+    ]
+    told.sort(key=lambda pair: pair[1].severity != "error")
+    shown = [escape_invisible(f"{opened.file(state.about)}:{problem}", limit=600) for state, problem in told]
+    list_first(shown, everything=config.everything)
     for said in notes:
         print(escape_invisible(said), file=sys.stderr)
     _print_shared_text(written, everything=config.everything)
-    errors = sum(problem.severity == "error" for _, problem in found)
-    faulty = len({state.id for state, problem in found if problem.severity == "error"})
+    wrong = [state.id for state, problem in told if problem.severity == "error"]
+    errors, faulty = len(wrong), len(set(wrong))
     print(
         f"{plural(len(written), 'question')} written, {len(written) - faulty:,} without errors, "
         f"{sum(state.status == 'unwritten' for state in states):,} not written yet; {plural(errors, 'error')}, "
-        f"{plural(len(found) - errors, 'warning')}"
+        f"{plural(len(told) - errors, 'warning')}"
     )
     return EXIT_INCOMPLETE if errors else EXIT_OK
-
-
-def _problems(state: State, graded: Mapping[int, Sequence[Problem]]) -> Iterable[Problem]:
-    yield from state.checked.problems
-    yield from graded.get(state.about.id, ())
 
 
 def _print_shared_text(states: Sequence[State], *, everything: bool) -> None:
@@ -183,7 +171,6 @@ class CoverageConfig(Struct, kw_only=True):
 @command(CoverageConfig, "action")
 def coverage(config: CoverageConfig) -> int:
     """What is approved and what is missing, by language."""
-    from viva.build.stackexchange.project import Project
 
     day, table = day_of(config.after), cutoffs_of(config.cutoffs)
     opened = Project(config.project)
@@ -205,12 +192,11 @@ def coverage(config: CoverageConfig) -> int:
 
 def _moved(opened: Project, states: Sequence[State], dealt: Places, *, everything: bool) -> Iterable[str]:
     """Questions of the reserve that have a place now."""
-    by_id: dict[int, PoolQuestion] = {state.about.id: state.about for state in states}
-    kits = {state.about.id for state in states if state.text is not None}
-    moved = [identity for cell in dealt.cells for identity in cell.moved_up]
-    for identity in moved if everything else moved[:SHOWN]:
-        made = "" if identity in kits else f" (no kit yet: viva build infibench kit {opened.path})"
-        yield f"moved up: so-{identity}, {by_id[identity].language}{made}"
+    by_id = {state.about.id: state for state in states}
+    moved = [by_id[identity] for cell in dealt.cells for identity in cell.moved_up]
+    for state in moved if everything else moved[:SHOWN]:
+        made = "" if state.text is not None else f" (no kit yet: viva build infibench kit {opened.path})"
+        yield f"moved up: {state.id}, {state.about.language}{made}"
     if len(moved) > SHOWN and not everything:
         yield f"... and {len(moved) - SHOWN:,} more moved up, which {flag('all')} lists"
 
@@ -232,14 +218,10 @@ class DraftConfig(DraftOptions, kw_only=True):
 @command(DraftConfig, "action")
 def draft(config: DraftConfig) -> int:
     """Let a model draft the prompts that are not written yet."""
-    from viva.build.drafting import ask_and_keep
-    from viva.build.stackexchange.project import Project
-    from viva.build.stackexchange.prompt import asked, bundled_instructions, read_instructions, request
-
     day = day_of(config.after)
     opened = Project(config.project)
     instructions = read_instructions(*opened.instructions(bundled_instructions()))
-    model, sampling, asking = asked_for(config)
+    model, sampling = model_and_sampling(config)
     with opened.locked():
         states = opened.states()
         holders = set(opened.places(states, day).holders)
@@ -249,10 +231,9 @@ def draft(config: DraftConfig) -> int:
             for state in todo
             if opened.draft_of(state.about) is None
         ]
-        run, wanted = ask_and_keep(opened, model, requests, asking)
+        run, wanted = ask_and_keep(opened, model, requests, config)
         opened = Project(config.project)
         opened.put_drafts({state.about.id for state in todo})
-    tell_refused(run)
     drafts = [(about, opened.drafts.get(asked(about))) for about in opened.pool]
     unfit = [(about, draft.doubt) for about, draft in drafts if draft and draft.doubt and not draft.text]
     for about, why in unfit[:SHOWN]:
@@ -278,9 +259,6 @@ class ReviewConfig(DecidingOptions, kw_only=True):
 @command(ReviewConfig, "action")
 def review(config: ReviewConfig) -> int:
     """Cross-check questions in the browser."""
-    from viva.build.stackexchange.crosscheck import refusal, take_over
-    from viva.build.stackexchange.project import Project
-
     if config.reviewer:
         refuse_name(config.reviewer)
     opened = Project(config.project)
@@ -290,8 +268,8 @@ def review(config: ReviewConfig) -> int:
         items(),
         config,
         f"{flag('everything')} shows what is decided, {flag('kits')} what is not written yet",
-        refuse=partial(refusal, opened),
-        saved=partial(take_over, opened),
+        refuse=partial(crosscheck.refusal, opened),
+        saved=partial(crosscheck.take_over, opened),
         renewed=items,
     )
 
@@ -315,12 +293,9 @@ class ApproveConfig(Struct, kw_only=True):
 @command(ApproveConfig, "action")
 def approve(config: ApproveConfig) -> int:
     """Approve or reject questions without a browser."""
-    from viva.build.stackexchange.crosscheck import decide
-    from viva.build.stackexchange.project import Project
-
     refuse_name(config.reviewer)
     opened = Project(config.project)
-    count = decide(opened, config.questions, config.reviewer, reject=config.reject, comment=config.comment)
+    count = crosscheck.decide(opened, config.questions, config.reviewer, reject=config.reject, comment=config.comment)
     tell_decisions(count, Counter(state.status for state in opened.states()))
     return EXIT_OK
 
@@ -346,9 +321,6 @@ class CalibrateConfig(Struct, kw_only=True):
 @command(CalibrateConfig, "action")
 def calibrate(config: CalibrateConfig) -> int:
     """Which questions are no good, by pilot runs."""
-    from viva.build.stackexchange.pilots import findings
-    from viva.build.stackexchange.project import Project
-
     opened = Project(config.project)
     known = {f"so-{about.id}" for about in opened.pool}
     found: dict[str, Answers] = {}
@@ -360,13 +332,13 @@ def calibrate(config: CalibrateConfig) -> int:
             f"the runs asked none of the questions of {config.project}; run the set that `export {option('pilot')}` "
             "wrote"
         )
-    tried = tried_scores(found)
-    told = findings(tried)
-    for finding in told if config.everything else told[:SHOWN]:
-        _tell(finding, found[finding.question], changed=finding.question in changed)
-    tell_more(len(told), everything=config.everything)
+    told = findings(tried_scores(found))
+    shown = ["\n".join(_lines(finding, found[finding.question], finding.question in changed)) for finding in told]
+    list_first(shown, everything=config.everything)
     models = sorted({model for one in found.values() for model in one.scores})
-    _tell_changed(changed)
+    if changed:
+        named = ", ".join(sorted(changed)[:10]) + (" and more" if len(changed) > 10 else "")
+        say(f"viva: {plural(len(changed), 'question')} changed since the runs: {escape_invisible(named)}")
     if len(models) < 3:
         say(f"viva: {plural(len(models), 'model')}: whether a question goes with the rest takes three")
     bad = len({finding.question for finding in told})
@@ -377,29 +349,15 @@ def calibrate(config: CalibrateConfig) -> int:
     return EXIT_INCOMPLETE if told else EXIT_OK
 
 
-def _tell(finding: Finding, answers: Answers, *, changed: bool) -> None:
-    from viva.build.stackexchange.pilots import KINDS
-
+def _lines(finding: Finding, answers: Answers, changed: bool) -> Iterable[str]:
+    """What to tell of a finding, with answers to look at."""
     since = " (changed since it was run)" if changed else ""
-    print(f"=== {finding.question}{since}: {KINDS[finding.kind]}")
-    print(f"    {escape_invisible(finding.said)}")
+    yield f"=== {finding.question}{since}: {KINDS[finding.kind]}"
+    yield f"    {escape_invisible(finding.said)}"
     for reply in answers.best if finding.show == "best" else answers.worst:
-        print(f"--- {one_line(reply.model, 80)} scores {reply.score:.3g}")
-        print(_indented(escape_invisible(reply.text)))
-        print(f"    why: {one_line(reply.why, 400)}")
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.split("\n"))
-
-
-def _tell_changed(changed: set[str]) -> None:
-    if changed:
-        named = ", ".join(sorted(changed)[:10]) + (" and more" if len(changed) > 10 else "")
-        print(
-            f"viva: {plural(len(changed), 'question')} changed since the runs: {escape_invisible(named)}",
-            file=sys.stderr,
-        )
+        yield f"--- {one_line(reply.model, 80)} scores {reply.score:.3g}"
+        yield textwrap.indent(escape_invisible(reply.text), "    ", lambda _: True)
+        yield f"    why: {one_line(reply.why, 400)}"
 
 
 class ExportConfig(Struct, kw_only=True):
@@ -431,9 +389,6 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    from viva.build.stackexchange.project import Project
-    from viva.build.stackexchange.release import ReleaseOptions, release
-
     options = ReleaseOptions(
         after=day_of(config.after),
         cutoffs=cutoffs_of(config.cutoffs),
@@ -472,13 +427,9 @@ class HumanAnswersConfig(Struct, kw_only=True):
 @command(HumanAnswersConfig, "action")
 def human_answers(config: HumanAnswersConfig) -> int:
     """What people answered, as answers that can be graded."""
-    from viva.benchmarks.infibench.built import read_built
-    from viva.build.stackexchange.human_answers import human_answers, write_human_answers
-    from viva.build.stackexchange.project import Project
-
     questions, _, _ = read_built(config.folder)
-    found = human_answers(Project(config.project).pool, {question.id for question in questions})
-    for path in write_human_answers(config.out, found):
+    found = people.human_answers(Project(config.project).pool, {question.id for question in questions})
+    for path in people.write_human_answers(config.out, found):
         given = [row.question for row in found[path.stem] if row.text]
         answered = plural(len(set(given)), "question")
         print(f"{path}: {plural(len(given), 'answer')} to {answered} of {len(questions):,}")

@@ -1,6 +1,6 @@
 """The line of views and age: which questions are seen often enough for how old they are (paper, section 2.1).
 
-    Line().above(views=4915, age=1000)   # True: ln 4915 = 8.50005, and the line is at 8.5
+    Line().height(1000)   # 8.5: with 4,915 views, ln 4915 = 8.50005, a question is above it
 
 The paper keeps what lies above the line from (0, 5) to (3000, 15.5) in the plane of a question's age in days and the
 logarithm of its views, and does not say which logarithm. It is the natural one: the addresses of 270 of the chosen
@@ -23,15 +23,19 @@ The chart is InfiBench's Figure 3: questions by age and views, and the line.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
+from viva.render.theme import layered, plot, tips
+
 if TYPE_CHECKING:
-    import altair
     import numpy as np
     from numpy.typing import NDArray
+
+    from viva.render.theme import Layered
+
+Age = TypeVar("Age", float, "NDArray[Any]")
 
 
 LOGARITHMS: dict[str, float] = {"e": math.e, "2": 2.0, "10": 10.0}
@@ -46,22 +50,17 @@ class Line(Struct, frozen=True, kw_only=True):
     to_log: float = 15.5
     logarithm: Literal["e", "2", "10"] = "e"
 
-    def height(self, age: float) -> float:
-        """The logarithm of views at an age in days."""
+    def height(self, age: Age) -> Age:
+        """The logarithm of views at an age in days, or at many."""
         slope = (self.to_log - self.from_log) / (self.to_days - self.from_days)
         return self.from_log + slope * (age - self.from_days)
 
-    def above(self, views: int, age: int) -> bool:
-        """Whether a question is above the line, not on it. One without views is not."""
-        return views > 0 and math.log(views) / math.log(LOGARITHMS[self.logarithm]) > self.height(age)
-
-    def above_all(self, views: NDArray[np.uint32], ages: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """`above` for arrays."""
+    def above(self, views: NDArray[np.uint32], ages: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether questions are above the line, not on it. One without views is not."""
         import numpy as np
 
         seen = np.log(np.maximum(views, 1).astype(np.float64)) / math.log(LOGARITHMS[self.logarithm])
-        slope = (self.to_log - self.from_log) / (self.to_days - self.from_days)
-        return (views > 0) & (seen > self.from_log + slope * (ages - self.from_days))
+        return (views > 0) & (seen > self.height(ages))
 
 
 AGE_STEP, LOG_STEP = 60, 0.25
@@ -75,22 +74,12 @@ class ViewAges(Struct, frozen=True, kw_only=True):
     cells: tuple[tuple[int, float, int, int], ...]
     """Age in days, logarithm of views, questions above the line, and on or below it."""
 
-    @property
-    def above(self) -> int:
-        """All questions above the line."""
-        return sum(cell[2] for cell in self.cells)
-
-    @property
-    def below(self) -> int:
-        """All others."""
-        return sum(cell[3] for cell in self.cells)
-
 
 def view_ages(line: Line, ages: NDArray[np.int64], views: NDArray[np.uint32]) -> ViewAges:
     """Count questions by cells of AGE_STEP days and LOG_STEP of the line's logarithm; `views` are above 0."""
     import numpy as np
 
-    above = line.above_all(views, ages)
+    above = line.above(views, ages)
     logs = np.log(views.astype(np.float64)) / math.log(LOGARITHMS[line.logarithm])
     places = np.stack([ages // AGE_STEP, np.floor(logs / LOG_STEP).astype(np.int64)], axis=1)
     cells, inverse = np.unique(places, axis=0, return_inverse=True)
@@ -108,45 +97,29 @@ def view_ages(line: Line, ages: NDArray[np.int64], views: NDArray[np.uint32]) ->
 ABOVE, BELOW = "above the line", "on or below it"
 
 
-def views_chart(
-    cells: Sequence[tuple[int, float, int, int]],
-    line: Sequence[tuple[float, float]],
-    steps: tuple[float, float],
-    logarithm: str,
-) -> altair.TopLevelMixin:
-    """A heat map of counts with the line on it.
-
-    `cells`: age in days and logarithm of views of a cell's lower corner, questions above the line and below it. `line`:
-    two or more points of it. `steps`: a cell's width and height. `logarithm`: its base.
-    """
+def views_chart(plane: ViewAges) -> Layered:
+    """A heat map of counts with the line on it."""
     import altair as alt
 
-    width, height = steps
     rows: list[dict[str, Any]] = [
-        {"age": age, "older": age + width, "log": log, "more": log + height, "questions": above + below,
+        {"age": age, "older": age + AGE_STEP, "log": log, "more": log + LOG_STEP, "questions": above + below,
          "place": ABOVE if above >= below else BELOW}
-        for age, log, above, below in cells
+        for age, log, above, below in plane.cells
     ]  # fmt: skip
-    up, down = sum(cell[2] for cell in cells), sum(cell[3] for cell in cells)
+    up, down = sum(cell[2] for cell in plane.cells), sum(cell[3] for cell in plane.cells)
     age = alt.X("age:Q", title="age, days").scale(zero=True, nice=False)
-    log = alt.Y("log:Q", title=f"views, logarithm to base {logarithm}").scale(nice=False)
-    heat = alt.Chart(alt.InlineData(values=rows)).mark_rect(stroke=None).encode(
+    log = alt.Y("log:Q", title=f"views, logarithm to base {plane.line.logarithm}").scale(nice=False)
+    heat = plot(rows).mark_rect(stroke=None).encode(
         x=age,
         x2="older:Q",
         y=log,
         y2="more:Q",
         color=alt.Color("place:N", title=None, sort=[ABOVE, BELOW]),
         opacity=alt.Opacity("questions:Q", title="questions").scale(type="log", range=[0.25, 1]),
-        tooltip=[
-            alt.Tooltip("age:Q", title="age from, days"),
-            alt.Tooltip("log:Q", title="logarithm of views from", format=".2f"),
-            alt.Tooltip("questions:Q", format=","),
-            alt.Tooltip("place:N", title="mostly"),
-        ],
+        tooltip=tips(("age:Q", "age from, days"), ("log:Q", "logarithm of views from", ".2f"),
+                     ("questions:Q", "", ","), ("place:N", "mostly")),
     )  # fmt: skip
-    drawn = [{"age": x, "log": y} for x, y in line]
-    rule = alt.Chart(alt.InlineData(values=drawn)).mark_line(strokeWidth=2, color="gray").encode(x=age, y=log)
+    ends = (0.0, float(max(age for age, *_ in plane.cells) + AGE_STEP))
+    rule = plot({"age": end, "log": plane.line.height(end)} for end in ends).mark_line(strokeWidth=2, color="gray")
     said = f"{up:,} questions above the line, {down:,} on or below it"
-    return alt.layer(heat, rule).properties(
-        title=alt.Title("Views over age", subtitle=said), width="container", height=380
-    )
+    return layered(heat, rule.encode(x=age, y=log), title="Views over age", below=said, height=380)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.build.statistics.tables import SetStatistics
-from viva.render.theme import FILE_WIDTH
+from viva.render.theme import FILE_WIDTH, plot, tips
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -29,16 +29,11 @@ def lengths_chart(found: Sequence[SetStatistics]) -> altair.VConcatChart:
             for low, high, count in zip(lengths.edges, lengths.edges[1:], lengths.counts, strict=False)
             if count
         ]
-        base = altair.Chart(altair.InlineData(values=rows)).encode(
+        base = plot(rows).encode(
             x=altair.X("from:Q", bin="binned", title=f"length of the {one.field}, {one.measure}"),
             x2="to",
             y=altair.Y("texts:Q", title="texts"),
-            tooltip=[
-                altair.Tooltip("group:N"),
-                altair.Tooltip("from:Q", format=".1f"),
-                altair.Tooltip("to:Q", format=".1f"),
-                altair.Tooltip("texts:Q", format=","),
-            ],
+            tooltip=tips("group:N", ("from:Q", "", ".1f"), ("to:Q", "", ".1f"), ("texts:Q", "", ",")),
         )
         bars = base.mark_bar().properties(width=FILE_WIDTH, height=_HEIGHT)
         facets = bars.facet(row=altair.Row("group:N", title=None, sort=[row["group"] for row in rows]))

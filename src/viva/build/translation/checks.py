@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -39,6 +39,9 @@ class Finding(Struct, frozen=True):
     kind: str
     message: str
     severity: Severity = "error"
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {one_line(f'{self.question} {self.field}: {self.kind}: {self.message}', 300)}"
 
 
 class _Wanted(Struct, frozen=True):
@@ -183,14 +186,6 @@ def folded(content: str) -> str:
     return unicodedata.normalize("NFKC", content[:_LONGEST])
 
 
-def counted(findings: Sequence[Finding]) -> Mapping[str, Counter[Severity]]:
-    """Kind → how many fields, by severity."""
-    found: dict[str, Counter[Severity]] = {}
-    for finding in findings:
-        found.setdefault(finding.kind, Counter())[finding.severity] += 1
-    return found
-
-
-def affected(findings: Sequence[Finding], severity: Severity | None = None) -> set[str]:
-    """The questions with any finding (of this severity)."""
-    return {finding.question for finding in findings if severity in (None, finding.severity)}
+def affected(findings: Sequence[Finding], severity: Severity) -> set[str]:
+    """The questions with any finding of this severity."""
+    return {finding.question for finding in findings if finding.severity == severity}

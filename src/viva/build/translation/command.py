@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from viva.build.draft_options import DraftOptions, MaxTokens, asked_for, ending, tell_refused
-from viva.build.options import SHOWN, Force, Language, ListAll, ProjectPath, Told, print_tables, tell_held, tell_more
+from viva.benchmarks.csbench.recordfiles import read_set
+from viva.build.drafting import DraftOptions, MaxTokens, ask_and_keep, ending, model_and_sampling
+from viva.build.options import Force, Language, ListAll, ProjectPath, Told, list_first, print_tables, tell_held
 from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
+from viva.build.translation.check_sheet import compared, write_sheet
+from viva.build.translation.checks import Finding, affected, check_set
+from viva.build.translation.estimate import estimate
+from viva.build.translation.export import write_export
+from viva.build.translation.project import Project
 from viva.commands import command
+from viva.engine.asking import Run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
-from viva.visible import one_line, plural
-
-if TYPE_CHECKING:
-    from viva.build.translation.checks import Finding
-    from viva.build.translation.project import Project
-    from viva.engine.asking import Run
+from viva.visible import plural
 
 
 class CheckConfig(Struct, kw_only=True):
@@ -46,10 +48,6 @@ class CheckConfig(Struct, kw_only=True):
 @command(CheckConfig, "action")
 def check(config: CheckConfig) -> int:
     """What is wrong with a set of CS-Bench's format."""
-    from viva.benchmarks.csbench.recordfiles import read_set
-    from viva.build.translation.check_sheet import compared, write_sheet
-    from viva.build.translation.checks import affected, check_set
-
     found = read_set(config.target, config.language)
     findings = check_set(found.records, found.language)
     notes: list[str] = []
@@ -66,10 +64,7 @@ def check(config: CheckConfig) -> int:
     if config.sheet is not None:
         write_sheet(config.sheet, findings, found)
     ordered = sorted(findings, key=lambda one: one.severity != "error")
-    for finding in ordered if config.everything else ordered[:SHOWN]:
-        where = f"{finding.question} {finding.field}"
-        print(f"{finding.severity}: {one_line(f'{where}: {finding.kind}: {finding.message}', 300)}")
-    tell_more(len(ordered), everything=config.everything)
+    list_first(ordered, everything=config.everything)
     errors, warned = affected(findings, "error"), affected(findings, "warning")
     total = len(found.records)
     notes.append(
@@ -101,8 +96,6 @@ class ReviewConfig(DecidingOptions, kw_only=True):
 @command(ReviewConfig, "action")
 def review(config: ReviewConfig) -> int:
     """Decide about translations in the browser."""
-    from viva.build.translation.project import Project
-
     opened = Project(config.project)
     items = opened.items(everything=config.everything)
     return serve_items(opened, items, config, refuse=opened.refused, renewed=lambda: opened.items(everything=True))
@@ -119,8 +112,6 @@ class ApproveConfig(FileOptions, kw_only=True):
 @command(ApproveConfig, "action")
 def approve(config: ApproveConfig) -> int:
     """Decide about translations in a spreadsheet."""
-    from viva.build.translation.project import Project
-
     return decide_by_file(Project, config, called="sheet")
 
 
@@ -143,9 +134,7 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    from viva.build.translation.export import export
-
-    made = export(config.project, config.out, force=config.force, unreviewed=config.unreviewed)
+    made = write_export(config.project, config.out, force=config.force, unreviewed=config.unreviewed)
     tell_held([f"{name}: {why}" for name, why in made.held], everything=config.everything)
     print(
         f"{plural(made.test, 'question')} and {made.valid:,} of the validation half are in {config.out}, "
@@ -199,31 +188,23 @@ class AskConfig(DraftOptions, kw_only=True):
 @command(AskConfig, "action")
 def ask(config: AskConfig) -> int:
     """Let a model translate (the command where none is named)."""
-    from viva.build.drafting import ask_and_keep
-    from viva.build.translation.estimate import estimate
-    from viva.build.translation.project import Project
-
-    model, sampling, asking = asked_for(config)
+    model, sampling = model_and_sampling(config)
     opened = Project.begin(config.project, config.source, (config.language, config.target), config.each)
     asked = opened.requests(sampling, config.limit, rejected=config.rejected)
     if config.estimating:
-        print(estimate(opened, model, asked, asking))
+        print(estimate(opened, model, asked, config))
         return EXIT_OK
     with opened.locked():
-        run, count = ask_and_keep(opened, model, [("", one) for one in asked], asking, "translating")
+        run, count = ask_and_keep(opened, model, [("", one) for one in asked], config, "translating")
     return _ending(Project(config.project), run, count, everything=config.everything)
 
 
 def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
     """What to tell after asking, and the exit code."""
-    tell_refused(run)
-    questions = [question for question in project.questions() if question.start or question.author]
+    questions = [question for question in project.texts() if question.start or question.author]
     findings = [finding for question in questions for finding in project.findings(question)]
     listed = [finding for finding in findings if finding.severity == "error" or everything]
-    for finding in listed if everything else listed[:SHOWN]:
-        where = f"{finding.question} {finding.field}"
-        print(f"{finding.severity}: {one_line(f'{where}: {finding.kind}: {finding.message}', 300)}")
-    tell_more(len(listed), everything=everything)
+    list_first(listed, everything=everything)
     states = Counter(question.state.status for question in questions)
     worst = {finding.question for finding in findings if finding.severity == "error"}
     doubtful = {finding.question for finding in findings} - worst

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viva.build.drafting import Asking
+from viva.build.drafting import DraftOptions, price_given
 from viva.build.project import DRAFTS
 from viva.build.translation.project import Project
 from viva.contracts import Model
@@ -19,7 +19,7 @@ WORDIER = 1.3
 """Tokens of a translation for one of the original: an assumption, said as such."""
 
 
-def estimate(project: Project, model: Model, asked: Sequence[Generate], asking: Asking) -> str:
+def estimate(project: Project, model: Model, asked: Sequence[Generate], config: DraftOptions) -> str:
     """What it would be, in a sentence, without asking anybody."""
     journal = Journal(project.path / DRAFTS, write=False)
     try:
@@ -31,7 +31,7 @@ def estimate(project: Project, model: Model, asked: Sequence[Generate], asking: 
     most = sum(worst_case(request).output for request in left)
     head = estimate_tokens(project.templates.translate["system"] + project.templates.translate["whole"])
     replies = round(WORDIER * sum(max(1, worst_case(request).input - head) for request in left))
-    price = price_of(model, asking.price)
+    price = price_of(model, price_given(config))
     money = f", price unknown ({flag('price', 'IN/OUT')})"
     if price:
         costs = price.cost(Usage(prompts, replies)), price.cost(Usage(prompts, most))

@@ -32,14 +32,14 @@ class Export(Struct, frozen=True, kw_only=True):
     """Question, why."""
 
 
-def export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Export:
+def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Export:
     """Write the set of a project; `unreviewed`: also what nobody decided about. Raises DataError where nothing is."""
     project = Project(path)
     settings = project.settings
     kept: dict[str, list[Raw]] = {"test": [], "valid": []}
     held: list[tuple[str, str]] = []
     unseen = 0
-    for question in project.questions():
+    for question in project.texts():
         record, why = project.record_of(question, unreviewed=unreviewed)
         if record is None:
             held.append((question.name, why))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,10 +18,9 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.csbench.recordfiles import Raw, RawSet, asked, named, read_set, text
-from viva.build.approval import Event, State, replay
-from viva.build.decision_file import DecisionFile
+from viva.build.approval import State, replay
 from viva.build.files import readable_json, replace_file
-from viva.build.project import TextProject
+from viva.build.project import TextProject, review_item
 from viva.build.spreadsheet import clean
 from viva.build.translation.checks import Finding, check_record
 from viva.build.translation.comparison import Reference, check_pair
@@ -41,19 +39,13 @@ from viva.engine.journal import Entry
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError, flag, option
 from viva.review.items import Item
-from viva.types import Generate, Language, ReviewItem, Sampling
+from viva.types import Generate, Language, Sampling
 
 
 def item_key(question: str, source: str, shown: str) -> str:
     """32 hexadecimal digits for a text about a question; another source or translation is another item."""
     content = json.dumps([question, source, shown]).encode()
     return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def fold(texts: Sequence[tuple[str, str, str]], events: Sequence[Event]) -> dict[str, State]:
-    """Question → where its translation stands. `texts`: question, source text, translation ("" for none)."""
-    histories, _ = replay([(start, partial(item_key, question, source)) for question, source, start in texts], events)
-    return {question: history.state() for (question, *_), history in zip(texts, histories, strict=True)}
 
 
 _HEADING = re.compile(r"^(\[+)(Question|A|B|C|D|Answer|Explanation)(\]+)$", re.MULTILINE)
@@ -127,21 +119,18 @@ class Question(Struct, frozen=True, kw_only=True):
         return translated(self.record, fields, target)
 
 
-def _refusal(question: Question, decision: str, text: str) -> str:
-    if decision == "reject" or unheaded(text, question.wanted) is not None:
-        return ""
-    headings = ", ".join(f"[{field}]" for field in question.wanted)
-    return f"the translation must keep its headings, each on a line of its own: {headings}"
-
-
-class Project(TextProject):
+class Project(TextProject[Question]):
     """The folder, each file read once, when it is asked for."""
 
     scope = "csbench-translation"
+    aspect = ASPECT
     titles = (
         *("question", "item", "format", "checks", "findings", "state", "source"),
         *("decision", "translation", "comment", "remarks"),
     )
+    called = "sheet"
+    needed = ("question", "decision", ASPECT)
+    unknown = "with a translation is in the project"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -156,14 +145,6 @@ class Project(TextProject):
         except msgspec.DecodeError as problem:
             raise DataError(f"{path / SETTINGS} is damaged: {problem}") from None
         self._findings: dict[str, list[Finding]] = {}
-        self.decision_file = DecisionFile(
-            aspect=ASPECT,
-            called="sheet",
-            needed=("question", "decision", ASPECT),
-            unknown="with a translation is in the project",
-            about=self.about,
-            refuse=_refusal,
-        )
 
     @classmethod
     def begin(cls, path: Path, source: Path, languages: tuple[Language | None, Language], each: Each) -> Project:
@@ -223,17 +204,19 @@ class Project(TextProject):
         records = self.source.records
         return list(zip(named(records), parts, records, strict=True))
 
-    def questions(self) -> list[Question]:
+    def texts(self) -> list[Question]:
         """Every question with where its translation stands, in the order of the source."""
         drafted = [
             (name, part, record, wanted, *self._draft(name, wanted))
             for name, part, record in self.sources()
             for wanted in (to_translate(record),)
         ]
-        states = fold([(name, headed(wanted), start) for name, _, _, wanted, start, _ in drafted], self.events(clean))
+        texts = [(start, partial(item_key, name, headed(wanted))) for name, _, _, wanted, start, _ in drafted]
         return [
-            Question(name=name, part=part, record=record, wanted=wanted, start=start, author=author, state=states[name])
-            for name, part, record, wanted, start, author in drafted
+            Question(name=name, part=part, record=record, wanted=wanted, start=start, author=author, state=state)
+            for (name, part, record, wanted, start, author), state in zip(
+                drafted, replay(texts, self.events(clean))[0], strict=True
+            )
         ]
 
     def _draft(self, name: str, wanted: dict[str, str]) -> tuple[str, str]:
@@ -255,7 +238,7 @@ class Project(TextProject):
         languages = settings.source_language, settings.target_language
         again: dict[str, tuple[str, ...]] = {}
         if rejected:
-            told = [(one.name, one.state) for one in self.questions() if one.state.status == "rejected"]
+            told = [(one.name, one.state) for one in self.texts() if one.state.status == "rejected"]
             again = {name: state.remarks or ("It was not good enough.",) for name, state in told}
         found: list[Generate] = []
         for name, _, record in self.sources()[:limit]:
@@ -268,56 +251,45 @@ class Project(TextProject):
 
     def proposals(self) -> dict[str, Question]:
         """Question → its translation as it now stands, of those that have one."""
-        return {question.name: question for question in self.questions() if question.start}
+        return {name: question for name, question in super().proposals().items() if question.start}
 
-    def states(self) -> Counter[str]:
-        """How many translations are in which state."""
-        return Counter(question.state.status for question in self.questions())
+    def waiting(self, everything: bool) -> list[Question]:
+        """What is to be decided, first that in which the checks found errors."""
+        return sorted(super().waiting(everything), key=lambda each: _VERDICTS.index(verdict(self.findings(each))))
 
-    def about(self, question: Question) -> dict[str, str]:
+    def refusal(self, proposal: Question, decision: str, text: str) -> str:
+        """What is wrong with a decision about a translation; "" for nothing."""
+        if decision == "reject" or unheaded(text, proposal.wanted) is not None:
+            return ""
+        return f"the translation must keep its headings, each on a line of its own: {_headings(proposal.wanted)}"
+
+    def about(self, proposal: Question) -> dict[str, str]:
         """Which question it is, for people and filters."""
         return {
-            "question": question.name,
-            "format": text(question.record["Format"]),
-            "domain": text(question.record["Domain"]),
-            "checks": verdict(self.findings(question)),
-            "state": question.state.status,
+            "question": proposal.name,
+            "format": text(proposal.record["Format"]),
+            "domain": text(proposal.record["Domain"]),
+            "checks": verdict(self.findings(proposal)),
+            "state": proposal.state.status,
         }
 
-    def _open(self, everything: bool) -> list[Question]:
-        """What is to be decided, first that in which the checks found errors."""
-        found = [
-            question
-            for question in self.questions()
-            if question.wanted and question.start and (everything or question.state.status != "approved")
-        ]
-        return sorted(found, key=lambda question: _VERDICTS.index(verdict(self.findings(question))))
+    def decision_row(self, proposal: Question) -> tuple[str, ...]:
+        """One question as a row of the sheet, its decision left empty."""
+        findings, state = self.findings(proposal), proposal.state
+        head = proposal.name, proposal.key, text(proposal.record["Format"]), verdict(findings), told(findings)
+        return (*head, state.status, proposal.shown, "", state.text, "", "; ".join(state.remarks))
 
-    def decision_rows(self, *, everything: bool) -> list[tuple[str, ...]]:
-        """What is to be decided, as rows of a sheet."""
-        rows: list[tuple[str, ...]] = []
-        for question in self._open(everything):
-            findings = self.findings(question)
-            head = question.name, question.key, text(question.record["Format"]), verdict(findings), told(findings)
-            state = question.state
-            rows.append((*head, state.status, question.shown, "", state.text, "", "; ".join(state.remarks)))
-        return rows
-
-    def items(self, *, everything: bool = False) -> list[Item]:
-        """What the review page needs: a question an item."""
-        return [self._item(question) for question in self._open(everything)]
-
-    def _item(self, question: Question) -> Item:
-        draft = ReviewItem(
+    def item(self, proposal: Question) -> Item:
+        """A question on the review page."""
+        return review_item(
+            proposal.key,
+            self.about(proposal),
+            asked(proposal.record),
             aspect=ASPECT,
-            text=question.state.text,
-            gold=question.shown,
-            value=None,
-            scale=(0.0, 1.0),
-            reasons=told(self.findings(question)),
+            text=proposal.state.text,
+            gold=proposal.shown,
+            reasons=told(self.findings(proposal)),
         )
-        shown = asked(question.record)
-        return Item(key=question.key, about=self.about(question), question=shown, drafts=(draft,), editable=True)
 
     def refused(self, lines: Sequence[Review]) -> str:
         """What is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
@@ -326,9 +298,9 @@ class Project(TextProject):
             text_after = line.text_after if line.text_after is not None else line.text_before
             fields = wanted.get(line.about.get("question", ""), {})
             if line.after and text_after is not None and unheaded(clean(text_after), fields) is None:
-                headings = ", ".join(f"[{field}]" for field in fields)
                 return (
-                    f"The translation must keep its headings, each on a line of its own and in this order: {headings}."
+                    "The translation must keep its headings, each on a line of its own and in this order: "
+                    f"{_headings(fields)}."
                 )
         return ""
 
@@ -373,6 +345,10 @@ class Project(TextProject):
             if (finding.field, finding.kind) not in before
         ]
         return [*own, *check_pair(pair, self.settings.source_language, target)]
+
+
+def _headings(fields: Iterable[str]) -> str:
+    return ", ".join(f"[{field}]" for field in fields)
 
 
 _VERDICTS = ("error", "warning", "nothing found")

@@ -16,9 +16,9 @@ from typing import Literal
 from msgspec import Struct
 
 from viva.benchmarks.csbench.recordfiles import NAMES, TEXTS, Raw, text
+from viva.build.files import toml_of
 from viva.build.translation.checks import HAN
 from viva.errors import DataError
-from viva.files import parse_toml
 from viva.prompting import fence, fill
 from viva.scorers.fold import after_thinking
 from viva.shipped import shipped_text
@@ -50,10 +50,7 @@ def bundled() -> bytes:
 def read_templates(content: bytes, name: str) -> Templates:
     """A project's templates over the bundled ones. Raises DataError for a key that is not known."""
     standard = tomllib.loads(bundled().decode())
-    try:
-        given = parse_toml(content.decode("utf-8-sig"))
-    except ValueError as problem:
-        raise DataError(f"{name} is not valid TOML: {problem}") from None
+    given = toml_of(content, name)
     merged: dict[str, dict[str, str]] = {}
     for table in ("names", "translate"):
         over = given.pop(table, {})

@@ -5,23 +5,24 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
+from viva.benchmarks.syneval.facts import FORMATS
 from viva.build.options import Force, Told, print_tables
+from viva.build.treebank.driver import BuildSettings, Tally, build
+from viva.build.treebank.generate import generate
+from viva.build.treebank.manifest import Manifest
+from viva.build.treebank.sampling import DEFAULTS, SamplingSettings, Scheme
+from viva.build.treebank.treebank import Plan, Problem
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag
-from viva.fields import note
+from viva.fields import note, pick
 from viva.runs.config import Progress
 from viva.runs.progress import Screen, say
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.build.treebank.driver import Tally
-    from viva.build.treebank.manifest import Manifest
-    from viva.build.treebank.sampling import SamplingSettings
-    from viva.build.treebank.treebank import Plan, Problem
 
 SHOWN = 20
 """Malformed trees that are told on the terminal; malformed.jsonl has them all."""
@@ -52,7 +53,7 @@ class SynevalConfig(Struct, kw_only=True):
         bool, note("Facts, questions and sampling as the authors' generator has them, quirks too.")
     ] = False
     sampling: Annotated[
-        Literal["clean", "published"] | None,
+        Scheme | None,
         note("How test.jsonl and exemplars.jsonl are drawn.  [default: clean; published with --as-published]"),
     ] = None
     per_stratum: Annotated[
@@ -107,22 +108,13 @@ class SynevalConfig(Struct, kw_only=True):
 @command(SynevalConfig, "action")
 def syneval(config: SynevalConfig) -> int:
     """Questions about the syntax of a treebank's sentences."""
-    from viva.build.treebank.driver import BuildSettings, build
-    from viva.build.treebank.generate import generate
-
     watch = _Screen(config.progress)
-    settings = BuildSettings(
-        name=config.name,
-        as_published=config.as_published,
+    settings = pick(
+        BuildSettings,
+        asdict(config),
         sampling=_sampling(config),
         encoding=_encoding(config.encoding),
-        glob=config.glob,
-        malformed=config.malformed,
-        wordings=config.wordings,
-        gzip=config.gzip,
         jobs=config.jobs or 0,
-        on=config.on,
-        force=config.force,
     )
     try:
         manifest = build(config.treebanks, config.out, settings, generate, watch)
@@ -132,9 +124,7 @@ def syneval(config: SynevalConfig) -> int:
 
 
 def _sampling(config: SynevalConfig) -> SamplingSettings:
-    from viva.build.treebank.sampling import DEFAULTS, SamplingSettings
-
-    scheme: Literal["clean", "published"] = config.sampling or ("published" if config.as_published else "clean")
+    scheme: Scheme = config.sampling or ("published" if config.as_published else "clean")
     per_stratum, min_stratum = DEFAULTS[scheme]
     return SamplingSettings(
         scheme=scheme,
@@ -237,7 +227,6 @@ def _short(manifest: Manifest) -> list[str]:
 
 def _counts(manifest: Manifest) -> Told:
     """The counts as in the paper's Table 4."""
-    from viva.benchmarks.syneval.facts import FORMATS
 
     def row(name: str, counts: dict[str, int]) -> tuple[object, ...]:
         total = sum(counts.values())

@@ -100,10 +100,10 @@ class Smallest:
 
     __slots__ = ("entries", "limit", "size")
 
-    def __init__(self, size: int, after: Smallest | None = None) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
         self.entries: dict[object, tuple[int, Place]] = {}
-        self.limit: int = after.limit if after is not None else _WORD + 1
+        self.limit = _WORD + 1
         """Keys from here on cannot be among them."""
 
     def offer(self, key: int, label: object, place: Place) -> None:
@@ -132,15 +132,15 @@ class Smallest:
         return [(key, label, place) for key, place, label in ordered[: self.size]]
 
 
-def sampler(settings: SamplingSettings, after: Sampler | None = None) -> Sampler:
-    """The sampler of a scheme. What `after` knows that it cannot be drawn, it counts and does not keep."""
-    return PublishedSampler(settings, after) if settings.scheme == "published" else CleanSampler(settings, after)
+def sampler(settings: SamplingSettings) -> Sampler:
+    """The sampler of a scheme."""
+    return PublishedSampler(settings) if settings.scheme == "published" else CleanSampler(settings)
 
 
 class Sampler:
     """Sees every question once, anywhere; samplers of parts of a treebank merge into the sampler of the whole."""
 
-    def __init__(self, settings: SamplingSettings, after: Sampler | None = None) -> None:
+    def __init__(self, settings: SamplingSettings) -> None:
         self.settings = settings
 
     def see(self, item: Item, place: Place) -> None:
@@ -161,36 +161,24 @@ class _Stratum:
 
     __slots__ = ("count", "exemplar_key", "exemplars", "test", "test_key")
 
-    def __init__(self, name: str, settings: SamplingSettings, after: _Stratum | None = None) -> None:
+    def __init__(self, name: str, settings: SamplingSettings) -> None:
         self.count = 0
-        self.test: Smallest = Smallest(settings.per_stratum, after.test if after else None)
-        self.exemplars: Smallest = Smallest(settings.exemplars, after.exemplars if after else None)
+        self.test = Smallest(settings.per_stratum)
+        self.exemplars = Smallest(settings.exemplars)
         # A question's hash times an odd number of the stratum's own: as good as a hash for each stratum, much faster.
         self.test_key = _hash(str(settings.seed), "test", name) | 1
         # Other bits decide about exemplars: what is small for the one draw is anything for the other.
         self.exemplar_key = _hash(str(settings.seed), "exemplar", name)
 
 
-class _Group:
-    """What is seen together: the strata of some tags, taken apart for the loop over them, and how often they were."""
-
-    __slots__ = ("count", "parts", "strata")
-
-    def __init__(self, strata: tuple[_Stratum, ...]) -> None:
-        self.count = 0
-        self.strata = strata
-        self.parts = tuple((s.test_key, s.test, s.exemplar_key, s.exemplars) for s in strata)
-
-
 class PublishedSampler(Sampler):
     """The scheme of the paper."""
 
-    def __init__(self, settings: SamplingSettings, after: Sampler | None = None) -> None:
+    def __init__(self, settings: SamplingSettings) -> None:
         super().__init__(settings)
         self._strata: dict[tuple[str, str, str], _Stratum] = {}
-        self._after = after._strata if isinstance(after, PublishedSampler) else {}
         self._hash = _keyed(settings.seed)
-        self._known: dict[tuple[str, str, tuple[str, ...]], _Group] = {}
+        self._known: dict[tuple[str, str, tuple[str, ...]], tuple[_Stratum, ...]] = {}
         """Knowledge point, format and tags, to the strata: most tags are seen together again and again."""
 
     def see(self, item: Item, place: Place) -> None:
@@ -198,35 +186,26 @@ class PublishedSampler(Sampler):
         identity = item.id
         number = _number(self._hash, identity)
         name = (item.knowledge_point, item.format, item.tags)
-        group = self._known.get(name) or self._learn(*name)
-        group.count += 1
-        for test_key, test, exemplar_key, exemplars in group.parts:
-            key = number * test_key & _WORD
-            if key < test.limit:
-                test.offer(key, identity, place)
-            key ^= exemplar_key
-            if key < exemplars.limit:
-                exemplars.offer(key, identity, place)
+        for stratum in self._known.get(name) or self._learn(*name):
+            stratum.count += 1
+            key = number * stratum.test_key & _WORD
+            if key < stratum.test.limit:
+                stratum.test.offer(key, identity, place)
+            key ^= stratum.exemplar_key
+            if key < stratum.exemplars.limit:
+                stratum.exemplars.offer(key, identity, place)
 
-    def _settle(self) -> None:
-        """Give the counts of groups to their strata."""
-        for group in self._known.values():
-            for stratum in group.strata:
-                stratum.count += group.count
-            group.count = 0
-
-    def _learn(self, point: str, form: str, tags: tuple[str, ...]) -> _Group:
+    def _learn(self, point: str, form: str, tags: tuple[str, ...]) -> tuple[_Stratum, ...]:
         names = dict.fromkeys((point, form, tag.replace("(non-restrictive)", "")) for tag in tags)
         for name in names:
             if name not in self._strata:
-                self._strata[name] = _Stratum(" ".join(name), self.settings, self._after.get(name))
-        found = self._known[point, form, tags] = _Group(tuple(self._strata[name] for name in names))
-        return found
+                self._strata[name] = _Stratum(" ".join(name), self.settings)
+        strata = self._known[point, form, tags] = tuple(self._strata[name] for name in names)
+        return strata
 
     def merge(self, other: Sampler) -> None:
         """Take note of all that another sampler of the same settings saw."""
         assert isinstance(other, PublishedSampler)
-        other._settle()
         for name, theirs in other._strata.items():
             mine = self._strata.get(name)
             if mine is None:
@@ -237,12 +216,10 @@ class PublishedSampler(Sampler):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is only there to be quick."""
-        self._settle()
-        return self.__dict__ | {"_known": {}, "_after": {}, "_hash": None}
+        return self.__dict__ | {"_known": {}, "_hash": None}
 
     def draw(self) -> Drawn:
         """The set, stratum by stratum in the order of knowledge points, formats and tags."""
-        self._settle()
         eligible = {name: s for name, s in self._strata.items() if s.count >= self.settings.min_stratum}
         test: list[tuple[str, Place]] = []
         pools: defaultdict[tuple[str, str], Smallest] = defaultdict(lambda: Smallest(self.settings.exemplars))
@@ -276,10 +253,10 @@ class _Pool:
 
     __slots__ = ("first", "questions", "sentences")
 
-    def __init__(self, after: _Pool | None = None) -> None:
-        self.sentences: Smallest = Smallest(4 * RESERVE, after.sentences if after else None)
+    def __init__(self) -> None:
+        self.sentences = Smallest(4 * RESERVE)
         """So many that a quarter of them tells how many may be set aside."""
-        self.first: Smallest = Smallest(RESERVE, after.first if after else None)
+        self.first = Smallest(RESERVE)
         """Those that may be."""
         self.questions: dict[object, Smallest] = {}
         """Of the first ones, EACH of every one."""
@@ -307,9 +284,8 @@ class _Pool:
 class CleanSampler(Sampler):
     """The scheme without the published one's repetitions and overlaps."""
 
-    def __init__(self, settings: SamplingSettings, after: Sampler | None = None) -> None:
+    def __init__(self, settings: SamplingSettings) -> None:
         super().__init__(settings)
-        self._after = after if isinstance(after, CleanSampler) else None
         self._cells: dict[tuple[str, str, str, str], Smallest] = {}
         """By knowledge point, format, category and answer letter or truth value."""
         self._counts: Counter[tuple[str, str, str]] = Counter()
@@ -329,13 +305,12 @@ class CleanSampler(Sampler):
         cell = self._cells.get((*stratum, answer))
         if cell is None:
             # However the sentences that are set aside fall, enough are left.
-            before = self._after._cells.get((*stratum, answer)) if self._after else None
-            cell = self._cells[*stratum, answer] = Smallest(self.settings.per_stratum + RESERVE, before)
+            cell = self._cells[*stratum, answer] = Smallest(self.settings.per_stratum + RESERVE)
         if number < cell.limit:
             cell.offer(number, sentence, place)
         pool = self._pools.get(stratum[:2])
         if pool is None:
-            pool = self._pools[stratum[:2]] = _Pool(self._after._pools.get(stratum[:2]) if self._after else None)
+            pool = self._pools[stratum[:2]] = _Pool()
         if sentence < pool.sentences.limit:
             pool.offer(sentence, number, answer, item.id, place)
 
@@ -354,7 +329,7 @@ class CleanSampler(Sampler):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what is only there to be quick."""
-        return self.__dict__ | {"_after": None, "_hash": None}
+        return self.__dict__ | {"_hash": None}
 
     def draw(self) -> Drawn:
         """The set, by knowledge point, format and category."""

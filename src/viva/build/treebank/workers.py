@@ -53,7 +53,7 @@ class Result(NamedTuple):
     questions: bytes
     problems: list[Problem]
     drawable: Sampler
-    """What of this chunk may be drawn, after all that the same worker saw before."""
+    """What of this chunk may be drawn."""
 
 
 def chunks(trees: Iterable[RawTree | Problem]) -> Iterator[Chunk]:
@@ -82,13 +82,11 @@ class Worker:
         self._settings = settings
         self._generate = partial(generate, words=other_wordings(settings.wordings)) if settings.wordings else generate
         self._encoder = msgspec.json.Encoder()
-        self._seen = sampler(settings.sampling)
-        """All that may be drawn of what this worker saw: what is not among it now will never be drawn."""
 
     def __call__(self, numbered: Numbered) -> Result:
         """One chunk."""
         number, chunk = numbered
-        drawable = sampler(self._settings.sampling, after=self._seen)
+        drawable = sampler(self._settings.sampling)
         facts, questions = bytearray(), bytearray()
         counts: Counter[tuple[str, str]] = Counter()
         problems: list[Problem] = []
@@ -119,7 +117,6 @@ class Worker:
                 encode_into(item, questions, -1)
                 see(item, Place(number, start, len(questions) - start))
                 questions += b"\n"
-        self._seen.merge(drawable)
         return Result(number, trees, fact_count, counts, self._pack(facts), self._pack(questions), problems, drawable)
 
     def _pack(self, lines: bytearray) -> bytes:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from viva.build.files import content_of
+from viva.build.files import content_of, filled_rows
 from viva.build.spreadsheet import LONGEST_CELL, clean, read_table, written_table
 from viva.contracts import Exam
 from viva.errors import DataError, VivaError
@@ -146,22 +146,18 @@ def _column_of(path: Path) -> str:
 def _read(path: Path, aspect: Aspect, known: dict[str, Question]) -> dict[str, str]:
     """Question → the label, in one sheet; "unsure" is one."""
     column = "_".join(aspect.column.casefold().split())
-    table = read_table(content_of(path), str(path), ("question", "item", column))
-    for needed in ("question", "item", column):
-        if needed not in table.columns:
-            raise DataError(f"{path} has no column {needed.replace('_', ' ')!r}: every sheet must ask the same")
+    columns = ("question", "item", column)
     labels = {label.casefold(): label for label in (*aspect.labels, UNSURE)}
     found: dict[str, str] = {}
-    for number, cells in table.rows:
-        row = dict(zip(table.columns, cells, strict=False))
-        name, said, where = row.get("question", ""), row.get(column, ""), f"{path}, row {number}"
-        if not said:
-            continue
+    for where, row in filled_rows(
+        path, columns, columns, column, lambda title: f"{title.replace('_', ' ')!r}: every sheet must ask the same"
+    ):
+        name, said = row["question"], row[column]
         if name not in known:
             raise DataError(f"{where}: the set has no question {name[:80]!r}; is it the same set and language?")
         if name in found:
             raise DataError(f"{where}: a second verdict about {name!r}")
-        if row.get("item") != _digest(known[name]):
+        if row["item"] != _digest(known[name]):
             raise DataError(f"{where}: {name!r} has changed since the sheet was written; write a new one")
         if said.casefold() not in labels:
             raise DataError(f"{where}: {said[:40]!r}; write {', '.join(aspect.labels)} or {UNSURE}, or nothing")

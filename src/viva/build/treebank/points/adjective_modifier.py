@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from viva.build.treebank.attachment import nothing_follows, noun_attachment_is_clear
 from viva.build.treebank.categories import is_possessive
-from viva.build.treebank.findings import Existence, Finding, Reading
+from viva.build.treebank.findings import Existence, Finding, Reading, existence
 from viva.build.treebank.modifiers import Modifier, NounHost, is_phrase
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node
@@ -99,16 +99,8 @@ def _has_predicate_beside(node: Node) -> bool:
 
 
 def _existence(sentence: Sentence, node: Node, exists: bool, nodes: tuple[Node, ...]) -> Existence:
-    return Existence(
-        knowledge_point="ADJ",
-        slot_kind="noun_phrase",
-        slot=node.text,
-        exists=exists,
-        tags=(f"subtype:{sentence.category(node).partition('(')[0]}", "existent" if exists else "not-existent"),
-        nodes=nodes,
-        rule="existence",
-        category="existent" if exists else "not-existent",
-    )
+    kind = sentence.category(node).partition("(")[0]
+    return existence("ADJ", "noun_phrase", node.text, kind, nodes, exists=exists)
 
 
 def is_plain(node: Node) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from viva.build.treebank.attachment import has_other_adverbials, is_complement, verb_attachment_is_clear
-from viva.build.treebank.findings import Existence, Finding, Reading
+from viva.build.treebank.findings import Existence, Finding, Reading, existence
 from viva.build.treebank.modifiers import Modifier, governing_modifiers, is_phrase
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.verbs import VerbSequence
@@ -62,16 +62,7 @@ def find_existence(reading: Reading) -> Iterator[Existence]:
         # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
         inverted = verb.top.parent is not None and verb.top.parent.tag == "SINV"
         if exists or not (modifiers or inverted or has_other_adverbials(reading.adverbials, verb, None)):
-            yield Existence(
-                knowledge_point="ADV",
-                slot_kind="verb_phrase",
-                slot=verb.text,
-                exists=exists,
-                tags=(f"subtype:{verb.form}", "existent" if exists else "not-existent"),
-                nodes=(verb.last,),
-                rule="existence",
-                category="existent" if exists else "not-existent",
-            )
+            yield existence("ADV", "verb_phrase", verb.text, verb.form, (verb.last,), exists=exists)
 
 
 def _is_asked(sentence: Sentence, verb: VerbSequence, modifier: Modifier) -> bool:
