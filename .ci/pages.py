@@ -17,7 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from viva.cli.grouped import HELP_ALL
+from viva.cli.options import HELP_ALL
 from viva.cli.main import cli
 
 ROOT = Path(__file__).parents[1]

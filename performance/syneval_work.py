@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from viva.benchmarks.syneval.facts import Fact, Item
-from viva.benchmarks.syneval.synevalgrading import as_published, grade
+from viva.benchmarks.syneval.syneval import as_published, grade
 from viva.build.treebank.driver import BuildSettings, build
 from viva.build.treebank.generate import generate
 from viva.build.treebank.sampling import DEFAULTS, SamplingSettings, Scheme

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from rows import each_row
 from viva.errors import DataError
 from viva.files import LockedError, lock, write_whole
-from viva.io.packed import unpacked
-from viva.io.tables import CsvText, json_lines, read_csv, table_text
+from viva.io.tables import CsvText, json_lines, read_csv, table_text, unpacked
 
 
 def test_tables_that_are_read_by_turns_keep_their_own_limits() -> None:

@@ -13,7 +13,7 @@ from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
-from viva.errors import ModelError
+from viva.errors import ModelError, VivaError, option
 from viva.requesting import Adaptation
 from viva.types import (
     NOTHING,
@@ -38,6 +38,29 @@ from viva.types import (
     Score,
     TableSpec,
 )
+
+
+class TextOnly:
+    """The part of `Model` that such a model cannot do."""
+
+    name: str
+    context_window = None
+
+    def check_supported(self, request: Request) -> None:
+        """Raise VivaError for a choice: nobody can read a probability out of a text."""
+        if isinstance(request, Choose):
+            raise VivaError(self._no_probabilities())
+
+    async def choose(self, request: Choose) -> Response:
+        """Refused, for good."""
+        raise ModelError("unsupported", self._no_probabilities(), fatal=True)
+
+    def _no_probabilities(self) -> str:
+        return (
+            f"{self.name} does not say how probable an option is: leave {option('answer_by')} out, and its reply "
+            "is read instead"
+        )
+
 
 HEARD: ContextVar[Callable[[bool], None]] = ContextVar("HEARD", default=lambda _written: None)
 """What a model calls whenever something of a streamed reply arrives, and whether anything is written in it: time limits

@@ -24,12 +24,19 @@ from hypothesis import strategies as st
 from rows import table
 from viva.analysis.correlation import coefficient
 from viva.analysis.raters.agreement import _pearson, _spearman
-from viva.analysis.raters.gwet import gwet
-from viva.analysis.raters.kappa import agreement, cohen, confusion, fleiss
-from viva.analysis.raters.krippendorff import Level, krippendorff
+from viva.analysis.raters.coefficients import (
+    Level,
+    agreement,
+    cohen,
+    confusion,
+    cronbach,
+    fleiss,
+    gwet,
+    intraclass,
+    krippendorff,
+)
 from viva.analysis.raters.measure import Measure
 from viva.analysis.raters.ratings import marks_of, nearest, typical
-from viva.analysis.raters.reliability import cronbach, intraclass
 from viva.analysis.tilting import FEWEST, NAME, score_interval
 from viva.analysis.uncertainty import t_quantile
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row, tabled
-from viva.analysis.items.difficulty import Levels, agreement, level, levels, named, read_levels
+from viva.analysis.items.itemscores import Levels, agreement, level, levels, named, read_levels
 from viva.errors import DataError
 
 GOOD, HALF, WEAK, NONE = [1.0] * 30, [0.5] * 30, [0.3] * 30, [0.0] * 30

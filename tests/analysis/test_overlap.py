@@ -12,8 +12,18 @@ from hypothesis import strategies as st
 
 from rows import each_row
 from viva.analysis.overlap.gramhash import character_grams, tokens_of, word_grams
-from viva.analysis.overlap.leakage import Document, Leaks, OverlapConfig, Search, TextMatch
-from viva.analysis.overlap.minhash import Index, Signer, bands_for, estimated, jaccard
+from viva.analysis.overlap.leakage import (
+    Document,
+    Index,
+    Leaks,
+    OverlapConfig,
+    Search,
+    Signer,
+    TextMatch,
+    bands_for,
+    estimated,
+    jaccard,
+)
 
 WORDS = [f"w{number}" for number in range(400)]
 

@@ -22,8 +22,7 @@ import viva
 from cli.collected import answers, write_jsonl
 from rows import each_row, tabled
 from servers.fixtures import LocalServer
-from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords
-from viva.api.model_arguments import resolve_models
+from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, resolve_models
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
 from viva.models.called import Prompt
@@ -85,7 +84,7 @@ TERMINAL = {
     (grade_command, GRADE_OPTIONS, TERMINAL - {"wrote"}),
 )
 def test_options_are_called_as_on_the_command_line(
-    command: viva.cli.grouped.GroupedCommand, options: dict[str, viva.fields.Option], without: set[str]
+    command: viva.cli.options.GroupedCommand, options: dict[str, viva.fields.Option], without: set[str]
 ) -> None:
     named = {max(each.opts, key=len): each for each in command.params if isinstance(each, click.Option)}
     known = {name.removeprefix("--").replace("-", "_") for name in named if name != "--from"}

@@ -92,7 +92,7 @@ def study(name: str, place: str, imports: set[str]) -> str:
 
 def stub() -> str:
     imports = {
-        "from viva.api.model_arguments import Answers, ModelArgument",
+        "from viva.api.examining import Answers, ModelArgument",
         "from viva.api.opened import Run",
         "from viva.runs.plan import Way",
     }

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from rows import tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cards import ExamCard
+from viva.benchmarks.card.cardtable import typed
 from viva.benchmarks.card.lm_eval import Filter, Metric, Shown
 from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam, exemplars_of
 from viva.benchmarks.card.templating import TemplateError, match, render
-from viva.benchmarks.card.typed import typed
 from viva.errors import DataError, VivaError
 from viva.types import Choose, ExamSpec, Generate, Message, Response, Sampling
 

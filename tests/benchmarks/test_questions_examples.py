@@ -15,8 +15,7 @@ from rows import each_row
 from tiers import absent
 from viva.benchmarks.custom.examples import as_wanted, check_examples, impossible, shares_of, total_of
 from viva.benchmarks.custom.questionloading import read_questions, sound_questions
-from viva.benchmarks.custom.questionmodel import Example, OwnQuestion
-from viva.benchmarks.custom.tables import tables
+from viva.benchmarks.custom.questionmodel import Example, OwnQuestion, tables
 from viva.errors import VivaError
 from viva.sandbox import NoIsolationError, Sandbox
 from viva.scorers.rubric.code import assemble

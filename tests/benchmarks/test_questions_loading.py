@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from rows import tabled
 from viva.benchmarks.custom.questionloading import read_questions, sound_questions
-from viva.benchmarks.custom.questionmodel import Example, QuestionFile
-from viva.benchmarks.custom.tables import tables
+from viva.benchmarks.custom.questionmodel import Example, QuestionFile, tables
 from viva.errors import DataError
 from viva.sandbox.languagetables import languages
 from viva.scorers.rubric import code

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rows import each_row, tables_beside
 from viva.benchmarks import open_exam
-from viva.benchmarks.sharding import MOST, Shard, read_shard, unsharded
+from viva.benchmarks.wrapper import MOST, Shard, read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.journal import Keys
 from viva.errors import VivaError

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade_syneval import exam, one, rows, write
 from rows import each_row, tabled
 from viva.benchmarks.syneval.facts import Item
-from viva.benchmarks.syneval.synevalgrading import behind_quote, grade, shown_phrase
+from viva.benchmarks.syneval.syneval import behind_quote, grade, shown_phrase
 from viva.contracts import Exam
 from viva.scorers.spans import tokens
 from viva.types import SCORED, Failure, Question, Response, Score

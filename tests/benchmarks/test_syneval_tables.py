@@ -15,7 +15,7 @@ from benchmarks import explaining
 from benchmarks.handmade_syneval import changed, exam, rows, write
 from published import syneval as paper
 from viva.benchmarks.syneval.facts import Item
-from viva.benchmarks.syneval.tables import tags_of
+from viva.benchmarks.syneval.syneval import tags_of
 from viva.contracts import Exam
 from viva.engine.stages import parts_shown
 from viva.types import Question, Response, Score, ScoreRow

@@ -28,8 +28,7 @@ from rows import table, tabled
 from tiers import absent
 from viva.distributed import LostWorkerError, open_worker_pool
 from viva.distributed.cluster import ClusterError, connect, edition, introduce, is_place, knock
-from viva.distributed.encoders import RemoteEncoder
-from viva.distributed.replicas import RemoteModel, Window, cancel_pending
+from viva.distributed.replicas import RemoteEncoder, RemoteModel, Window, cancel_pending
 from viva.errors import DataError, ModelError, VivaError
 from viva.types import Generate, Request, Sampling
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import viva as library
 from servers.fixtures import SAMPLE, LocalServer, Viva
 from viva import UnansweredWarning
-from viva.engine.budget import Budget, Hold, Price, worst_case
-from viva.engine.ceilings import RunLimits
+from viva.engine.budget import Budget, Hold, Price, RunLimits, worst_case
 from viva.engine.folder import RunFolder
 from viva.errors import VivaError
 from viva.runs.config import LimitOptions, ResumePlan

@@ -15,9 +15,9 @@ import pytest
 from benchmarks.lm_eval_rows import TASKS, rows
 from rows import each_row, table, tabled
 from viva.benchmarks import CARD, open_exam
+from viva.benchmarks.card.cardtable import typed
 from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
 from viva.benchmarks.card.lm_eval_file import TaskFields, read_task
-from viva.benchmarks.card.typed import typed
 from viva.benchmarks.logprob import PER_BYTE, PER_CHARACTER, SUM
 from viva.contracts import Exam
 from viva.types import Choose, ExamSpec, Generate, Likelihood, Message, Response, Sampling

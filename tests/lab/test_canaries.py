@@ -15,11 +15,10 @@ from judging.serving import JudgeServer
 from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Evaluation, questions, reply
 from rows import table
 from servers.fixtures import QUIET, Ended, Viva
-from viva.analysis.knownmarks import CanaryMarks
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.lab.judges.asking import read_canaries
-from viva.render.canaries import canaries_table, canary_notes
+from viva.render.canaries import CanaryMarks, canaries_table, canary_notes
 from viva.render.formats import as_csv, as_terminal
 from viva.render.result import Report
 from viva.types import ExamSpec

@@ -18,7 +18,7 @@ from viva.contracts import Model
 from viva.errors import ModelError
 from viva.models import Endpoint, connect
 from viva.models.adapting import CUT_HERE, LEFT_OUT, MOVED, RENAMED, Adapting, named
-from viva.models.thoughts import cut_at, separate_thoughts
+from viva.models.reasoning import cut_at, separate_thoughts
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Message, Response
 

@@ -15,8 +15,8 @@ from viva.contracts import BatchModel
 from viva.errors import ModelError
 from viva.models import Endpoint, connect
 from viva.models.anthropicbatch import AnthropicBatches
-from viva.models.batchlines import Lines
 from viva.models.openaiapi.openaibatch import OpenAIBatches
+from viva.models.sending import Lines
 from viva.types import Response, Usage
 
 JSON = st.recursive(

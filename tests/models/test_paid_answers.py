@@ -25,7 +25,7 @@ from viva.errors import ModelError
 from viva.models import Endpoint, connect
 from viva.models.answerlines import answer_row
 from viva.models.openaiapi.openaiwire import LONGEST_NAME
-from viva.models.thoughts import LARGEST_COUNT, read_count, read_usage
+from viva.models.reasoning import LARGEST_COUNT, read_count, read_usage
 from viva.types import Choose, Message, Response, Served, Usage
 
 Serve = Callable[..., LocalServer]

@@ -11,8 +11,8 @@ from rows import tabled
 from viva.designs import Design, Factor
 from viva.engine.folder import EncoderRecord, ModelRecord
 from viva.render.result import signature
+from viva.requesting import Weights
 from viva.types import ExamSpec, Sampling
-from viva.weights import Weights
 
 SPEC = EXAM.spec
 PANEL = [ModelRecord(name="openai/j"), ModelRecord(name="openai/k")]

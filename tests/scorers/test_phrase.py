@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rows import each_row, tabled
 from thorough import LONG
-from viva.benchmarks.syneval.synevalgrading import ROLES
+from viva.benchmarks.syneval.syneval import ROLES
 from viva.scorers.phrase import read_phrase
 from viva.scorers.spans import score_span, tokens
 from within import within

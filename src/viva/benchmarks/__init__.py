@@ -120,7 +120,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
     own = {key: value for key, value in (templates or {}).items() if key != RATIONALE_EXAM}
     exam = benchmark.open(spec, data, own if templates is not None else None)
     if spec.questions:
-        from viva.benchmarks.selecting import Selected
+        from viva.benchmarks.wrapper import Selected
 
         exam = Selected(exam, spec.questions)
     if spec.shuffle:
@@ -136,7 +136,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
 
         exam = RationaleExam(exam, cast("Mapping[str, object] | None", (templates or {}).get(RATIONALE_EXAM)))
     if spec.shard:  # outermost: all that the others find out about an exam, they find out about the whole of it
-        from viva.benchmarks.sharding import Sharded
+        from viva.benchmarks.wrapper import Sharded
 
         exam = Sharded(exam)
     return exam
@@ -164,7 +164,7 @@ def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: d
     varied = Varied(inner, design, texts)
     if not spec.shard:
         return varied
-    from viva.benchmarks.sharding import Sharded
+    from viva.benchmarks.wrapper import Sharded
 
     varied.spec = msgspec.structs.replace(varied.spec, shard=spec.shard)
     return Sharded(varied)

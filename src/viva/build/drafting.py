@@ -12,8 +12,7 @@ from msgspec import Meta, Struct
 from viva.build.project import DRAFTS, ProjectFolder
 from viva.engine.adaptive import Adaptive
 from viva.engine.asking import Run, Tally, Task, disk_full
-from viva.engine.budget import Budget, Price
-from viva.engine.ceilings import MaxAttempts, MaxCost, MaxRequests, Timeout
+from viva.engine.budget import Budget, MaxAttempts, MaxCost, MaxRequests, Price, Timeout
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal, Keys
 from viva.engine.sendingslots import Fixed, Pace, Policy

@@ -7,6 +7,7 @@ Written here is what only a command line has: how an option is spelled, its plac
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
@@ -17,13 +18,15 @@ import click
 from click.core import ParameterSource
 from msgspec import Struct
 
-from viva.cli.consent import confirm_endpoints
-from viva.cli.grouped import HELP_ALL, MANY, GroupedCommand
 from viva.cli.output import show_study
 from viva.commands import Command
-from viva.engine.ceilings import PaceOptions, RunLimits
+from viva.engine.budget import PaceOptions, RunLimits
+from viva.engine.folder import RunFolder
 from viva.fields import Option as Field
 from viva.fields import bounds, choices, options, pick, plain_types
+from viva.files import shipped_table
+from viva.pages.review.invitations import Token, TokenFile, token_given
+from viva.runs import trust
 from viva.runs.config import (
     CONSENT,
     FolderOptions,
@@ -37,6 +40,69 @@ from viva.runs.config import (
     TaskOptions,
     WeightsOptions,
 )
+from viva.runs.progress import caller
+from viva.sources.fetching import terminal
+
+
+def confirm_endpoints(folder: RunFolder, limits: LimitOptions) -> None:
+    """As `trust.confirm_endpoints`: on a terminal the user is asked, elsewhere the run is refused."""
+    trust.confirm_endpoints(folder, limits, _agreed if caller() is None and terminal() else None)
+
+
+def _agreed(said: str, question: str) -> bool:
+    click.echo(said, err=True)
+    return click.confirm(question, err=True)
+
+
+class _Tokens(Struct):
+    token: Token = ""
+    token_file: TokenFile = None
+
+
+def token_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--token and --token-file, which become `token`."""
+
+    @functools.wraps(function)
+    def merged(*arguments: Any, token: str, token_file: Path | None, **given: Any) -> Any:
+        return function(*arguments, token=token_given(token, token_file), **given)
+
+    return derive(_Tokens)(merged)
+
+
+MANY = 45
+"""Options from which on a command's `--help` leaves the rare ones to `--help-all`."""
+HELP_ALL = "viva.help-all"
+
+
+class GroupedCommand(click.Command):
+    """A command whose `--help` lists its options by subject, and of many options those that most users need."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options of each group under its heading."""
+
+        shown = shipped_table(__file__, "headings.toml", dict[str, Any])
+        groups = shown["headings"]
+        rows: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Options", *groups)}
+        headings = {option: heading for heading, names in groups.items() for option in names}
+        hides = len(self.params) > MANY and not ctx.meta.get(HELP_ALL)
+        hidden = 0
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is None:
+                continue
+            name = max(parameter.opts, key=len).removeprefix("--").replace("-", "_")
+            if hides and name in shown["rare"]:
+                hidden += 1
+                continue
+            rows[headings.get(name, "Options")].append(record)
+        for heading, found in rows.items():
+            if found:
+                with formatter.section(heading):
+                    formatter.write_dl(found)
+        if hidden:
+            formatter.write_paragraph()
+            formatter.write_text(f"--help-all shows {hidden} more options.")
+
 
 LEVELS = ("debug", "info", "warning", "error")
 F = TypeVar("F", bound=Callable[..., Any])

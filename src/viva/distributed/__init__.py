@@ -12,7 +12,7 @@ lost, the same comes out.
 
 from viva.contracts import WorkerPool
 from viva.distributed.local import cores
-from viva.distributed.lost import LostWorkerError
+from viva.distributed.worker import LostWorkerError
 from viva.errors import VivaError
 
 __all__ = ["LostWorkerError", "WorkerPool", "cores", "open_worker_pool", "refuse_no_place"]

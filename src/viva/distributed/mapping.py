@@ -7,8 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from viva.distributed.lost import LOSSES, LostWorkerError
-from viva.distributed.worker import outcome
+from viva.distributed.worker import LOSSES, LostWorkerError, outcome
 from viva.errors import option
 
 P = TypeVar("P")

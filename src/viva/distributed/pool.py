@@ -19,8 +19,7 @@ from functools import partial
 from typing import Any
 
 from viva.distributed.cluster import Cluster, ClusterError, Node, edition
-from viva.distributed.lost import LOSSES, LostWorkerError
-from viva.distributed.worker import outcome
+from viva.distributed.worker import LOSSES, LostWorkerError, outcome
 from viva.distributed.worker_handles import (
     LONGEST,
     Capabilities,

@@ -11,9 +11,9 @@ from typing import Any, Generic, Self, TypeVar
 
 from viva.distributed.cluster import connect
 from viva.distributed.local import unnamed
-from viva.distributed.lost import LostWorkerError
 from viva.distributed.mapping import Ended, Source, in_order
 from viva.distributed.pool import Pool
+from viva.distributed.worker import LostWorkerError
 from viva.distributed.worker_handles import Needs
 
 P = TypeVar("P")

@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any
 
 from viva.distributed.cluster import connect
-from viva.distributed.lost import LostWorkerError
 from viva.distributed.pool import Pool
-from viva.distributed.worker import outcome
+from viva.distributed.worker import LostWorkerError, outcome
 from viva.distributed.worker_handles import Needs
 from viva.errors import VivaError
 from viva.types import Execute, Execution

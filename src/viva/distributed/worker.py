@@ -18,7 +18,17 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from viva.errors import VivaError
+from viva.errors import EXIT_INCOMPLETE, VivaError
+
+LOSSES = 3
+"""Workers that one piece may cost before it is given up: a piece that needs too much memory would cost them all."""
+
+
+class LostWorkerError(VivaError):
+    """Somebody else ended our workers, several times over the same piece."""
+
+    exit_code = EXIT_INCOMPLETE
+
 
 LOOK = 2000
 """Milliseconds between two looks whether the parent is still the same."""

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from msgspec import Struct
 
 from viva.distributed.cluster import Node, edition
-from viva.distributed.lost import LOSSES
-from viva.distributed.worker import WorkerLoop
+from viva.distributed.worker import LOSSES, WorkerLoop
 from viva.errors import VivaError
 from viva.visible import one_line
 

@@ -12,8 +12,7 @@ from msgspec import UNSET
 
 from viva.designs import Design
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
-from viva.requesting import RequestOptions
-from viva.weights import Weights
+from viva.requesting import RequestOptions, Weights
 
 
 def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None) -> str:

@@ -13,8 +13,7 @@ from viva.contracts import Model
 from viva.errors import VivaError
 from viva.models.secrecy import Key, key_from
 from viva.providers import PROVIDERS
-from viva.requesting import Adaptation, RequestOptions
-from viva.weights import Weights
+from viva.requesting import Adaptation, RequestOptions, Weights
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from msgspec import Struct
 from viva.errors import DataError
 from viva.files import UNREADABLE, lines, reading, refuse_depth
 from viva.keytable import KeyTable, text_key
-from viva.models.thoughts import read_usage
+from viva.models.reasoning import read_usage
 from viva.types import Response, StopReason, Usage
 
 _QUESTION = ("question", "question_id", "id", "ID", "case", "filename")

@@ -15,7 +15,7 @@ from viva.models.adapting import named
 from viva.models.anthropicbatch import AnthropicBatches, AnthropicMessage
 from viva.models.openaiapi.openaiwire import decode_json
 from viva.models.ratelimits import of_status, quotas, retry_after
-from viva.models.reasoning import merged
+from viva.models.reasoning import merged, stop_reason
 from viva.models.sending import (
     ApiModel,
     Refusal,
@@ -27,7 +27,6 @@ from viva.models.sending import (
     refusal,
     refuse_foreign,
 )
-from viva.models.thoughts import stop_reason
 from viva.prompting import prompt_text
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Response, StopReason

@@ -26,9 +26,9 @@ from msgspec import Struct
 
 from viva.contracts import BatchState
 from viva.errors import ModelError
-from viva.models.batchlines import LONGEST_LINE, Lines, lost
 from viva.models.openaiapi.openaiwire import Envelope, decode_json
-from viva.models.thoughts import read_count
+from viva.models.reasoning import read_count
+from viva.models.sending import LONGEST_LINE, Lines, lost
 from viva.types import Generate, Response
 
 if TYPE_CHECKING:

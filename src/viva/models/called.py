@@ -14,9 +14,9 @@ from typing import cast
 
 import msgspec
 
+from viva.contracts import TextOnly
 from viva.errors import ModelError, VivaError
 from viva.models import Endpoint
-from viva.models.textonly import TextOnly
 from viva.prompting import prompt_text
 from viva.types import Generate, Request, Response, Sampling
 

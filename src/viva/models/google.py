@@ -14,8 +14,8 @@ from viva.errors import ModelError, VivaError, option
 from viva.models import Endpoint
 from viva.models.openaiapi.openaiwire import Envelope, decode_json
 from viva.models.ratelimits import of_status, retry_after
+from viva.models.reasoning import stop_reason
 from viva.models.sending import ApiModel, Refusal, chat_turns, decoded, headers_of, refusal, refuse_foreign
-from viva.models.thoughts import stop_reason
 from viva.prompting import prompt_text
 from viva.requesting import Adaptation, RequestOptions
 from viva.types import Generate, Response, StopReason

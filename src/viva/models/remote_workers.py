@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from viva.errors import ModelError
-from viva.requesting import RequestOptions
+from viva.requesting import RequestOptions, Weights
 from viva.types import Choose, Generate, Response
-from viva.weights import Weights
 
 
 def encoder_worker(name: str, _place: int) -> RemoteEncoderWorker:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from viva.contracts import TextOnly
 from viva.errors import DataError, ModelError
 from viva.files import reading
 from viva.io.tables import read_csv, utf8
@@ -30,7 +31,6 @@ from viva.models.answerlines import (
     question_id,
     second,
 )
-from viva.models.textonly import TextOnly
 from viva.types import Generate, Response
 
 KEPT = "{run}/"

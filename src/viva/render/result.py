@@ -10,15 +10,14 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Table as ScoreTable
-from viva.analysis.estimate import Estimate
-from viva.analysis.knownmarks import CanaryMarks
-from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
+from viva.analysis.estimate import UNSURE, Estimate, bounds_text, cell_text, percent
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.engine.budget import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
+from viva.render.canaries import CanaryMarks
 from viva.render.deciders import Decided
 from viva.render.table import ESTIMATE, FIGURE, NAME, OUTCOMES, Column, Kind, Table, counted, outcomes_text
 from viva.types import NOT_ASKED, UNANSWERED, Constant, Served, StopReason, outcome_name

@@ -13,14 +13,13 @@ from typing import Annotated, Any, Literal, cast
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, astuple, replace
 
-from viva.engine.ceilings import Positive, RunLimits
+from viva.engine.budget import Positive, RunLimits
 from viva.errors import VivaError, flag, option
 from viva.fields import changed, note, pick
 from viva.interop.reading import FORMS
 from viva.providers import PROVIDERS
-from viva.requesting import Effort, Streaming
+from viva.requesting import Dtype, Effort, Streaming, Weights
 from viva.types import Choosing, Extraction, VerdictFormat
-from viva.weights import Dtype, Weights
 
 Panel = Literal["mean", "median", "majority"]
 

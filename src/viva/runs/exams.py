@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET
 
-from viva.analysis.items.difficulty import read_levels
+from viva.analysis.items.itemscores import read_levels
 from viva.benchmarks import (
     BENCHMARKS,
     CARD,
@@ -26,7 +26,7 @@ from viva.benchmarks import (
 )
 from viva.benchmarks.card.cardmodel import read_card
 from viva.benchmarks.rationale import RATIONALE_EXAM
-from viva.benchmarks.sharding import read_shard, unsharded
+from viva.benchmarks.wrapper import read_shard, unsharded
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord
 from viva.errors import DataError, VivaError, flag, option
@@ -275,7 +275,7 @@ def _shared_texts(exam: Exam) -> str:
 
     A paragraph that most questions have is an instruction.
     """
-    from viva.analysis.wording import clusters_text
+    from viva.analysis.estimate import clusters_text
 
     owners: dict[int, int] = {}
     of_each: list[set[int]] = []

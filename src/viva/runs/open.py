@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.selecting import Selected
+from viva.benchmarks.wrapper import Selected
 from viva.contracts import BatchModel, Encoder, Exam, Model, Sandbox
 from viva.distributed import refuse_no_place
 from viva.engine.batchlog import BatchLog
@@ -28,13 +28,12 @@ from viva.files import read_regular
 from viva.models import Endpoint, connect
 from viva.models.replay import KEPT, Replay
 from viva.providers import traits_of
-from viva.requesting import RequestOptions
+from viva.requesting import RequestOptions, Weights
 from viva.runs.config import LimitOptions, per_provider
 from viva.runs.draws import DRAWS, read_draws
 from viva.runs.exams import label, reopen, sample_note, set_notes
 from viva.runs.progress import notify, say
 from viva.runs.trust import refuse_inherited_code, without_consent
-from viva.weights import Weights
 
 MOST_A_MINUTE = 1e12
 REVIEWS = "reviews.jsonl"
@@ -383,7 +382,7 @@ def open_encoder(name: str, limits: LimitOptions) -> Encoder:
         from viva.models.encoder import open_encoder as open_here
 
         return open_here(name)
-    from viva.distributed.encoders import RemoteEncoder
+    from viva.distributed.replicas import RemoteEncoder
     from viva.models.remote_workers import encoder_worker
 
     return RemoteEncoder(limits.backend, partial(encoder_worker, name))

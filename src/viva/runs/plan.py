@@ -22,7 +22,7 @@ from viva.models import provider_of
 from viva.plugins import load, registered
 from viva.prompting import merged
 from viva.providers import traits_of
-from viva.requesting import VARIABLE, RequestOptions, expanded
+from viva.requesting import DTYPES, VARIABLE, RequestOptions, expanded
 from viva.runs.ask import refuse_unbatched
 from viva.runs.checks import check_supported, refuse_unopened
 from viva.runs.config import (
@@ -58,7 +58,6 @@ from viva.runs.trust import keep_approval
 from viva.types import ExamSpec, Question, VerdictFormat
 from viva.version import __version__
 from viva.visible import one_line
-from viva.weights import DTYPES
 
 
 def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool) -> tuple[OpenRun, list[RunFolder]]:

@@ -12,14 +12,13 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET, Struct
 
-from viva.analysis.knownmarks import CanaryMarks
 from viva.benchmarks import find_benchmark, open_exam
 from viva.engine.answerrecord import Answer
 from viva.engine.budget import Consumed, Consumption, cut_off
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import recorded
 from viva.errors import VivaError
-from viva.render.canaries import canary_notes
+from viva.render.canaries import CanaryMarks, canary_notes
 from viva.render.costs import judging_notes
 from viva.render.deciders import DeciderCounts
 from viva.render.result import Result, signature

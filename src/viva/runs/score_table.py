@@ -19,8 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.io.packed import unpacked
-from viva.io.tables import json_lines, read_csv, table_text
+from viva.io.tables import json_lines, read_csv, table_text, unpacked
 from viva.types import UNREADABLE
 from viva.visible import brief
 

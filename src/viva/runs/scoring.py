@@ -11,7 +11,6 @@ from contextlib import ExitStack
 
 import msgspec
 
-from viva.analysis.knownmarks import CanaryMarks
 from viva.benchmarks import find_benchmark
 from viva.contracts import Exam
 from viva.engine.budget import Consumed, Consumption, cut_off
@@ -20,7 +19,7 @@ from viva.engine.scorefile import new_scores, score_rows
 from viva.engine.stages import Evaluation, recorded, scores, with_questions
 from viva.errors import flag
 from viva.providers import traits_of
-from viva.render.canaries import canary_notes
+from viva.render.canaries import CanaryMarks, canary_notes
 from viva.render.costs import judging_notes
 from viva.render.deciders import DeciderCounts
 from viva.render.result import Report, Result, signature

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.benchmarks import find_benchmark
-from viva.benchmarks.sharding import unsharded
+from viva.benchmarks.wrapper import unsharded
 from viva.contracts import Exam, Model
 from viva.engine.folder import RunFolder, RunRecord, find_run, new_run_path
 from viva.errors import DataError, option

@@ -15,10 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.sharding import Shard, read_shard
+from viva.benchmarks.wrapper import Shard, read_shard
 from viva.engine.batchlog import BatchLog
-from viva.engine.budget import Spent
-from viva.engine.ceilings import RunLimits
+from viva.engine.budget import RunLimits, Spent
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.labelling import STAGE as LABELS
 from viva.errors import StorageError, VivaError, flag, option

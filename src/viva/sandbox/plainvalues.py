@@ -115,7 +115,7 @@ def _next_value(given: Iterator[str], depth: int) -> object:
     if letter in "mo":
         pairs = list(zip(inner[::2], inner[1::2], strict=True))
         if all(isinstance(key, str) for key, _ in pairs):
-            return {f"${key}" if key.startswith("$") else key: one for key, one in pairs}
+            return {f"${key}" if str(key).startswith("$") else key: one for key, one in pairs}
         inner = [list(pair) for pair in pairs]
     tag = next((tag for tag, one in _LETTERS.items() if one == letter), "")
     return {tag: inner} if tag else inner

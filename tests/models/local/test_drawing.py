@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row, table, tabled
-from viva.models.local.drawing import UNUSABLE, choose, nucleus, probabilities
+from viva.models.local.generating import UNUSABLE, choose, nucleus, probabilities
 from viva.types import Sampling
 
 pytestmark = pytest.mark.torch

@@ -18,7 +18,7 @@ from viva.errors import VivaError
 from viva.models.local.forward import Forward, windows
 from viva.models.local.memory import OutOfMemory
 from viva.models.local.opening import Opened, open_model
-from viva.weights import Weights
+from viva.requesting import Weights
 
 CONTEXT = 96
 NEAR, FAR = 7, 64

@@ -20,7 +20,7 @@ from models.local.tiny import SHAPES
 from rows import each_row, tabled
 from viva.models import weightfiles
 from viva.models.local.opening import Opened, context_of, identity, open_model, release
-from viva.weights import Weights
+from viva.requesting import Weights
 
 pytestmark = pytest.mark.torch("transformers")
 
@@ -91,7 +91,7 @@ def test_a_name_that_is_not_here_is_an_error_that_mentions_folders(tmp_path: Pat
     code = """
 from viva.errors import VivaError
 from viva.models.local.opening import identity, open_model, problem
-from viva.weights import Weights
+from viva.requesting import Weights
 print(problem("someone/no-such-model", Weights()))
 for ask in (open_model, identity):
     try:
@@ -120,7 +120,7 @@ def test_what_the_hubs_client_fetched_is_used_offline_and_named_by_its_commit(ma
         WATCHED
         + """
 from viva.models.local.opening import context_of, identity, open_model
-from viva.weights import Weights
+from viva.requesting import Weights
 for weights in (Weights(), Weights(revision="0123456789abcdef0123456789abcdef01234567")):
     print(identity("someone/model", weights)["weights"], context_of("someone/model", weights))
 opened = open_model("someone/model", Weights())
@@ -299,7 +299,7 @@ def test_looking_at_a_folder_imports_nothing(made: Made) -> None:
     code = f"""
 import sys
 from viva.models.local.opening import context_of, identity, problem
-from viva.weights import Weights
+from viva.requesting import Weights
 assert problem({folder!r}, Weights()) == "" == problem("someone/model", Weights())
 assert context_of({folder!r}, Weights()) == 4096
 assert len(identity({folder!r}, Weights())["weights"]) == 32

@@ -19,8 +19,8 @@ from viva.models import weightfiles
 from viva.models.local import rendering
 from viva.models.local.opening import identity, open_model, open_tokenizer, problem
 from viva.models.local.tokens import Tokens
+from viva.requesting import Weights
 from viva.types import Message
-from viva.weights import Weights
 
 pytestmark = pytest.mark.torch("transformers")
 

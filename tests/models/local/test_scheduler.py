@@ -23,8 +23,8 @@ from viva.models.local.memory import OutOfMemory
 from viva.models.local.scheduler import SCHEDULER, RequestScheduler, refused
 from viva.models.local.weightsmodel import LocalModel
 from viva.models.local.work import FLOOR, Job, Worker, finite, sound
+from viva.requesting import Weights
 from viva.types import Choose, Generate, Message, Response, Sampling
-from viva.weights import Weights
 
 pytestmark = pytest.mark.torch("transformers")
 

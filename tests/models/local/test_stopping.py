@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from models.local.tiny import TEXT, TOKENIZERS, make_tokenizer
 from rows import each_row, tabled
-from viva.models.local.stopping import BROKEN, Reply
+from viva.models.local.generating import BROKEN, Reply
 from viva.models.local.tokens import Tokens
 
 

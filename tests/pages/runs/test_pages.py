@@ -19,9 +19,8 @@ from pages.runs.growing import MODELS, Growing
 from rows import table, tabled
 from servers.fixtures import Viva, wait_until
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
-from viva.engine.folder import RunFolder
+from viva.engine.folder import RunFolder, writer
 from viva.engine.journal import Entry
-from viva.engine.writer import writer
 from viva.runs.graded import regraded
 from viva.types import Failure
 

@@ -1,8 +1,25 @@
-"""Scores of several models on the questions of one exam, as a matrix: what item statistics and fits are made of."""
+"""Scores of several models on the questions of one exam, as a matrix: what item statistics and fits are made of.
+
+Five levels of difficulty, by the rule of the InfiBench paper (NeurIPS 2024), from item scores.
+
+Two examiners of known strength take every question, and the first line that holds decides:
+
+    1  the weaker one's mean score is at least 0.5                                  (GPT-3.5)
+    2  the stronger one's mean score is at least 0.5                                (GPT-4, temperature 0.2)
+    3  the stronger one, at temperature 1.0, reaches 0.5 at best in 10 answers
+    4  the stronger one, at temperature 0.2, scores above 0 in any of 100 answers
+    5  none of these
+
+What is not there cannot decide: without the run at temperature 1.0, level 3 may be level 4 or 5 as well, and with
+fewer than 100 answers that all score 0, level 4 cannot be told from 5. A question then has several possible levels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -11,6 +28,7 @@ from numpy.typing import NDArray
 from viva.analysis.breakdown import Breakdown
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import names_of
+from viva.errors import DataError
 from viva.types import UNANSWERED, Aggregate
 
 Floats = NDArray[np.float64]
@@ -119,3 +137,109 @@ def shares_of(groups: list[tuple[str, float]], over: str) -> Floats:
         weights = weights / np.array([total[group] for group, _ in groups])
     found: Floats = weights / weights.sum() if len(weights) else weights
     return found
+
+
+HALF = 0.5 - 1e-6
+"""Published scores are rounded to six decimals, and seven questions of the suite have a mean of exactly one half."""
+DRAWS = 10
+TRIALS = 100
+
+Levels = tuple[int, ...]
+"""The levels that a question may have, lowest first; one where the rule decides."""
+Answers = Sequence[float | None]
+"""The scores of the answers to one question in their order; None for unscored."""
+
+_LEVEL = re.compile(r"level[-_ ]?([1-9])\s*:\s*(?:#.*)?")
+_ITEM = re.compile(r"""\s*-\s+(?:['"])?([^'"#]+?)(?:['"])?\s*(?:#.*)?""")
+
+
+def level(weaker: Answers, stronger: Answers, warm: Answers | None = None, *, trials: int = TRIALS) -> Levels:
+    """The levels that one question may have.
+
+    `warm`: the stronger examiner at temperature 1.0, of which the first ten answers count; None where there was no such
+    run. `trials`: how many answers without a point it takes to call a question level 5 (the paper's 100). Raises
+    DataError where an examiner has no scored answer.
+    """
+    low, high = _scored(weaker, "the weaker examiner"), _scored(stronger, "the stronger examiner")
+    if math.fsum(low) / len(low) >= HALF:
+        return (1,)
+    if math.fsum(high) / len(high) >= HALF:
+        return (2,)
+    beyond: Levels = (4,) if max(high) > 0.0 else (5,) if len(high) >= trials else (4, 5)
+    if warm is None:
+        return (3, *beyond)
+    drawn = _scored(warm[:DRAWS], "the stronger examiner at temperature 1.0")
+    if max(drawn) >= HALF:
+        return (3,)
+    return beyond if len(drawn) >= DRAWS else (3, *beyond)
+
+
+def levels(
+    weaker: Mapping[str, Answers],
+    stronger: Mapping[str, Answers],
+    warm: Mapping[str, Answers] | None = None,
+    *,
+    trials: int = TRIALS,
+) -> dict[str, Levels]:
+    """The rule for all questions that both examiners took; an empty tuple where one of them has no scored answer."""
+    found: dict[str, Levels] = {}
+    for question, answers in weaker.items():
+        if question in stronger:
+            known = _any_scored(answers) and _any_scored(stronger[question])
+            heated = warm.get(question, ()) if warm else ()
+            found[question] = (
+                level(answers, stronger[question], heated if _any_scored(heated[:DRAWS]) else None, trials=trials)
+                if known
+                else ()
+            )
+    return found
+
+
+def agreement(found: Mapping[str, Levels], given: Mapping[str, int]) -> Counter[tuple[Levels, int]]:
+    """How often a question with these possible levels has that level in another grouping, over questions in both."""
+    return Counter((possible, given[question]) for question, possible in found.items() if question in given)
+
+
+def named(possible: Levels) -> str:
+    """`2`, `3 or 4`, `3, 4 or 5`, and `–` for none."""
+    words = [str(one) for one in possible]
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part) if words else "–"
+
+
+def read_levels(text: str, name: str) -> dict[str, int]:
+    """A grouping as the authors publish it: `level-1:` and below it `- cases/eval_0-0-8.yaml`, question by question.
+
+    `name` is what errors call the text. A question is called by its id (0-0-8). Raises DataError with the line.
+    """
+    found: dict[str, int] = {}
+    current = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if heading := _LEVEL.fullmatch(line.strip()):
+            current = int(heading[1])
+            continue
+        item = _ITEM.fullmatch(line)
+        if item is None or not current:
+            raise DataError(f"{name}, line {number}: {line[:60]!r} is neither `level-N:` nor `- QUESTION` below one")
+        question = item[1].rpartition("/")[2].removesuffix(".yaml").removeprefix("eval_")
+        if question in found:
+            raise DataError(f"{name}, line {number}: question {question!r} is also in level {found[question]}")
+        found[question] = current
+    if not found:
+        raise DataError(f"{name} holds no levels; it should look like `level-1:` and, below it, `- QUESTION`")
+    return found
+
+
+def _any_scored(answers: Answers) -> bool:
+    return any(score is not None for score in answers)
+
+
+def _scored(answers: Answers, whose: str) -> list[float]:
+    scores = [score for score in answers if score is not None]
+    if not scores:
+        raise DataError(f"{whose} has no scored answer to this question, so its difficulty cannot be told")
+    for score in scores:
+        if not math.isfinite(score):
+            raise DataError(f"{whose} has a score {score}, which is no number that can be compared")
+    return scores

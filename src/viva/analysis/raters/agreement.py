@@ -17,13 +17,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.estimate import mean_of as mean_over
-from viva.analysis.raters.gwet import gwet
-from viva.analysis.raters.kappa import MOST_MARKS, agreement, cohen, confusion, fleiss
-from viva.analysis.raters.krippendorff import Level, krippendorff
+from viva.analysis.raters.coefficients import (
+    MOST_MARKS,
+    IntraclassKind,
+    Level,
+    agreement,
+    cohen,
+    confusion,
+    cronbach,
+    fleiss,
+    gwet,
+    intraclass,
+    krippendorff,
+)
 from viva.analysis.raters.measure import Kind, Measure, bounded
 from viva.analysis.raters.prediction import Powered, powered
 from viva.analysis.raters.ratings import Ratings, marks_of, mean_of, nearest, typical
-from viva.analysis.raters.reliability import IntraclassKind, cronbach, intraclass
 from viva.analysis.tilting import FEWEST, Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
 from viva.errors import DataError
 

@@ -15,13 +15,12 @@ import msgspec
 
 from viva.benchmarks.card.cardexam import CardExam
 from viva.benchmarks.card.cardmodel import TODO, Card, Exemplars, Format, read_card
-from viva.benchmarks.card.cardtable import QuestionTable, named_path, paths_of
+from viva.benchmarks.card.cardtable import QuestionTable, named_path, paths_of, typed
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import needs_langdetect
 from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam
 from viva.benchmarks.card.questions import points_of
-from viva.benchmarks.card.typed import typed
 from viva.benchmarks.custom.questionfiles import HERE as OWN
 from viva.benchmarks.custom.questionfiles import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam

@@ -13,8 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.custom.questionmodel import Problem
-from viva.benchmarks.custom.tables import tables
+from viva.benchmarks.custom.questionmodel import Problem, tables
 
 MAX_DEPTH = 64
 """Lists and mappings inside one another. Rules may nest 20 deep, and take two levels each."""

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
+from viva.files import shipped_table
 from viva.scorers.rubric.rubrics import Rubric
+
+
+@lru_cache(maxsize=1)
+def tables() -> dict[str, Any]:
+    """Return the whole file, as plain data."""
+    return shipped_table(__file__, "keys.toml", dict[str, Any])
+
 
 Expected = float | Literal["full", "none", "below 1", "above 0"]
 """What an example answer must score: a share of 0 to 1, "full" (1), "none" (0), or a bound."""

@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar
-from viva.benchmarks.custom.questionmodel import Problem
-from viva.benchmarks.custom.tables import tables
+from viva.benchmarks.custom.questionmodel import Problem, tables
 
 MOST = 1_000_000.0
 """The largest weight, maximum and minimum: sums of them stay exact enough."""

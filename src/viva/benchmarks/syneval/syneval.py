@@ -9,29 +9,47 @@ from a treebank. No set was published: `viva build syneval` makes one from any t
     viva run syneval --data DIR --form base --model openai/NAME --base-url http://127.0.0.1:8000/v1
 
 What the bundled set holds, and how Viva differs from the authors' scripts: README.md beside this file.
+
+The paper's tables: by format, and by knowledge point (arXiv 2311.08287, Tables 2, 3 and 8 to 13).
+
+OA = (TF accuracy + MC accuracy + (FITB accuracy + FITB F1) / 2) / 3 is the mean over formats of the means over
+questions, since a blank is worth the mean of its exact match and its F1. No TF question asks for a main verb phrase:
+its TF score is that of the questions about what belongs to it, subject, complement and objects. OA over points is the
+mean over the knowledge points' formats, so that a set's mix of knowledge points does not decide it.
+
+From a reply to its score: by what it commits to, or as the authors' script reads it.
+
+A truth value or letter is right or wrong. A blank earns the mean of exact match and F1 (`Score.parts`), so that the
+mean over the three formats is the paper's OA.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from viva.benchmarks.defaults import GradedByRule
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
-from viva.benchmarks.syneval import setfiles, synevalprompts
-from viva.benchmarks.syneval.facts import FORMATS, Format, Item
-from viva.benchmarks.syneval.synevalgrading import as_published, grade
-from viva.benchmarks.syneval.tables import OA, incomplete, table_specs, tags_of
+from viva.benchmarks.syneval import setfiles, synevalprompts, synevalscript
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Format, Item, KnowledgePoint
+from viva.benchmarks.syneval.setfiles import LETTERS
 from viva.contracts import ContextWindow
 from viva.errors import DataError, option
 from viva.prompting import BREAKS, ESTIMATED, Templates, fit_to_context, gap_between, read_templates
-from viva.scorers.grading import no_reply
+from viva.scorers.choice import read_choice
+from viva.scorers.grading import grade_reading, no_reply
+from viva.scorers.phrase import read_phrase
+from viva.scorers.phrasemask import clean
+from viva.scorers.spans import SpanScore, score_span
+from viva.scorers.truth import read_truth
 from viva.types import (
     NOTHING,
     Aggregate,
     BenchmarkInfo,
+    Defect,
     Evidence,
     ExamSpec,
     Generate,
@@ -44,6 +62,167 @@ from viva.types import (
     Score,
     TableSpec,
 )
+
+POOLED = ("GS", "SC", "DO", "IO")
+OA = Aggregate("OA", over="format")
+OVER_POINTS = Aggregate("OA over points", over="point_and_format")
+"""Every knowledge point and format counts alike, however many questions it has. MVP has no TF of its own."""
+_TF = Aggregate("TF", {"format": ("TF",)})
+_MC = Aggregate("MC", {"format": ("MC",)})
+_EXACT = Aggregate("FITB accuracy", {"format": ("FITB",)}, part="exact")
+_F1 = Aggregate("FITB F1", {"format": ("FITB",)}, part="f1")
+_MEASURES = (_TF, _MC, _EXACT, _F1)
+_POINTS = tuple(
+    Aggregate(point, {"mvp": ("yes",)} if point == "MVP" else {"knowledge_point": (point,)})
+    for point in KNOWLEDGE_POINTS
+)
+
+
+def tags_of(item: Item) -> dict[str, str]:
+    """What the tables go by."""
+    pooled = item.knowledge_point in POOLED and item.format == "TF"
+    return {
+        "format": item.format,
+        "knowledge_point": item.knowledge_point,
+        "point_and_format": f"{item.knowledge_point} {item.format}",
+        "category": f"{item.knowledge_point}: {item.category}",
+        "mvp": "yes" if pooled or item.knowledge_point == "MVP" else "no",
+    }
+
+
+def incomplete(items: Iterable[Item]) -> Iterator[Defect]:
+    """The rows of which OA is no OA, since not every format is asked there."""
+    present: dict[str, set[str]] = {}
+    for item in items:
+        of = [item.knowledge_point, "Overall", *(["MVP"] if tags_of(item)["mvp"] == "yes" else [])]
+        for row in of:
+            present.setdefault(row, set()).add(item.format)
+    for row in (*KNOWLEDGE_POINTS, "Overall"):
+        missing = [name for name in FORMATS if name not in present.get(row, FORMATS)]
+        if missing:
+            detail = f"no {' and no '.join(missing)} question: its OA is the mean over the other formats"
+            yield Defect(row, "missing format", detail, "noted")
+
+
+def table_specs(categories: Sequence[str], shots: int) -> tuple[TableSpec, ...]:
+    """The tables of one run. `categories` are the tags' values that the set has."""
+    how = f"{shots}-shot" if shots else "zero-shot"
+    overall = Aggregate("Overall")
+    points = (*_POINTS, Aggregate("All"))
+    order = {point: place for place, point in enumerate(KNOWLEDGE_POINTS)}
+    rows = sorted(categories, key=lambda name: (order[name.partition(":")[0]], name))  # type: ignore[index]
+    return (
+        TableSpec("points", f"By knowledge point, {how}", (*_POINTS, overall), (*_MEASURES, OA)),
+        TableSpec("formats", f"By format, {how}", (overall,), (*_MEASURES, OA, OVER_POINTS), across=True),
+        TableSpec("oa", f"OA by knowledge point, {how}", (OA,), points, across=True),
+        *(
+            TableSpec(line.label, f"{line.label} by knowledge point, {how}", (line,), points, detail=True, across=True)
+            for line in _MEASURES
+        ),
+        TableSpec(
+            "categories",
+            f"By syntactic category of what is asked for, {how}",
+            tuple(Aggregate(name, {"category": (name,)}) for name in rows),
+            (*_MEASURES, OA),
+            detail=True,
+        ),
+    )
+
+
+ROLES: dict[KnowledgePoint, tuple[str, ...]] = {
+    "GS": ("subject",),
+    "SC": ("subject complement",),
+    "DO": ("direct object",),
+    "IO": ("indirect object",),
+    "MVP": ("main verb", "verb phrase", "predicate"),
+    "ADJ": ("modifier",),
+    "ADV": ("modifier", "adverbial"),
+    "CO": ("conjunct",),
+    "PPA": ("head", "host"),
+}
+"""What a reply may call the phrase that is asked for."""
+_QUOTED = re.compile("“([^“”]*)”")
+
+
+def grade(item: Item, response: Response, *, base: bool) -> Score:
+    """The score of what the reply commits to. `base`: it goes on behind an open quotation mark."""
+    reply = behind_quote(response.text) if base else response.text
+    if item.format == "TF":
+        return grade_reading(read_truth(reply, ended=response.ended), item.answer, response)
+    if item.format == "MC":
+        letter = read_choice(reply, letters=LETTERS, options=item.options, ended=response.ended)
+        return grade_reading(letter, item.answer, response)
+    inverse = item.knowledge_point == "MVP"
+    phrase, reading = read_phrase(
+        reply,
+        shown=shown_phrase(item.question),
+        inverse=inverse,
+        roles=ROLES[item.knowledge_point],
+        sentence=item.sentence,
+        ended=response.ended,
+    )
+    if phrase is None:
+        return grade_reading(reading, item.answer, response)
+    where = f" at {reading.span[0]}-{reading.span[1]}" if reading.span else ""
+    golds = (item.answer, *item.accepted)
+    # What the reader takes off a reply (marks around it, the stop of "Co." before a comma) may be part of the gold.
+    accepted = dict.fromkeys((*golds, *map(clean, golds)))
+    return phrase_score(score_span([phrase], accepted), f"{reading.rule}{where}")
+
+
+def shown_phrase(question: str) -> str:
+    """The phrase that a question shows in quotation marks, as the blank may be too; empty for none, or several."""
+    quoted = [phrase for phrase in _QUOTED.findall(question) if phrase.strip(" _.…")]
+    return quoted[0] if len(quoted) == 1 else ""
+
+
+def behind_quote(reply: str) -> str:
+    """What a base model wrote inside the quotation mark that its prompt opened: up to the mark, or the line's end.
+
+    A reply that opens one of its own ("The answer is “the board”") is left whole.
+    """
+    line = reply.strip().split("\n")[0].rstrip()
+    inside, mark, _ = line.partition("”")
+    return inside if mark and inside.strip() and "“" not in inside else line
+
+
+def as_published(item: Item, response: Response, lead: str) -> Score:
+    """The score by the authors' reading. `lead` is what a base model's prompt ends in: to them, it is the model's."""
+    if not response.text.strip():
+        return Score(value=None, outcome="empty", explanation="the reply holds nothing visible (as published)")
+    reply = lead + response.text
+    if item.format == "FITB":
+        best = synevalscript.score_phrase(reply, item.knowledge_point, item.answer)
+        return phrase_score(best, "the best of what the script may read (as published)")
+    if item.format == "TF":
+        read = synevalscript.read_truth(reply)
+        right = synevalscript.truth_is_right(read, item.answer)
+    else:
+        read = synevalscript.read_letter(reply)
+        right = read == item.answer
+    if read is None:
+        return Score(value=None, outcome="unparsed", explanation="wrong format (as published)")
+    return Score(
+        value=float(right),
+        outcome="right" if right else "wrong",
+        answer=read,
+        explanation="the first line, by its form (as published)",
+    )
+
+
+def phrase_score(best: SpanScore, how: str) -> Score:
+    """A blank's score: half for the exact phrase, half for its F1."""
+    exact = float(best.exact)
+    value = (exact + best.f1) / 2
+    held = f", held to {best.accepted!r}" if best.accepted else ""
+    return Score(
+        value=value,
+        outcome="right" if value == 1.0 else "partly" if value else "wrong",
+        answer=best.candidate,
+        explanation=f"{how}{held}: F1 {best.f1:.3f}, {'exact' if best.exact else 'not exact'}",
+        parts={"exact": exact, "f1": best.f1},
+    )
+
 
 HERE = Path(__file__).parent
 MAX_SHOTS = 5

@@ -26,7 +26,7 @@ from viva.build.stackexchange.scan import Block, Scanner
 from viva.build.stackexchange.tagtree import TagTree
 from viva.contracts import WorkerPool
 from viva.errors import DataError, flag
-from viva.io.packed import BROKEN, opener
+from viva.io.tables import BROKEN, opener
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

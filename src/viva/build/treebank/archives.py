@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
 
-from viva.io.packed import BROKEN, opener
+from viva.io.tables import BROKEN, opener
 
 Kind = Literal["file", "zip", "tar"]
 Stream: TypeAlias = "io.BufferedReader[Any]"

@@ -178,7 +178,7 @@ def _digest(question: Question) -> str:
 
 def rated(found: Verified) -> Verification:
     """Error rates, each rater's and that of most of them, and agreement: of pairs, of all, of labels with the set's."""
-    from viva.analysis.raters.kappa import agreement, cohen, fleiss
+    from viva.analysis.raters.coefficients import agreement, cohen, fleiss
     from viva.build.verification.tables import Agreed, Verification
 
     raters = list(found.marks)

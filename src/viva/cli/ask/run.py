@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from viva.benchmarks import is_table
-from viva.cli.consent import confirm_endpoints
-from viva.cli.grouped import GroupedCommand
 from viva.cli.options import (
+    GroupedCommand,
+    confirm_endpoints,
     consent_options,
     derive,
     engine_options,

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from viva.cli.consent import confirm_endpoints
-from viva.cli.options import chart_option, consent_options, derive, engine_options, tables_options
+from viva.cli.options import chart_option, confirm_endpoints, consent_options, derive, engine_options, tables_options
 from viva.cli.output import check_writable, emit, show_study
 from viva.errors import VivaError
 from viva.runs.config import LimitOptions

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from viva.cli.grouped import GroupedCommand
 from viva.cli.options import (
+    GroupedCommand,
     derive,
     engine_options,
     exam_options,

@@ -13,10 +13,9 @@ from msgspec import Meta, Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
 from viva.benchmarks.outcomes import FINER, finer
-from viva.cli.grouped import GroupedCommand
-from viva.cli.options import Choice, derive, refuse_given
+from viva.cli.options import Choice, GroupedCommand, derive, refuse_given
 from viva.contracts import Exam
-from viva.engine.ceilings import Positive
+from viva.engine.budget import Positive
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import note, options, pick

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from viva.analysis.items.weightedsampling import Draw
-from viva.benchmarks.selecting import Selected
+from viva.benchmarks.wrapper import Selected
 from viva.engine.folder import RunFolder
 from viva.engine.stages import scores
 from viva.errors import StorageError

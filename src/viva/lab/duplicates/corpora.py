@@ -26,8 +26,7 @@ from msgspec import Struct
 
 from viva.analysis.overlap.leakage import Document, OverlapConfig, Search, TextMatch
 from viva.errors import DataError, option
-from viva.io.packed import BROKEN, SUFFIXES, unpacking
-from viva.io.tables import within
+from viva.io.tables import BROKEN, SUFFIXES, unpacking, within
 from viva.lab.text_sets import cell_text, json_list, listed
 from viva.visible import one_line
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from viva.commands import command
-from viva.engine.ceilings import Positive
+from viva.engine.budget import Positive
 from viva.errors import EXIT_INCOMPLETE, DataError, VivaError, flag, option
 from viva.fields import note
 from viva.lab.duplicates.corpora import Unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from viva.analysis.items.difficulty import levels
+from viva.analysis.items.itemscores import levels
 from viva.errors import DataError, flag, option
 from viva.lab.items.sources import ItemSources
 from viva.render.findings import Findings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from viva.analysis.items.difficulty import TRIALS
+from viva.analysis.items.itemscores import TRIALS
 from viva.commands import command
 from viva.errors import VivaError, flag, option
 from viva.fields import note

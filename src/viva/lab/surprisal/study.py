@@ -11,7 +11,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from viva.commands import command
-from viva.engine.ceilings import Positive
+from viva.engine.budget import Positive
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED, VivaError, option
 from viva.fields import note
 from viva.providers import traits_of

@@ -14,9 +14,9 @@ from typing import Any, get_args
 from viva.errors import option
 from viva.models import templates, weightfiles
 from viva.models.weightfiles import HUB_NAME, read_json
+from viva.requesting import Dtype, Weights
 from viva.sources.sourcelist import offline
 from viva.visible import one_line
-from viva.weights import Dtype, Weights
 
 _INSTALL = "pip install 'viva[hf]'"
 _DEVICE = re.compile(r"auto|cpu|map|cuda(:\d{1,3})?")

@@ -25,10 +25,9 @@ from viva.models.local.tokens import Tokens
 from viva.models.local.work import Job
 from viva.models.sending import kept, refuse_foreign
 from viva.prompting import prompt_text
-from viva.requesting import Adaptation, RequestOptions
+from viva.requesting import Adaptation, RequestOptions, Weights
 from viva.types import Choose, Generate, Prompt, Request, Response
 from viva.visible import one_line
-from viva.weights import Weights
 
 NOTHING_SAID = RequestOptions()
 SLACK = 512

@@ -16,10 +16,9 @@ from msgspec import Struct
 
 from viva.distributed.worker_handles import settle
 from viva.errors import ModelError, VivaError, option
-from viva.models.thoughts import separate_thoughts
-from viva.requesting import RequestOptions
+from viva.models.reasoning import separate_thoughts
+from viva.requesting import RequestOptions, Weights
 from viva.types import Choose, Generate, Likelihood, Request, Response, Usage
-from viva.weights import Weights
 
 if TYPE_CHECKING:
     from viva.models.local.generating import Asked, Written

@@ -27,9 +27,8 @@ from viva.models.openaiapi.openailogprobs import Scored, Token, joined_scored, n
 from viva.models.openaiapi.openaiwire import Body, Completion, Wire, base_url, joined, text_of, thoughts_of
 from viva.models.openaiapi.servedmodels import hint, owner_of, says_no_model
 from viva.models.ratelimits import quotas
-from viva.models.reasoning import fields_for, merged
+from viva.models.reasoning import fields_for, merged, stop_reason
 from viva.models.sending import ApiModel, Refusal, adapted, decoded, kept, refusal
-from viva.models.thoughts import stop_reason
 from viva.models.unreachable import OPTION, silent
 from viva.prompting import without_system
 from viva.requesting import Adaptation, RequestOptions

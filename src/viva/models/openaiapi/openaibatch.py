@@ -28,9 +28,9 @@ from msgspec import Struct
 
 from viva.contracts import BatchState
 from viva.errors import ModelError, option
-from viva.models.batchlines import LONGEST_LINE, lost
 from viva.models.openaiapi.openaiwire import FATAL_CODES, Wire, decode_json
-from viva.models.thoughts import read_count
+from viva.models.reasoning import read_count
+from viva.models.sending import LONGEST_LINE, lost
 from viva.types import Generate, Response
 
 MOST_REQUESTS = 50_000

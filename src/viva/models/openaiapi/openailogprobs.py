@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from viva.errors import ModelError
 from viva.models.openaiapi.openaiwire import NEVER, Envelope, events
-from viva.models.thoughts import read_usage
+from viva.models.reasoning import read_usage
 from viva.types import Likelihood
 from viva.visible import one_line
 

@@ -19,9 +19,8 @@ from viva.models import Endpoint
 from viva.models.openaiapi.openai import NOTHING_SAID, address
 from viva.models.openaiapi.openaiwire import Envelope, Wire, events
 from viva.models.ratelimits import quotas
-from viva.models.reasoning import merged
+from viva.models.reasoning import merged, stop_reason
 from viva.models.sending import ApiModel, Refusal, chat_turns, decoded, leave_out, refusal, refuse_foreign
-from viva.models.thoughts import stop_reason
 from viva.models.unreachable import OPTION
 from viva.prompting import prompt_text
 from viva.requesting import Adaptation, RequestOptions

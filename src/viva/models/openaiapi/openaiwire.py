@@ -19,10 +19,10 @@ from msgspec import Struct
 
 from viva.contracts import HEARD
 from viva.errors import ModelError, VivaError
-from viva.models.batchlines import Lines
 from viva.models.ratelimits import of_status, retry_after
+from viva.models.reasoning import cut_at, read_count, read_usage, separate_thoughts
 from viva.models.secrecy import Secrecy
-from viva.models.thoughts import cut_at, read_count, read_usage, separate_thoughts
+from viva.models.sending import Lines
 from viva.models.unreachable import OPTION, speaks_tls, unreachable, wants_tls
 from viva.requesting import expanded, variables
 from viva.types import Message, Response, Served, StopReason, Usage

@@ -17,8 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.engine import batchlog
-from viva.engine.folder import RunRecord
-from viva.engine.writer import writer
+from viva.engine.folder import RunRecord, writer
 from viva.errors import VivaError
 from viva.pages.runs import folders
 from viva.pages.runs.following import Followed

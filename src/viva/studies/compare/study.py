@@ -276,7 +276,7 @@ def shuffled(one: Contestant) -> bool:
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
     """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
-    from viva.analysis.wording import UNSURE
+    from viva.analysis.estimate import UNSURE
     from viva.studies.compare.contestants import warnings
 
     both = f"{first.name} → {second.name}"

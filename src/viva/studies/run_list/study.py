@@ -10,9 +10,8 @@ from typing import Annotated
 from msgspec import Struct
 
 from viva.commands import command
-from viva.engine.folder import RunFolder, RunRecord
+from viva.engine.folder import RunFolder, RunRecord, writer
 from viva.engine.scorefile import fault
-from viva.engine.writer import writer
 from viva.errors import VivaError
 from viva.fields import note
 from viva.render.findings import Findings

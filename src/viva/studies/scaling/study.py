@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.commands import command
-from viva.engine.ceilings import Positive
+from viva.engine.budget import Positive
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.studies.modelfamilies import NONE, Families, read_families

@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from viva.analysis.items.difficulty import Levels, agreement, named
+from viva.analysis.items.itemscores import Levels, agreement, named
 from viva.errors import flag
 from viva.render.findings import Findings
 from viva.render.table import COUNT, NAME, Column, Table, fields

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from viva.analysis.items.difficulty import TRIALS
+from viva.analysis.items.itemscores import TRIALS
 from viva.benchmarks import BENCHMARKS
 from viva.commands import command
 from viva.errors import DataError, VivaError, flag, option
@@ -114,7 +114,7 @@ def _leaderboard(
 def _difficulty(
     models: Mapping[str, ModelScores], config: ScoreTableConfig, given: Mapping[str, int]
 ) -> Findings[Grouping]:
-    from viva.analysis.items.difficulty import levels
+    from viva.analysis.items.itemscores import levels
     from viva.studies.score_table.difficultygroups import Grouping, findings
 
     def scores(name: str | None) -> dict[str, list[float | None]] | None:
