@@ -28,7 +28,7 @@ class Command(Generic[C, R]):
         self.__doc__, self.__module__ = function.__doc__, function.__module__
 
     def __call__(self, config: C, **more: Any) -> R:
-        """What the function does."""
+        """Return what the function does."""
         return self.function(config, **more)
 
 

@@ -87,7 +87,7 @@ class WorkerPool(Protocol):
     def map(
         self, recipe: Callable[[], Callable[[P], R]], pieces: Iterable[P], *, name: Callable[[P], str] = ...
     ) -> Iterator[R]:
-        """What becomes of the pieces, in their order, read no further ahead than a few for each hand.
+        """Return what becomes of the pieces, in their order, read no further ahead than a few for each hand.
 
         `recipe` is called once in every worker and returns what works on a piece there; it can be pickled (a function
         of a module, or a partial of one), as can pieces and results. A piece whose worker was lost is given to another;
@@ -107,7 +107,7 @@ class ContextWindow(Protocol):
     """How much fits a model's context."""
 
     def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
-        """Whether a prompt and so many tokens of reply fit `limit` tokens; the model's own context for None."""
+        """Return whether a prompt and so many tokens of reply fit `limit` tokens; the model's own context for None."""
         ...
 
 
@@ -146,64 +146,67 @@ class Exam(Protocol):
         ...
 
     def __len__(self) -> int:
-        """How many questions will be asked."""
+        """Return how many questions will be asked."""
         ...
 
     def questions(self) -> Iterator[Question]:
-        """The questions, in a fixed order."""
+        """Return the questions, in a fixed order."""
         ...
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
-        """The exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is known."""
+        """Return the exact prompt for one question. Exemplars that do not fit go; `room` is the model's, where it is
+        known.
+        """
         ...
 
     def constant(self) -> Constant | None:
-        """The best constant answer, made of the golds; None where there is none."""
+        """Return the best constant answer, made of the golds; None where there is none."""
         ...
 
     def variant(self, question: Question, sample: int) -> Question:
-        """The question as this sample asks it: its options may have another order. All that follows the request is
-        about it. A variant's variant is the variant."""
+        """Return the question as this sample asks it: its options may have another order. All that follows the request
+        is about it. A variant's variant is the variant.
+        """
         ...
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """What must be run in the sandbox before this answer can be scored; empty where nothing is."""
+        """Return what must be run in the sandbox before this answer can be scored; empty where nothing is."""
         ...
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """What an encoder must compare before this answer can be scored; empty where nothing is."""
+        """Return what an encoder must compare before this answer can be scored; empty where nothing is."""
         ...
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """What a judge must be asked before this answer can be scored; empty where something else decides."""
+        """Return what a judge must be asked before this answer can be scored; empty where something else decides."""
         ...
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
+        """Return whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
         ...
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """What a judge's reply gives its aspect, a share of the full mark; None for no decision."""
+        """Return what a judge's reply gives its aspect, a share of the full mark; None for no decision."""
         ...
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """The score of one answer, given all that was found out about it. Pure."""
+        """Return the score of one answer, given all that was found out about it. Pure."""
         ...
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """The aspects of one answer that an expert may mark; empty where there is nothing to review."""
+        """Return the aspects of one answer that an expert may mark; empty where there is nothing to review."""
         ...
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The tables of the paper."""
+        """Return the tables of the paper."""
         ...
 
     def headline(self) -> Aggregate:
-        """Which average is the exam's one number, as its paper gives it."""
+        """Return which average is the exam's one number, as its paper gives it."""
         ...
 
 
@@ -251,11 +254,11 @@ class Model(Protocol):
         ...
 
     async def answer(self, request: Generate) -> Response:
-        """One attempt. Raises ModelError; retrying is the engine's business."""
+        """Return one attempt. Raises ModelError; retrying is the engine's business."""
         ...
 
     async def choose(self, request: Choose) -> Response:
-        """One attempt. Raises ModelError, a fatal one where the model does not say how probable a text is."""
+        """Return one attempt. Raises ModelError, a fatal one where the model does not say how probable a text is."""
         ...
 
     async def close(self) -> None:
@@ -276,7 +279,9 @@ class Adapts(Protocol):
         ...
 
     def longest(self, most: int | None) -> int | None:
-        """Tokens that a reply may cost, thoughts included, which would be `most` without them; None: nobody knows."""
+        """Return tokens that a reply may cost, thoughts included, which would be `most` without them; None: nobody
+        knows.
+        """
         ...
 
     def lost(self, seconds: float) -> None:
@@ -332,11 +337,13 @@ class Batches(Protocol):
         ...
 
     def line(self, name: str, request: Generate) -> bytes:
-        """A request as it is handed in, under a name of its own."""
+        """Return a request as it is handed in, under a name of its own."""
         ...
 
     async def newest(self) -> str:
-        """The batch that was made last with this key, whoever made it; "" if there is none. Later ones are newer."""
+        """Return the batch that was made last with this key, whoever made it; "" if there is none. Later ones are
+        newer.
+        """
         ...
 
     async def hand_in(self, label: str, kind: str, lines: Sequence[bytes]) -> str:
@@ -353,11 +360,12 @@ class Batches(Protocol):
         ...
 
     async def state(self, batch: str) -> BatchState:
-        """How far it is."""
+        """Return how far it is."""
         ...
 
     def replies(self, batch: str) -> AsyncIterator[tuple[str, Response | ModelError]]:
-        """The results of a batch that has ended, in any order: name of the request → reply, or why there is none.
+        """Return the results of a batch that has ended, in any order: name of the request → reply, or why there is
+        none.
 
         Names are as they came: unknown ones, and one twice, are possible. Raises ModelError of the kind "gone" where
         the provider keeps the results no longer.
@@ -374,7 +382,7 @@ class BatchModel(Protocol):
     """A model whose provider has a batch API."""
 
     def batches(self) -> Batches:
-        """The way to it."""
+        """Return the way to it."""
         ...
 
 
@@ -392,7 +400,9 @@ class Encoder(Protocol):
         ...
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The similarity of each text to its reference, in -1..1; blocking, and quickest in batches of `batch`."""
+        """Return the similarity of each text to its reference, in -1..1; blocking, and quickest in batches of
+        `batch`.
+        """
         ...
 
     @property
@@ -405,7 +415,7 @@ class Sandbox(Protocol):
     """Program in, Execution out; nothing that the program does reaches outside."""
 
     def unavailable(self, language: str) -> str:
-        """Why no program of this language can be run here; empty when it can."""
+        """Return why no program of this language can be run here; empty when it can."""
         ...
 
     async def run(self, request: Execute) -> Execution:

@@ -46,16 +46,16 @@ class Design(Struct, frozen=True):
         return JUDGE not in names and len(names) == len(self.factors) and all(fits)
 
     def cell(self, sample: int) -> dict[FactorName, int]:
-        """The level of each factor in a sample."""
+        """Return the level of each factor in a sample."""
         levels = self.cells[sample % len(self.cells)]
         return {factor.name: level for factor, level in zip(self.factors, levels, strict=True)}
 
     def named(self, sample: int) -> dict[str, str]:
-        """The same by the levels' names."""
+        """Return the same by the levels' names."""
         return {factor.name: factor.levels[self.cell(sample)[factor.name]] for factor in self.factors}
 
     def answer_name(self, sample: int, samples: int) -> str:
-        """Which of a question's `samples` answers it is, for people: `prompt base, order 2`."""
+        """Return which of a question's `samples` answers it is, for people: `prompt base, order 2`."""
         again = [f"sample {sample // len(self.cells)}"] if samples > len(self.cells) else []
         return ", ".join([*(f"{factor} {level}" for factor, level in self.named(sample).items()), *again])
 

@@ -40,7 +40,7 @@ def in_program() -> Iterator[None]:
 
 
 def option(name: str, value: str | bool = "") -> str:
-    """An option as its reader writes it: `--max-cost 3` on a command line, `max_cost=3` in a program.
+    """Return an option as its reader writes it: `--max-cost 3` on a command line, `max_cost=3` in a program.
 
     A name in capitals is an argument's or a variable's, and stays.
     """
@@ -52,7 +52,7 @@ def option(name: str, value: str | bool = "") -> str:
 
 
 def flag(name: str, value: str | bool = "") -> str:
-    """The same where many read it, as in a note under a table: `--max-cost 3`, whoever made the table."""
+    """Return the same where many read it, as in a note under a table: `--max-cost 3`, whoever made the table."""
     spelled = _SPELLED.get(name, name).replace("_", "-")
     return f"--no-{spelled}" if value is False else f"--{spelled} {value}".rstrip()
 

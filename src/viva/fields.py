@@ -26,7 +26,7 @@ _DEFAULT = re.compile(r"  \[default: [^]]*\]")
 
 
 def note(text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argument: bool = False) -> Meta:
-    """What a field is, as the help of its option.
+    """Return what a field is, as the help of its option.
 
     `spelled`: the option's names, where they are not that of the field. `argument`: it has a place in place of a name.
     """
@@ -34,8 +34,9 @@ def note(text: str, *, metavar: str = "", spelled: tuple[str, ...] = (), argumen
 
 
 def pick(kind: type[S], values: Mapping[str, object], **more: object) -> S:
-    """The struct's fields out of a command's keyword arguments, those of structs in it too; `more`: fields that are
-    known."""
+    """Return the struct's fields out of a command's keyword arguments, those of structs in it too; `more`: fields that
+    are known.
+    """
     found = dict(more)
     for field in _fields(kind):
         if field.name in more:
@@ -48,7 +49,7 @@ def pick(kind: type[S], values: Mapping[str, object], **more: object) -> S:
 
 
 def changed(options: Struct) -> dict[str, Any]:
-    """The fields that are not at their defaults, those of structs in it too, by name, as a file holds them."""
+    """Return the fields that are not at their defaults, those of structs in it too, by name, as a file holds them."""
     found: dict[str, Any] = {}
     for field in _fields(type(options)):
         value = getattr(options, field.name)
@@ -60,7 +61,7 @@ def changed(options: Struct) -> dict[str, Any]:
 
 
 def written(value: Any) -> Any:
-    """A value as a file holds it."""
+    """Return a value as a file holds it."""
     if isinstance(value, tuple):
         return [written(each) for each in value]
     return str(value) if isinstance(value, Path) else value
@@ -94,7 +95,7 @@ class Option(Struct, frozen=True):
         return 0 if ... in parts else len(parts)
 
     def convert(self, value: object, where: str = "", *, lax: bool = False) -> Any:
-        """The value as the struct's field holds it; `lax` reads numbers and truth values in texts.
+        """Return the value as the struct's field holds it; `lax` reads numbers and truth values in texts.
 
         Raises VivaError, naming `where` (a file and line), option and value.
         """
@@ -113,8 +114,9 @@ class Option(Struct, frozen=True):
 
 
 def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collection[str] = ()) -> dict[str, Option]:
-    """The fields of option structs by name; of two of one name, the first's. Those `inherited` are None where they are
-    not given: a run has its own."""
+    """Return the fields of option structs by name; of two of one name, the first's. Those `inherited` are None where
+    they are not given: a run has its own.
+    """
     found: dict[str, Option] = {}
     for kind in kinds:
         hints = get_type_hints(kind, include_extras=True)
@@ -134,7 +136,7 @@ def options(*kinds: type[Struct], without: Iterable[str] = (), inherited: Collec
 
 
 def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str = "") -> dict[str, Any]:
-    """Every option by name, the given ones converted and checked, the others with their defaults.
+    """Return every option by name, the given ones converted and checked, the others with their defaults.
 
     Raises VivaError: `limit=0: must be at least 1`. Names that are unknown are the caller's to refuse (`unknown`).
     """
@@ -143,8 +145,9 @@ def convert(known: Mapping[str, Option], given: Mapping[str, object], where: str
 
 
 def unknown(known: Iterable[str], given: Iterable[str], command: str = "run") -> str | None:
-    """What to say of the first name that is no option of a command, with the command that has it now or the nearest
-    that is one; None where all are known."""
+    """Return what to say of the first name that is no option of a command, with the command that has it now or the
+    nearest that is one; None where all are known.
+    """
     names = [*known]
     for name in given:
         if name not in names:
@@ -154,14 +157,14 @@ def unknown(known: Iterable[str], given: Iterable[str], command: str = "run") ->
 
 
 def bounds(kind: Any) -> Meta | None:
-    """Where a type's numbers end; None where they do not."""
+    """Return where a type's numbers end; None where they do not."""
     parts = get_args(kind)
     notes = (part for part in parts if isinstance(part, Meta) and {part.ge, part.gt, part.le, part.lt} != {None})
     return next(notes, None) or next(filter(None, map(bounds, parts)), None)
 
 
 def _plain(value: object, kind: Any) -> object:
-    """A number or path where a text is wanted as text, a path as text: what a command line would give."""
+    """Return a number or path where a text is wanted as text, a path as text: what a command line would give."""
     if isinstance(value, PathLike):
         return fspath(value)
     if get_origin(kind) is tuple:
@@ -172,7 +175,7 @@ def _plain(value: object, kind: Any) -> object:
 
 
 def plain_types(kind: Any) -> set[Any]:
-    """The types that a type is made of: str for a Literal of texts, the item's for a tuple."""
+    """Return the types that a type is made of: str for a Literal of texts, the item's for a tuple."""
     if get_origin(kind) is Literal:
         return {type(value) for value in get_args(kind)}
     inner = [part for part in get_args(kind) if not isinstance(part, Meta) and part is not ...]
@@ -196,7 +199,7 @@ _WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false",
 
 
 def _reason(problem: ValidationError, kind: Any) -> str:
-    """What msgspec says of a value, in words of the command line."""
+    """Return what msgspec says of a value, in words of the command line."""
     text = str(problem).partition(" - at ")[0]
     bound = re.fullmatch(r"Expected `(?:int|float)` ([<>]=?) (.+)", text)
     if bound:
@@ -211,7 +214,7 @@ def _reason(problem: ValidationError, kind: Any) -> str:
 
 
 def choices(kind: Any) -> list[str]:
-    """The texts that a type of few values allows; [] for any other type."""
+    """Return the texts that a type of few values allows; [] for any other type."""
     if get_origin(kind) is Literal:
         return [str(value) for value in get_args(kind) if value]
     return next(filter(None, map(choices, get_args(kind))), [])

@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 
 def shipped_text(module: str, name: str) -> str:
-    """The text of a file. `module`: the `__file__` of what reads it; `name`: the path from there."""
+    """Return the text of a file. `module`: the `__file__` of what reads it; `name`: the path from there."""
     return (Path(module).parent / name).read_text(encoding="utf-8")
 
 
 def shipped_table(module: str, name: str, kind: type[T]) -> T:
-    """The content of a TOML file, as `kind`."""
+    """Return the content of a TOML file, as `kind`."""
     import msgspec  # `viva --help` does without
 
     return msgspec.toml.decode(shipped_text(module, name), type=kind)
@@ -57,7 +57,8 @@ def cache_folder() -> Path:
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) -> int:
-    """A descriptor of a regular file; with `follow` also where `path` is a link to one (a file that the user named).
+    """Return a descriptor of a regular file; with `follow` also where `path` is a link to one (a file that the user
+    named).
 
     Raises OSError: FileNotFoundError where there is none, and one that says what is there in its place.
     """
@@ -80,12 +81,12 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follow: bool = False) 
 
 
 def reading(path: Path, *, follow: bool = False) -> BufferedReader:
-    """A regular file, open to be read. Raises OSError as `open_regular`."""
+    """Return a regular file, open to be read. Raises OSError as `open_regular`."""
     return BufferedReader(FileIO(open_regular(path, follow=follow)), _BUFFER)
 
 
 def read_regular(path: Path, most: int = LARGEST_RECORD, *, follow: bool = False) -> bytes:
-    """All of a regular file. Raises OSError also for one of more than `most` bytes."""
+    """Return all of a regular file. Raises OSError also for one of more than `most` bytes."""
     with reading(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
         content = file.read(size + 1) if size <= most else b""  # reading takes the memory for all that it may read
@@ -95,7 +96,9 @@ def read_regular(path: Path, most: int = LARGEST_RECORD, *, follow: bool = False
 
 
 def lines(file: IO[bytes], name: Path | str, most: int = LONGEST_LINE) -> Iterator[bytes]:
-    """The lines of an open file, the last one perhaps without its end. Raises OSError for one that is too long."""
+    """Yield the lines of an open file, the last one perhaps without its end. Raises OSError for one that is too
+    long.
+    """
     number = 0
     while line := file.readline(most + 1):
         number += 1
@@ -105,7 +108,7 @@ def lines(file: IO[bytes], name: Path | str, most: int = LONGEST_LINE) -> Iterat
 
 
 def new_file(path: Path) -> IO[bytes]:
-    """A file that was not there: what lies at its place goes, and is not written through. Raises OSError."""
+    """Return a file that was not there: what lies at its place goes, and is not written through. Raises OSError."""
     path.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, 0o644), "wb")
@@ -147,7 +150,7 @@ class LockedError(OSError):
 
 
 def lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT, *, shared: bool = False, follow: bool = False) -> int:
-    """A descriptor of a regular file with a lock that goes when it is closed, or the process ends.
+    """Return a descriptor of a regular file with a lock that goes when it is closed, or the process ends.
 
     Raises LockedError while another process holds it (`shared`: but for reading), OSError as `open_regular`.
     """

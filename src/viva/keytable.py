@@ -12,7 +12,7 @@ _LEAST = 64
 
 
 def read_key(written: str) -> bytes:
-    """A key from hexadecimal digits. Raises ValueError for what is none."""
+    """Return a key from hexadecimal digits. Raises ValueError for what is none."""
     key = bytes.fromhex(written)
     if len(key) != SIZE:
         raise ValueError(f"a key has {SIZE} bytes, and this has {len(key)}")
@@ -20,7 +20,7 @@ def read_key(written: str) -> bytes:
 
 
 def text_key(text: str) -> bytes:
-    """The key of a text."""
+    """Return the key of a text."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 
@@ -46,12 +46,12 @@ class KeyTable:
         return self.find(key) is not None
 
     def find(self, key: bytes) -> int | None:
-        """The number of a key; None where it is not there."""
+        """Return the number of a key; None where it is not there."""
         number = self._slots[self._place(key)]
         return number - 1 if number else None
 
     def add(self, key: bytes) -> int:
-        """The number of a key, which is put in where it was not there."""
+        """Return the number of a key, which is put in where it was not there."""
         place = self._place(key)
         if not self._slots[place]:
             if 2 * len(self) >= len(self._slots):
@@ -62,7 +62,7 @@ class KeyTable:
         return self._slots[place] - 1
 
     def _place(self, key: bytes) -> int:
-        """Where the key's number is, or would be."""
+        """Return where the key's number is, or would be."""
         slots, keys = self._slots, self._keys
         last = len(slots) - 1
         place = hash(key) & last

@@ -23,5 +23,5 @@ def without_words(code: str) -> str:
 
 
 def renumbered(question: str, before: int) -> str:
-    """A question's number less those that come before the first one; an id that is no number as it is."""
+    """Return a question's number less those that come before the first one; an id that is no number as it is."""
     return str(int(question) - before) if before and question.isascii() and question.isdecimal() else question

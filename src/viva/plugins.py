@@ -39,7 +39,7 @@ class Registered(NamedTuple):
 
 @cache
 def registered() -> dict[str, Registered]:
-    """The commands of packages by name; of two of one name the first counts. What is wrong is in `problems`."""
+    """Return the commands of packages by name; of two of one name the first counts. What is wrong is in `problems`."""
     found: dict[str, Registered] = {}
     for one in entry_points("viva.commands"):
         try:
@@ -56,7 +56,9 @@ def registered() -> dict[str, Registered]:
 
 
 def moved(command: str, option: str) -> str:
-    """The command of a package that has an option now which `command` had, as it is typed; "" of other options."""
+    """Return the command of a package that has an option now which `command` had, as it is typed; "" of other
+    options.
+    """
     name = option.strip("-").replace("-", "_")
     for one in entry_points("viva.commands"):
         with suppress(Exception):  # most packages took nothing over; of a broken one `registered` tells
@@ -70,13 +72,15 @@ problems: list[str] = []
 
 
 def load(known: Registered) -> Any:
-    """The `commands.Command` that a package registers."""
+    """Return the `commands.Command` that a package registers."""
     module, _, attribute = known.place.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
 def entry_points(group: str) -> list[EntryPoint]:
-    """All of a group: Viva's own before those of others, sorted by distribution and name. Nothing is imported."""
+    """Return all of a group: Viva's own before those of others, sorted by distribution and name. Nothing is
+    imported.
+    """
     return sorted(
         (EntryPoint(name, value, found) for within, name, value, found in _all(tuple(sys.path)) if within == group),
         key=lambda one: (one.distribution != "viva", one.distribution, one.name),

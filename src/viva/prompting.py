@@ -42,7 +42,8 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def verdict_places(template: str, values: Mapping[str, str]) -> tuple[int, ...]:
-    """Where `fill(template, values)` speaks of a verdict line: the characters after each "VERDICT" before a colon.
+    """Return where `fill(template, values)` speaks of a verdict line: the characters after each "VERDICT" before a
+    colon.
 
     Only the template's own words count: what a value says of verdicts is somebody else's.
     """
@@ -63,13 +64,15 @@ def _pieces(template: str) -> tuple[str, ...]:
 
 
 def fence(text: str) -> str:
-    """A line to put around a text that must not instruct whoever reads it: the text cannot contain its own hash."""
+    """Return a line to put around a text that must not instruct whoever reads it: the text cannot contain its own
+    hash.
+    """
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
     return f"{'=' * 8} {digest} {'=' * 8}"
 
 
 def with_system(prompt: Prompt, text: str) -> Prompt:
-    """A prompt with a system text before it; one that is there already follows in the same message."""
+    """Return a prompt with a system text before it; one that is there already follows in the same message."""
     if isinstance(prompt, str):
         return f"{text}\n\n{prompt}"
     if prompt and prompt[0].role == "system":
@@ -78,7 +81,7 @@ def with_system(prompt: Prompt, text: str) -> Prompt:
 
 
 def without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Messages for a model that knows no system role: its text begins the first message of the user's."""
+    """Return messages for a model that knows no system role: its text begins the first message of the user's."""
     if not messages or messages[0].role != "system":
         return messages
     text, rest = messages[0].content, messages[1:]
@@ -88,7 +91,9 @@ def without_system(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def replace_surrogates(text: str) -> str:
-    """A text without halves of surrogate pairs, which cannot be written or sent: each becomes a question mark."""
+    """Return a text without halves of surrogate pairs, which cannot be written or sent: each becomes a question
+    mark.
+    """
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -97,7 +102,7 @@ LONGEST_JUDGED = 16_000
 
 
 def clip(text: str) -> str:
-    """A text with its middle left out, visibly, where it is longer than a judge is shown."""
+    """Return a text with its middle left out, visibly, where it is longer than a judge is shown."""
     text = text.strip()
     if len(text) <= LONGEST_JUDGED:
         return text
@@ -106,18 +111,20 @@ def clip(text: str) -> str:
 
 
 def stops_before(template: str, separator: str) -> tuple[str, ...]:
-    """What a base model writes first that goes on with a next question: where to stop it, instead of paying on."""
+    """Return what a base model writes first that goes on with a next question: where to stop it, instead of paying
+    on.
+    """
     head = _pieces(template)[0].strip()
     return (separator + head,) if head else ()
 
 
 def fields(template: str) -> set[str]:
-    """The names of a template's placeholders."""
+    """Return the names of a template's placeholders."""
     return set(_FIELD.findall(template))
 
 
 def read_templates(path: Path) -> dict[str, object]:
-    """A template file as nested plain data. Raises DataError with the parser's line and column."""
+    """Return a template file as nested plain data. Raises DataError with the parser's line and column."""
     try:
         return parse_toml(read_regular(path, LARGEST_PROMPTS, follow=True).decode("utf-8"))
     except FileNotFoundError:
@@ -129,7 +136,7 @@ def read_templates(path: Path) -> dict[str, object]:
 
 
 def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
-    """Two files of templates as one; what is in both, counts as in `over`."""
+    """Return two files of templates as one; what is in both, counts as in `over`."""
     if not over:
         return templates
     found = dict(templates or {})
@@ -184,24 +191,26 @@ class Templates:
         self.data |= own
 
     def text(self, key: str) -> str:
-        """The template at a dotted key."""
+        """Return the template at a dotted key."""
         return self._cache[key]
 
     def separator(self, name: str) -> str:
-        """What separates one part of a prompt from the next."""
+        """Return what separates one part of a prompt from the next."""
         return self._breaks[name]
 
     def before(self, name: str, part: str) -> str:
-        """A part with what separates it from what stands before it; nothing where the part is empty."""
+        """Return a part with what separates it from what stands before it; nothing where the part is empty."""
         return self._breaks[name] + part if part else ""
 
     def after(self, name: str, part: str) -> str:
-        """A part with what separates it from what follows; nothing where the part is empty."""
+        """Return a part with what separates it from what follows; nothing where the part is empty."""
         return part + self._breaks[name] if part else ""
 
 
 def _fenced(template: str) -> bool:
-    """Whether all that an examinee wrote stands between two fence lines. A template without any of it is no danger."""
+    """Return whether all that an examinee wrote stands between two fence lines. A template without any of it is no
+    danger.
+    """
     if not fields(template) & _MATERIAL:
         return True
     parts = _FENCE_LINE.split(template)
@@ -246,7 +255,7 @@ def _look_up(data: Mapping[str, object], key: str) -> object:
 
 
 def prompt_text(prompt: Prompt) -> str:
-    """A prompt as one text, for people and for counting."""
+    """Return a prompt as one text, for people and for counting."""
     if isinstance(prompt, str):
         return prompt
     if len(prompt) == 1:
@@ -268,7 +277,7 @@ class Estimated:
     """A context measured without a tokenizer (`estimate_tokens`): what any prompt is taken to need."""
 
     def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
-        """Whether it fits; everything does where no limit is known."""
+        """Return whether it fits; everything does where no limit is known."""
         return limit is None or estimate_tokens(prompt_text(prompt)) + reply <= limit
 
 
@@ -276,17 +285,19 @@ ESTIMATED = Estimated()
 
 
 def exemplar_length(shot: Question) -> int:
-    """Characters of an exemplar: its question and its options."""
+    """Return characters of an exemplar: its question and its options."""
     return len(shot.text) + sum(map(len, shot.options))
 
 
 def gap_between(lead: str, answer: str) -> str:
-    """What stands between lead and answer in an exemplar's template: "Answer:" and "Answer: {answer}" give a blank."""
+    """Return what stands between lead and answer in an exemplar's template: "Answer:" and "Answer: {answer}" give a
+    blank.
+    """
     return answer.removeprefix(lead).partition("{answer}")[0] if answer.startswith(lead) else ""
 
 
 def chosen_text(shot: Question) -> str:
-    """An exemplar's right option as a text, as it stands where options compete by their texts."""
+    """Return an exemplar's right option as a text, as it stands where options compete by their texts."""
     return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))].strip()
 
 
@@ -296,7 +307,9 @@ def fit_to_context(
     length: Callable[[S], int],
     fits: Callable[[Prompt], bool],
 ) -> tuple[Prompt, int]:
-    """A prompt with the exemplars that fit, and how many were left out: the longest go first, so that most stay."""
+    """Return a prompt with the exemplars that fit, and how many were left out: the longest go first, so that most
+    stay.
+    """
     left = shots
     prompt = render(left)
     while left and not fits(prompt):

@@ -60,7 +60,7 @@ PROVIDERS = Names("viva.models", {name: module for name, (module, _) in BUILT_IN
 
 @cache
 def traits_of(model: str) -> ModelTraits:
-    """The traits of a model `provider/name`, or of a provider's."""
+    """Return the traits of a model `provider/name`, or of a provider's."""
     provider = model.partition("/")[0]
     if provider in BUILT_IN:
         return BUILT_IN[provider][1]

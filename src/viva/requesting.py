@@ -74,7 +74,7 @@ class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return None if not (self.effort or self.budget) else self.effort != "none"
 
     def identity(self) -> dict[str, str]:
-        """What of it a reply depends on, for the key of a request; empty where nothing is said."""
+        """Return what of it a reply depends on, for the key of a request; empty where nothing is said."""
         plain = msgspec.structs.replace(self, keep_reasoning=True, stream="auto", strict=False)
         return {"request": msgspec.json.encode(plain).decode()} if plain != RequestOptions() else {}
 
@@ -92,7 +92,7 @@ class Adaptation(Struct, kw_only=True, omit_defaults=True):
 
 
 def expanded(headers: tuple[tuple[str, str], ...], environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The headers as they are sent. Raises VivaError for a variable that is not set, or is no header's text."""
+    """Return the headers as they are sent. Raises VivaError for a variable that is not set, or is no header's text."""
     known = os.environ if environment is None else environment
 
     def value(found: re.Match[str]) -> str:
@@ -105,5 +105,5 @@ def expanded(headers: tuple[tuple[str, str], ...], environment: Mapping[str, str
 
 
 def variables(headers: tuple[tuple[str, str], ...]) -> list[str]:
-    """The environment variables in them, whose values nobody may write down."""
+    """Return the environment variables in them, whose values nobody may write down."""
     return [found[1] or found[2] for _, text in headers for found in VARIABLE.finditer(text)]

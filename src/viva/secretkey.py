@@ -21,7 +21,7 @@ _SIZE = 32
 
 
 def config_folder() -> Path:
-    """Where the user's configuration lies: VIVA_CONFIG, else `viva` in the user's configuration folder.
+    """Return where the user's configuration lies: VIVA_CONFIG, else `viva` in the user's configuration folder.
 
     Raises StorageError where the user has no home.
     """
@@ -46,7 +46,7 @@ def derived_key(purpose: bytes) -> bytes:
 
 
 def existing_key(purpose: bytes) -> bytes | None:
-    """The same, None where no secret was made yet. Raises StorageError as `derived_key`."""
+    """Return the same, None where no secret was made yet. Raises StorageError as `derived_key`."""
     path = config_folder() / _FILE
     try:
         return hmac.digest(_read(path), purpose, hashlib.sha256)
@@ -62,7 +62,7 @@ _REMEDY = (
 
 
 def _read(path: Path) -> bytes:
-    """The secret as it is there. Raises OSError, StorageError."""
+    """Return the secret as it is there. Raises OSError, StorageError."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(file, "rb") as opened:
         found = os.fstat(file)

@@ -27,7 +27,7 @@ Language = Annotated[str, Meta(pattern=_TAG)]
 
 
 def is_language_tag(text: str) -> bool:
-    """Whether a text is a `Language`."""
+    """Return whether a text is a `Language`."""
     return re.search(_TAG, text) is not None
 
 

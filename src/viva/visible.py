@@ -16,7 +16,7 @@ _BLANK = re.compile(
 
 
 def escape_invisible(text: str, *, limit: int | None = None) -> str:
-    """Text with every control, bidi and other invisible character spelled out as <U+001B>; cut to `limit`."""
+    """Return text with every control, bidi and other invisible character spelled out as <U+001B>; cut to `limit`."""
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]} … ({len(text) - limit:,} more characters)"
     if text.isascii() and text.isprintable():  # a million labels of a report
@@ -46,7 +46,7 @@ def _escaped(line: str) -> str:
 
 
 def _units(character: str) -> tuple[int, ...]:
-    """A character in UTF-16, as JSON's escapes have it."""
+    """Return a character in UTF-16, as JSON's escapes have it."""
     code = ord(character)
     if code < 0x10000:
         return (code,)
@@ -54,7 +54,7 @@ def _units(character: str) -> tuple[int, ...]:
 
 
 def toml_lines(data: Mapping[str, object], at: str = "") -> Iterator[str]:
-    """The lines of a TOML file with this data, texts and tables of them; `at`: the table that it is, and a dot.
+    """Yield the lines of a TOML file with this data, texts and tables of them; `at`: the table that it is, and a dot.
 
     What is invisible is escaped, so that the lines may go to a terminal.
     """
@@ -78,35 +78,37 @@ def _toml_text(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """The beginning of a text in one line, for lists."""
+    """Return the beginning of a text in one line, for lists."""
     flat = " ".join(text[: limit * 4].split())
     return escape_invisible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
 
 
 def plural(number: float, one: str, many: str = "") -> str:
-    """`1 row`, `2,000 rows`, `2 replies`, `0.5 points`."""
+    """Return `1 row`, `2,000 rows`, `2 replies`, `0.5 points`."""
     return f"{number:,.15g} {one if number == 1 else many or one + 's'}"
 
 
 def some(names: Sequence[str], most: int) -> str:
-    """`a, b and 4 more`: the first names, and how many there are besides."""
+    """Return `a, b and 4 more`: the first names, and how many there are besides."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def dollars(amount: float) -> str:
-    """`12.34`, `0.0123`, `0.0000045`: two digits after the point, or two that are no zeros."""
+    """Return `12.34`, `0.0123`, `0.0000045`: two digits after the point, or two that are no zeros."""
     if amount >= 0.1 or not amount:
         return f"{amount:,.2f}"
     return f"{amount:.10f}".rstrip("0") if amount < 1e-8 else f"{float(f'{amount:.2g}'):.10f}".rstrip("0")
 
 
 def brief(value: object, limit: int = 60) -> str:
-    """The beginning of a value as Python writes it, for errors."""
+    """Return the beginning of a value as Python writes it, for errors."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def csv_safe(text: str) -> str:
-    """Text for a CSV field: a spreadsheet runs what begins with =, +, - or @; `cat` shows the rest to a terminal."""
+    """Return text for a CSV field: a spreadsheet runs what begins with =, +, - or @; `cat` shows the rest to a
+    terminal.
+    """
     flat = " ".join(escape_invisible(text).split())
     return f"'{flat}" if flat[:1] in ("=", "+", "-", "@") else flat

@@ -53,7 +53,7 @@ class Anytime(Struct, frozen=True, kw_only=True):
 
 
 def anytime(differences: Floats, tests: int = 1) -> Anytime | None:
-    """The e-value and interval of paired differences, each in -1..1; None for none, and for any beyond that.
+    """Return the e-value and interval of paired differences, each in -1..1; None for none, and for any beyond that.
 
     `tests`: how many intervals and p are to hold at once (Bonferroni's).
     """
@@ -73,7 +73,7 @@ def anytime(differences: Floats, tests: int = 1) -> Anytime | None:
 
 
 def _end(values: Floats, counts: NDArray[np.int64], middle: float, limit: float, enough: float) -> float:
-    """Where, from the mean to a limit, the logarithm of the capital is enough; the limit where it never is."""
+    """Return where, from the mean to a limit, the logarithm of the capital is enough; the limit where it never is."""
     near, far = middle, limit
     if _log_capital(values, counts, limit) < enough:
         return limit
@@ -84,7 +84,7 @@ def _end(values: Floats, counts: NDArray[np.int64], middle: float, limit: float,
 
 
 def _log_capital(values: Floats, counts: NDArray[np.int64], mean: float) -> float:
-    """The logarithm of the average capital of bets against a mean; `values` and `mean` in 0..1."""
+    """Return the logarithm of the average capital of bets against a mean; `values` and `mean` in 0..1."""
     sizes, weights = _bets()
     with np.errstate(divide="ignore", invalid="ignore"):
         more = np.log1p(sizes[:, None] * (np.where(values > 0, values / mean if mean > 0 else np.inf, 0.0) - 1))
@@ -98,7 +98,9 @@ def _log_capital(values: Floats, counts: NDArray[np.int64], mean: float) -> floa
 
 @functools.cache
 def _bets() -> tuple[Floats, Floats]:
-    """Sizes of the bets, from 0 to 1, and the weight of each, on either side: Gauss and Jacobi's rule of Beta(a, a)."""
+    """Return sizes of the bets, from 0 to 1, and the weight of each, on either side: Gauss and Jacobi's rule of Beta(a,
+    a).
+    """
     from scipy.special import roots_jacobi
 
     nodes, weights = roots_jacobi(NODES, PRIOR - 1, PRIOR - 1)

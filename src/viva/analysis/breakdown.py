@@ -68,7 +68,8 @@ _NUMBERS = {"value": np.float64, "repeat": np.int32, "weight": np.int32}
 
 
 def frame(rows: Iterable[ScoreRow]) -> Columns:
-    """Rows of one model's scores on one exam as columns, one a tag or part (no text or nan where a row has none).
+    """Return rows of one model's scores on one exam as columns, one a tag or part (no text or nan where a row has
+    none).
 
     Built in chunks: as columns, rows take a tenth of the memory that they take as objects.
     """
@@ -109,7 +110,7 @@ class _View(Struct, frozen=True):
     """Tag → value → sums, made when first asked for: a table of a hundred subjects is one pass over the questions."""
 
     def groups(self, lines: Sequence[Aggregate], over: str) -> tuple[list[Sums], Clustered | None]:
-        """The sums of the questions that all `lines` share, by the groups that are averaged first."""
+        """Return the sums of the questions that all `lines` share, by the groups that are averaged first."""
         asked = [(tag, values) for line in lines for tag, values in line.where.items()]
         if not over and len(asked) == 1 and len(asked[0][1]) == 1 and clusters_of(self.questions) is None:
             tag, (value,) = asked[0]
@@ -162,7 +163,7 @@ class Breakdown:
         return self._views[attempts, part, given, aspects]
 
     def table(self, layout: TableSpec, exam: str, model: str) -> Table:
-        """A layout's cells, without the lines that want more answers to a question than there are."""
+        """Return a layout's cells, without the lines that want more answers to a question than there are."""
         rows, columns = (tuple(filter(self._enough, lines)) for lines in (layout.rows, layout.columns))
         return Table(
             exam=exam,
@@ -177,18 +178,18 @@ class Breakdown:
         )
 
     def label(self, line: Aggregate) -> str:
-        """A line's label; of the best of ten answers with the number that there are, where they are fewer."""
+        """Return a line's label; of the best of ten answers with the number that there are, where they are fewer."""
         if line.attempts != "best" or not 0 < self._each < _TEN:
             return line.label
         return re.sub(r"\bten\b|(?<=@)10\b", str(self._each), line.label)
 
     def _enough(self, line: Aggregate) -> bool:
-        """Whether any question has the answers that "best@10" wants: of two there is no best of ten."""
+        """Return whether any question has the answers that "best@10" wants: of two there is no best of ten."""
         count = line.attempts.partition("@")[2]
         return not count.isdecimal() or int(count) <= self._most
 
     def cell(self, *lines: Aggregate) -> Estimate:
-        """The answers that all `lines` share, averaged as they say."""
+        """Return the answers that all `lines` share, averaged as they say."""
         over = next((line.over for line in lines if line.over), "")
         kind = next((line.kind for line in lines if line.kind != "score"), lines[0].kind)
         attempts, view = self._viewed(lines)
@@ -214,8 +215,8 @@ class Breakdown:
         return found
 
     def _ratio(self, lines: Sequence[Aggregate], per: str) -> _View:
-        """The answers with the terms whose mean is the ratio of the means of two parts, and whose variance is that of
-        the ratio (Taylor's first order: Cochran, Sampling Techniques, 3rd ed., section 2.11).
+        """Return the answers with the terms whose mean is the ratio of the means of two parts, and whose variance is
+        that of the ratio (Taylor's first order: Cochran, Sampling Techniques, 3rd ed., section 2.11).
         """
         part = next(line.part for line in lines if line.part)
         scores = _part(self._scores, lines)
@@ -228,7 +229,7 @@ class Breakdown:
         return _View(answers, _by_question(answers, self._known))
 
     def _viewed(self, lines: Sequence[Aggregate]) -> tuple[str, _View]:
-        """What several answers count as, and the answers as `lines` count them."""
+        """Return what several answers count as, and the answers as `lines` count them."""
         attempts = next((line.attempts for line in lines if line.attempts), self._attempts)
         measured = next((line for line in lines if line.part), None)
         given = next((line.given for line in lines if line.given), "")
@@ -252,7 +253,7 @@ class Breakdown:
         return tuple(dict.fromkeys(name for _, few in sorted(found, key=lambda one: one[0]) for name in few))
 
     def questions(self, *lines: Aggregate) -> Columns:
-        """The questions that all `lines` share, a row each, for what compares questions.
+        """Return the questions that all `lines` share, a row each, for what compares questions.
 
         Columns `question`, `weight`, `cluster`, `tag:*`, and the sums over a question's answers as a cell counts them,
         each as often as the question is listed: `n` answers, `answered` of them, their `points`, the bounds `floor` and
@@ -275,7 +276,7 @@ class Breakdown:
 
 
 def _part(data: Columns, lines: Sequence[Aggregate]) -> Columns:
-    """The rows that all `lines` share."""
+    """Return the rows that all `lines` share."""
     masks = [data.among(f"tag:{tag}", values) for line in lines for tag, values in line.where.items()]
     return data.take(np.logical_and.reduce(masks)) if masks else data
 
@@ -296,7 +297,9 @@ def _parts(layouts: Iterable[TableSpec], columns: Sequence[str]) -> dict[str, di
 
 
 def _by_question(answers: Columns, known: Sequence[str]) -> Columns:
-    """One row a question: what its answers add up to, as often as the set lists it, and what is the same for all."""
+    """Return one row a question: what its answers add up to, as often as the set lists it, and what is the same for
+    all.
+    """
     groups, starts = answers.groups("question", *known)
     weight = answers.numbers["weight"][starts]
     outcome = answers.texts["outcome"]
@@ -315,7 +318,7 @@ FULL = 1.0 - 1e-6
 
 @lru_cache(maxsize=256)
 def maximum_weights(n: int, k: int) -> tuple[float, ...]:
-    """How likely each of n scores, sorted downwards, is the maximum of k of them. Exact integers, rounded once.
+    """Return how likely each of n scores, sorted downwards, is the maximum of k of them. Exact integers, rounded once.
 
     Raises DataError unless 1 <= k <= n.
     """
@@ -331,7 +334,9 @@ def maximum_weights(n: int, k: int) -> tuple[float, ...]:
 
 
 def best_at(scores: Iterable[float], k: int) -> float:
-    """The expected maximum of k of `scores`, drawn without replacement. Raises DataError: k > n, NaN, infinity."""
+    """Return the expected maximum of k of `scores`, drawn without replacement. Raises DataError: k > n, NaN,
+    infinity.
+    """
     ranked = sorted(_finite(scores), reverse=True)
     weights = maximum_weights(len(ranked), k)
     return math.fsum(weight * score for weight, score in zip(weights, ranked, strict=False))
@@ -356,7 +361,9 @@ def _finite(scores: Iterable[float]) -> list[float]:
 
 
 def given_full(scores: Columns, given: str, part: str) -> Columns:
-    """The answers with full marks in a part, and those that may have them: unanswered, whatever else is known."""
+    """Return the answers with full marks in a part, and those that may have them: unanswered, whatever else is
+    known.
+    """
     if not given:
         return scores
     mark = scores.number(f"part:{given}")
@@ -367,7 +374,7 @@ def given_full(scores: Columns, given: str, part: str) -> Columns:
 
 
 def marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Columns:
-    """Every answer with what it counts for: the part of its score, where it has such a part, else its value."""
+    """Return every answer with what it counts for: the part of its score, where it has such a part, else its value."""
     apart = scores.number(f"part:{part}")
     known = ~np.isnan(apart)
     unanswered = scores.among("outcome", UNANSWERED) & ~known
@@ -399,7 +406,7 @@ def marked(scores: Columns, part: str = "", aspects: tuple[str, ...] = ()) -> Co
 
 
 def graded_as(points: Numbers) -> Numbers:
-    """The places in OUTCOMES of right, partly and wrong, by what answers are worth."""
+    """Return the places in OUTCOMES of right, partly and wrong, by what answers are worth."""
     right, partly, wrong = (OUTCOMES.index(outcome) for outcome in ("right", "partly", "wrong"))
     return np.where(points >= 1.0, right, np.where(points > 0.0, partly, wrong))
 
@@ -458,13 +465,15 @@ def drawn(marked: Columns, tags: Sequence[str], attempts: str) -> Columns:
 
 
 def _split(values: Numbers, groups: Numbers) -> list[list[float]]:
-    """Values, group by group."""
+    """Return values, group by group."""
     ends = np.cumsum(np.bincount(groups))[:-1]
     return [each.tolist() for each in np.split(values[np.argsort(groups, kind="stable")], ends)] if len(values) else []
 
 
 def _expected(answers: Columns, groups: Numbers, expect: Expected, count: int, wanted: Numbers) -> NDArray[np.float64]:
-    """What as many of each group's answers as are wanted come to, at most `count`; nan where that cannot be told."""
+    """Return what as many of each group's answers as are wanted come to, at most `count`; nan where that cannot be
+    told.
+    """
     points, answered = (_split(answers.numbers[name], groups) for name in ("points", "answered"))
     known = [[v for v, there in zip(*each, strict=True) if there] for each in zip(points, answered, strict=True)]
     whole = [scores for scores in known if len(scores) >= count]
@@ -483,7 +492,7 @@ def _expected(answers: Columns, groups: Numbers, expect: Expected, count: int, w
 def _reduced(
     answers: Columns, groups: Numbers, starts: Numbers, points: Numbers, bounds: dict[str, Numbers]
 ) -> Columns:
-    """A row a group of answers; unanswered where its points are nan."""
+    """Return a row a group of answers; unanswered where its points are nan."""
     found, numbers, count = answers.take(starts), answers.numbers, len(starts)
     known = np.isfinite(points)
     more = {name: greatest(numbers[name], groups, count) for name in ("gated", "settled", "waiting")}

@@ -30,7 +30,7 @@ class Text(Struct, frozen=True, eq=False):
     """The place of each row's text in `values`; -1 where a row has none."""
 
     def among(self, wanted: Collection[str]) -> NDArray[np.bool_]:
-        """Which rows have one of the wanted texts."""
+        """Return which rows have one of the wanted texts."""
         found: NDArray[np.bool_] = np.array([*(value in wanted for value in self.values), False])[self.codes]
         return found
 
@@ -53,21 +53,21 @@ class Columns(Struct, frozen=True, eq=False):
         return len(self.texts["question"].codes)
 
     def number(self, name: str) -> Numbers:
-        """A column of numbers; all nan where there is none of this name."""
+        """Return a column of numbers; all nan where there is none of this name."""
         found = self.numbers.get(name)
         return np.full(self.height, np.nan) if found is None else found
 
     def among(self, name: str, wanted: Collection[str]) -> NDArray[np.bool_]:
-        """Which rows have one of the wanted texts; none where there is no such column."""
+        """Return which rows have one of the wanted texts; none where there is no such column."""
         return self.texts[name].among(wanted) if name in self.texts else np.zeros(self.height, dtype=bool)
 
     def take(self, rows: Numbers) -> Columns:
-        """Some of the rows: a mask, or their places in the order that they are to have."""
+        """Return some of the rows: a mask, or their places in the order that they are to have."""
         numbers = {name: values[rows] for name, values in self.numbers.items()}
         return Columns(numbers, {name: Text(text.values, text.codes[rows]) for name, text in self.texts.items()})
 
     def replace(self, **numbers: Numbers) -> Columns:
-        """The same with other columns of numbers, or more of them."""
+        """Return the same with other columns of numbers, or more of them."""
         return Columns({**self.numbers, **numbers}, self.texts)
 
     def groups(self, *names: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -83,7 +83,7 @@ class Columns(Struct, frozen=True, eq=False):
         return groups, starts
 
     def to_frame(self) -> pl.DataFrame:
-        """The same as a Polars frame; null in place of nan."""
+        """Return the same as a Polars frame; null in place of nan."""
         import polars as pl
 
         texts = [
@@ -94,18 +94,20 @@ class Columns(Struct, frozen=True, eq=False):
 
 
 def coded(texts: Sequence[K | None], known: dict[K, int]) -> NDArray[np.int32]:
-    """The places of texts, or of other keys, in `known`, which grows by those that are new; -1 for none."""
+    """Return the places of texts, or of other keys, in `known`, which grows by those that are new; -1 for none."""
     return np.array([-1 if text is None else known.setdefault(text, len(known)) for text in texts], dtype=np.int32)
 
 
 def by_name(kind: str, found: Sequence[Mapping[str, T]]) -> dict[str, list[T | None]]:
-    """A column for each name in what rows say: null where a row does not have it."""
+    """Return a column for each name in what rows say: null where a row does not have it."""
     names = dict.fromkeys(itertools.chain.from_iterable(found))
     return {f"{kind}:{name}": [one.get(name) for one in found] for name in names}
 
 
 def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, int]]) -> dict[str, Numbers]:
-    """A column a tag, as places in what is `known` of its values; each combination of values is looked up once."""
+    """Return a column a tag, as places in what is `known` of its values; each combination of values is looked up
+    once.
+    """
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     try:
         # The first once more: of a single name there would be no tuple.
@@ -121,17 +123,17 @@ def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, in
 
 
 def joined(chunks: Sequence[Mapping[str, Numbers]], name: str, nothing: np.int32 | np.float64) -> Numbers:
-    """A column of all chunks, of which some may not have it."""
+    """Return a column of all chunks, of which some may not have it."""
     return np.concatenate([one[name] if name in one else np.full(len(one["repeat"]), nothing) for one in chunks])
 
 
 def sums(values: Numbers, groups: NDArray[np.intp], count: int) -> Numbers:
-    """The sum of each of `count` groups."""
+    """Return the sum of each of `count` groups."""
     return np.bincount(groups, values, minlength=count).astype(values.dtype)
 
 
 def greatest(values: Numbers, groups: NDArray[np.intp], count: int) -> Numbers:
-    """The greatest value of each of `count` groups, none of which is empty."""
+    """Return the greatest value of each of `count` groups, none of which is empty."""
     found = np.full(count, values.min(initial=0), dtype=values.dtype)
     np.maximum.at(found, groups, values)
     return found

@@ -101,14 +101,14 @@ class Difference(Struct, frozen=True, kw_only=True):
         return None if self.error is None else SEEN * self.error
 
     def questions_for(self, difference: float) -> int | None:
-        """How many questions like these show a true difference with 80 % power."""
+        """Return how many questions like these show a true difference with 80 % power."""
         if self.error is None or not self.n:
             return None
         return questions_for(self.error * math.sqrt(self.n), difference)
 
 
 def decided(interval: Interval | None, margin: float) -> Decision:
-    """What can be said of the second next to the first, up to a margin: by where the whole interval lies.
+    """Return what can be said of the second next to the first, up to a margin: by where the whole interval lies.
 
     One-sided at half of what the interval leaves (2.5 % of a 95 % one), as trials of non-inferiority are judged
     (CONSORT 2012).
@@ -154,7 +154,7 @@ class Pairs(Struct, frozen=True, kw_only=True, eq=False):
         return np.asarray(self.differences.numbers["answered"] > 0)
 
     def spreads(self) -> Spreads:
-        """The mean difference with its bounds."""
+        """Return the mean difference with its bounds."""
         groups = list(sums(self.differences, self.over).values())
         return spreads(groups, signed=True, clustered=clustered(self.differences, self.over))
 
@@ -207,7 +207,7 @@ def paired(first: Columns, second: Columns, over: str = "") -> Pairs:
 
 
 def names_of(questions: Columns) -> list[str]:
-    """The questions' names, row by row."""
+    """Return the questions' names, row by row."""
     text = questions.texts["question"]
     return [text.values[code] for code in text.codes.tolist()]
 
@@ -219,7 +219,7 @@ def _refuse_unknown(questions: Columns, tag: str) -> None:
 
 
 def _per_answer(questions: Columns) -> Columns:
-    """A score a question: the mean of what was answered (nan where nothing was), its bounds, and the outcome.
+    """Return a score a question: the mean of what was answered (nan where nothing was), its bounds, and the outcome.
 
     The outcome of several answers is the first of OUTCOMES that is there.
     """
@@ -233,7 +233,7 @@ def _per_answer(questions: Columns) -> Columns:
 
 
 def compared(pairs: Pairs) -> Difference:
-    """The difference over all pairs. With nothing scored on both sides there is none, and the bounds say all."""
+    """Return the difference over all pairs. With nothing scored on both sides there is none, and the bounds say all."""
     found = Difference(only_first=pairs.only_first, only_second=pairs.only_second)
     scored = pairs.scored
     if not len(scored):
@@ -283,7 +283,9 @@ def compared(pairs: Pairs) -> Difference:
 
 
 def sign_test(above: int, below: int) -> float:
-    """The exact two-sided p of so many signs up and down, were both as likely; McNemar's for discordant pairs."""
+    """Return the exact two-sided p of so many signs up and down, were both as likely; McNemar's for discordant
+    pairs.
+    """
     from scipy.special import bdtr
 
     n = above + below
@@ -291,7 +293,7 @@ def sign_test(above: int, below: int) -> float:
 
 
 def compared_apart(first: Columns, second: Columns, over: str = "") -> Difference:
-    """The difference of two means over different questions: Welch's t (1947, Biometrika 34:28-35), no pairs.
+    """Return the difference of two means over different questions: Welch's t (1947, Biometrika 34:28-35), no pairs.
 
     `n` is the smaller number of scored questions, and the bounds are over all questions of each. Raises DataError where
     a side does not have the tag `over`.
@@ -322,7 +324,9 @@ def compared_apart(first: Columns, second: Columns, over: str = "") -> Differenc
 
 
 def apart(first: Columns, second: Columns, over: str = "") -> Spreads:
-    """The difference of two means over different questions. Raises DataError where a side lacks the tag `over`."""
+    """Return the difference of two means over different questions. Raises DataError where a side lacks the tag
+    `over`.
+    """
     for questions in (first, second):
         _refuse_unknown(questions, over)
     one, other = _alone(first, over), _alone(second, over)
@@ -338,7 +342,7 @@ def _alone(questions: Columns, over: str) -> Spreads:
 
 
 def _welch(first: Spread, second: Spread) -> Spread:
-    """The difference of two independent means, with Satterthwaite's degrees of freedom."""
+    """Return the difference of two independent means, with Satterthwaite's degrees of freedom."""
     parts = [(one.variance or 0.0, one.degrees) for one in (first, second)]
     for at, one in enumerate((first, second)):
         interval = one.interval()
@@ -368,7 +372,9 @@ class Weighed(NamedTuple):
 
 
 def weighed(pairs: Pairs) -> Weighed | None:
-    """What a comparison's difference is made of; None where nothing has a score on both sides, and for a range."""
+    """Return what a comparison's difference is made of; None where nothing has a score on both sides, and for a
+    range.
+    """
     scored = pairs.scored
     spread = pairs.spreads().mean if scored.any() else None
     if spread is None or pairs.differences.numbers["waiting"].any():
@@ -380,8 +386,9 @@ def weighed(pairs: Pairs) -> Weighed | None:
 
 
 def counting_alike(pairs: Pairs) -> Floats | None:
-    """The differences of the scored questions, where each counts as much as any other and stands for itself; else None,
-    and where what is decided says nothing of what is not."""
+    """Return the differences of the scored questions, where each counts as much as any other and stands for itself;
+    else None, and where what is decided says nothing of what is not.
+    """
     found = weighed(pairs)
     if found is None or len(np.unique(found.clusters)) < len(found.shares) or float(np.ptp(found.shares)) > _SAME:
         return None
@@ -389,19 +396,19 @@ def counting_alike(pairs: Pairs) -> Floats | None:
 
 
 def _open(questions: Columns) -> int:
-    """How many questions have missing answers."""
+    """Return how many questions have missing answers."""
     return int((questions.numbers["ceiling"] > questions.numbers["floor"] + _SAME).sum())
 
 
 def _tipping(difference: float, floor: float, ceiling: float) -> float | None:
-    """`Difference.tipping`, from the bounds over all shared questions."""
+    """Return `Difference.tipping`, from the bounds over all shared questions."""
     if ceiling - floor < _SAME or abs(difference) < _SAME:
         return None
     return (-floor if difference > 0 else ceiling) / (ceiling - floor)
 
 
 def _shares(pairs: Pairs, kept: NDArray[np.bool_]) -> Floats:
-    """What each of some questions counts for in the average; they add up to 1."""
+    """Return what each of some questions counts for in the average; they add up to 1."""
     data = pairs.differences.take(kept)
     weights, name = data.numbers["n"], f"tag:{pairs.over}"
     codes = data.texts[name].codes if name in data.texts else np.zeros(len(weights), dtype=np.int32)
@@ -411,7 +418,7 @@ def _shares(pairs: Pairs, kept: NDArray[np.bool_]) -> Floats:
 
 
 def questions_for(sd: float, difference: float) -> int | None:
-    """How many questions show a true difference with 80 % power at 5 %, two-sided; None for no difference.
+    """Return how many questions show a true difference with 80 % power at 5 %, two-sided; None for no difference.
 
     n = ((z(0.975) + z(0.80)) · sd / difference)², `sd` that of the questions' differences (Miller 2024, section 5).
     """
@@ -421,7 +428,9 @@ def questions_for(sd: float, difference: float) -> int | None:
 
 
 def flips(pairs: Pairs, limit: int, direction: Literal["gained", "lost"]) -> list[Flip]:
-    """The questions on which the second is better ("gained") or worse ("lost"), the largest differences first."""
+    """Return the questions on which the second is better ("gained") or worse ("lost"), the largest differences
+    first.
+    """
     first, second = (side.numbers["score"] for side in (pairs.first, pairs.second))
     gains = (second - first) * (1 if direction == "gained" else -1)
     order = [int(place) for place in np.argsort(-gains, kind="stable") if gains[place] > _SAME][:limit]

@@ -99,15 +99,16 @@ class Pair(Struct, frozen=True, kw_only=True):
     """What it was computed from: name, first, second."""
 
     def of(self, kind: Kind) -> Coefficient:
-        """The coefficient of a kind."""
+        """Return the coefficient of a kind."""
         return next(one for one in self.coefficients if one.kind == kind)
 
 
 def correlate(
     rows: Sequence[str], columns: Mapping[str, Column], first: str, second: str, families: Sequence[str] = ()
 ) -> Pair:
-    """All coefficients of two columns. `rows` names the rows; figures must be finite, missing ones None. `families`:
-    of the rows, drawn together; each its own for none."""
+    """Return all coefficients of two columns. `rows` names the rows; figures must be finite, missing ones None.
+    `families`: of the rows, drawn together; each its own for none.
+    """
     triples = list(zip(rows, columns[first], columns[second], strict=True))
     whole = [(name, a, b) for name, a, b in triples if a is not None and b is not None]
     there = [family for family, (_, a, b) in zip(families, triples, strict=bool(families)) if None not in (a, b)]
@@ -127,7 +128,8 @@ def correlate(
 
 
 def outliers(names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> list[Outlier]:
-    """The rows whose second figure lies more than `OUTLYING` standard errors from the line through the other rows.
+    """Return the rows whose second figure lies more than `OUTLYING` standard errors from the line through the other
+    rows.
 
     The externally studentised residual e/(s₋ᵢ·√(1-h)), h the leverage and s₋ᵢ the scatter around the line without the
     row (Cook and Weisberg 1982, section 2.2); with n - 3 degrees of freedom. Empty for fewer than five rows, a constant
@@ -171,7 +173,7 @@ def outliers(names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> 
 
 
 def coefficient(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float] | None:
-    """The coefficient and its p-value; None where it is not defined."""
+    """Return the coefficient and its p-value; None where it is not defined."""
     if len(xs) < FEWEST or len(set(xs)) < 2 or len(set(ys)) < 2:
         return None
     from scipy import stats  # half a second that other commands do without
@@ -204,7 +206,7 @@ def interval(kind: Kind, value: float, n: int) -> tuple[float, float] | None:
 
 
 def pairs(columns: Sequence[str], *, every: bool = False) -> list[tuple[str, str]]:
-    """The first column against each of the others, as in Table 7; or every column against every later one."""
+    """Return the first column against each of the others, as in Table 7; or every column against every later one."""
     firsts = columns if every else columns[:1]
     return [(first, second) for index, first in enumerate(firsts) for second in columns[index + 1 :]]
 
@@ -244,7 +246,7 @@ def _coefficient(
 
 
 def _leaning(kind: Kind, names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> Leaning | None:
-    """None where a row cannot be spared, or where there are too many rows to leave each out."""
+    """Return none where a row cannot be spared, or where there are too many rows to leave each out."""
     if not FEWEST < len(xs) <= MOST:
         return None
     without: list[tuple[float, str]] = []

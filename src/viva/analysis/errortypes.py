@@ -60,7 +60,7 @@ class Errors(Struct, frozen=True, kw_only=True):
 
 
 def agreed(votes: Sequence[Vote]) -> Vote:
-    """What several judges agree on: the types that more than half of the readable votes name.
+    """Return what several judges agree on: the types that more than half of the readable votes name.
 
     () where more than half name none of the types; None where nothing has a majority, or nothing can be read.
     """
@@ -73,7 +73,7 @@ def agreed(votes: Sequence[Vote]) -> Vote:
 
 
 def counted(exam: str, answers: Sequence[Typed], groups: Mapping[str, Sequence[str]], by: str = "") -> list[Errors]:
-    """The errors of every model and kind of question; by the values of a tag, where `by` names one.
+    """Return the errors of every model and kind of question; by the values of a tag, where `by` names one.
 
     `groups`: kind of question → its types.
     """

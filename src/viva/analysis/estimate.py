@@ -136,7 +136,7 @@ class Spread(Struct, frozen=True, kw_only=True):
     """The mean of the scores without their signs."""
 
     def interval(self, level: float = LEVEL) -> Interval | None:
-        """The interval of the mean."""
+        """Return the interval of the mean."""
         if self.variance is None:
             return None
         if self.scale == "signed":
@@ -196,7 +196,7 @@ class Spreads(Struct, frozen=True, kw_only=True):
         return self.ceiling.mean - self.floor.mean > _SAME
 
     def interval(self, level: float = LEVEL) -> Interval | None:
-        """The interval of a mean that lies somewhere between floor and ceiling: each end by its own error."""
+        """Return the interval of a mean that lies somewhere between floor and ceiling: each end by its own error."""
         if not self.missing:
             return (self.mean or self.floor).interval(level)
         error = self._error
@@ -213,7 +213,8 @@ class Spreads(Struct, frozen=True, kw_only=True):
         return max(self.floor.mean - low[0], high[1] - self.ceiling.mean) / Z if low and high else None
 
     def p(self) -> float | None:
-        """The two-sided p of no difference, by inverting the interval; None where missing answers can make it either.
+        """Return the two-sided p of no difference, by inverting the interval; None where missing answers can make it
+        either.
 
         With z standard errors between 0 and the nearer bound, and w between the bounds: P(Z > z) + P(Z > z + w).
         """
@@ -273,7 +274,7 @@ def _moments(v: Numbers, w: Numbers) -> dict[str, Numbers]:
 
 
 def clusters_of(questions: Columns) -> NDArray[np.int64] | None:
-    """Which questions belong together, by number; None where each stands for itself."""
+    """Return which questions belong together, by number; None where each stands for itself."""
     if "cluster" not in questions.texts:
         return None
     codes = questions.texts["cluster"].codes.astype(np.int64)
@@ -283,7 +284,7 @@ def clusters_of(questions: Columns) -> NDArray[np.int64] | None:
 
 
 def clustered(questions: Columns, over: str = "") -> Clustered | None:
-    """Questions that belong together, with the groups of a mean over groups of them; None where none do."""
+    """Return questions that belong together, with the groups of a mean over groups of them; None where none do."""
     clusters = clusters_of(questions)
     if clusters is None:
         return None
@@ -299,7 +300,7 @@ class Clustered(Struct, frozen=True, eq=False):
     clusters: NDArray[np.int64]
 
     def variance(self, series: str, middles: Sequence[float], apart: Spread) -> tuple[float | None, float, float]:
-        """The variance of a mean over groups' means, how many questions it is worth, and its degrees of freedom.
+        """Return the variance of a mean over groups' means, how many questions it is worth, and its degrees of freedom.
 
         From the clusters' sums of residuals, which may reach over groups, over 1 - their leverage. A group of a single
         cluster has no residuals of its own: its are from the overall mean. Degrees of freedom are one less than the
@@ -333,7 +334,7 @@ class Clustered(Struct, frozen=True, eq=False):
 
 
 def spreads(groups: Sequence[Sums], *, signed: bool = False, clustered: Clustered | None = None) -> Spreads:
-    """The mean over groups of questions and its bounds, from the groups' sums: of one group the plain mean."""
+    """Return the mean over groups of questions and its bounds, from the groups' sums: of one group the plain mean."""
     made = {series: _spread(series, groups, signed, clustered) for series in SERIES if f"{series}v" in groups[0]}
     mean = made[""]
     floor, ceiling = (made.get(series) or mean for series in ("floor:", "ceiling:"))
@@ -343,7 +344,7 @@ def spreads(groups: Sequence[Sums], *, signed: bool = False, clustered: Clustere
 
 
 def mean_of(values: Numbers, questions: Numbers, *, signed: bool = False) -> Spreads:
-    """The mean of values, one or more a question; `questions` are the numbers of theirs."""
+    """Return the mean of values, one or more a question; `questions` are the numbers of theirs."""
     v, w = np.bincount(questions, weights=values), np.bincount(questions).astype(np.float64)
     own = {name: float(one.sum()) for name, one in _moments(v, w).items()}
     return spreads([own | {"lowest": float(v.min())}], signed=signed)
@@ -394,7 +395,7 @@ def _squares(group: Sums, middle: float) -> float:
 
 
 def _of_several(group: Sums, squares: float, count: int) -> Group:
-    """A group as one of `count` that count alike."""
+    """Return a group as one of `count` that count alike."""
     n, spare = group["heard"], group["heard"] - 1
     squares *= (n / group["w"]) ** 2
     shares = 1 / n / count**2
@@ -407,7 +408,7 @@ def _says_nothing(counts: Mapping[str, float]) -> bool:
 
 
 def silent(questions: Columns) -> bool:
-    """Whether those questions that are decided say nothing of those that wait for a verdict."""
+    """Return whether those questions that are decided say nothing of those that wait for a verdict."""
     return _says_nothing({name: float(questions.numbers[name].sum()) for name in ("waiting", "gated", "settled")})
 
 
@@ -451,35 +452,35 @@ UNSURE = "†"
 
 
 def percent(share: float | None, digits: int = 2) -> str:
-    """A share of 1 as per cent, without the sign; an en dash where there is none."""
+    """Return a share of 1 as per cent, without the sign; an en dash where there is none."""
     return "–" if share is None else f"{100 * share:.{digits}f}"
 
 
 def range_text(low: float, high: float) -> str:
-    """`60.10–62.00`; `-12.50 to 45.31` where a dash would be read as a sign."""
+    """Return `60.10–62.00`; `-12.50 to 45.31` where a dash would be read as a sign."""
     return f"{percent(low)}{' to ' if low < 0 else '–'}{percent(high)}"
 
 
 def mean_text(cell: Estimate) -> str:
-    """`61.20`, `61.20†`, `33.33–71.00†`, and a dash for none: an estimate alone."""
+    """Return `61.20`, `61.20†`, `33.33–71.00†`, and a dash for none: an estimate alone."""
     if cell.mean is None:
         return f"{range_text(cell.floor, cell.ceiling)}{UNSURE}" if cell.ranged else f"–{UNSURE}" if cell.n else "–"
     return percent(cell.mean) + ("" if cell.complete else UNSURE)
 
 
 def score_text(cell: Estimate) -> str:
-    """`61.20`, `61.20† (55.10–70.00)`, `33.33–71.00†`: an estimate with its bounds, without its interval."""
+    """Return `61.20`, `61.20† (55.10–70.00)`, `33.33–71.00†`: an estimate with its bounds, without its interval."""
     bounds = bounds_text(cell)
     return mean_text(cell) + (f" ({bounds})" if bounds else "")
 
 
 def interval_text(cell: Estimate) -> str:
-    """`59.10–63.25`, `-12.50 to 45.31`; empty where there is none."""
+    """Return `59.10–63.25`, `-12.50 to 45.31`; empty where there is none."""
     return "" if cell.low is None or cell.high is None else range_text(cell.low, cell.high)
 
 
 def bounds_text(cell: Estimate) -> str:
-    """`60.10–62.00`: the least and the most that a marked mean can be; empty for any other."""
+    """Return `60.10–62.00`: the least and the most that a marked mean can be; empty for any other."""
     return "" if cell.complete or cell.mean is None else range_text(cell.floor, cell.ceiling)
 
 
@@ -488,15 +489,16 @@ APART = "questions that belong together count each by itself here: what is said 
 
 
 def clusters_text(clusters: int) -> str:
-    """What intervals of so many clusters count."""
+    """Return what intervals of so many clusters count."""
     return (
         f"intervals and tests count {plural(clusters, 'group')} of questions that belong together, not each question."
     )
 
 
 def cell_text(cell: Estimate) -> str:
-    """`61.20 [59.10, 63.25]`, with ± sd over repeats; `33.33–71.00† [28.10, 76.05]` where there is a range in place of
-    a mean, and with its bounds where a mean leaves something out: `61.20† (55.10–70.00) [50.85, 74.90]`."""
+    """Return `61.20 [59.10, 63.25]`, with ± sd over repeats; `33.33–71.00† [28.10, 76.05]` where there is a range in
+    place of a mean, and with its bounds where a mean leaves something out: `61.20† (55.10–70.00) [50.85, 74.90]`.
+    """
     text = score_text(cell)
     if cell.sd is not None:
         text += f" ± {percent(cell.sd)}"

@@ -53,7 +53,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def adjusted(p_values: Sequence[float | None], correction: Correction) -> list[float | None]:
-    """The p-values that there are, adjusted for how many they are; None stays None and counts for nothing."""
+    """Return the p-values that there are, adjusted for how many they are; None stays None and counts for nothing."""
     there = [place for place, value in enumerate(p_values) if value is not None]
     found: list[float | None] = [None] * len(p_values)
     adjust = CORRECTIONS[correction]
@@ -63,7 +63,7 @@ def adjusted(p_values: Sequence[float | None], correction: Correction) -> list[f
 
 
 def _ascending(p_values: Sequence[float]) -> list[int]:
-    """The places of the p-values, the smallest first."""
+    """Return the places of the p-values, the smallest first."""
     for value in p_values:
         if not (math.isfinite(value) and 0.0 <= value <= 1.0):
             raise DataError(f"{value} is no p-value: give numbers from 0 to 1")

@@ -51,7 +51,7 @@ class _Ends(Struct, frozen=True, eq=False):
 def paired_ranks(
     models: Sequence[Columns], over: str = "", *, level: float = LEVEL, seed: int = 0
 ) -> list[tuple[int, int]] | None:
-    """The first and the last rank of each model, from their questions (`Breakdown.questions`).
+    """Return the first and the last rank of each model, from their questions (`Breakdown.questions`).
 
     `over`: the tag whose values are averaged first. None where they did not answer the same questions, or fewer than
     two.
@@ -91,7 +91,7 @@ def _ends(models: Sequence[Columns], over: str) -> _Ends | None:
 
 
 def _better(ends: _Ends, level: float, seed: int) -> NDArray[np.bool_]:
-    """Who is shown to be better than whom: models × models."""
+    """Return who is shown to be better than whom: models × models."""
     size = 1 / float((_together(ends.shares, ends) ** 2).sum(axis=1).max())  # questions, or texts that they are about
     away = [_together(ends.shares * _centred(values, ends), ends) for values in (ends.least, ends.most)]
     floors, ceilings = ((ends.shares * values).sum(axis=1) for values in (ends.least, ends.most))
@@ -117,13 +117,14 @@ def _better(ends: _Ends, level: float, seed: int) -> NDArray[np.bool_]:
 
 
 def _together(values: Floats, ends: _Ends) -> Floats:
-    """The sums over questions that belong together."""
+    """Return the sums over questions that belong together."""
     return np.stack([np.bincount(ends.clusters, weights=each) for each in values])
 
 
 def _centred(values: Floats, ends: _Ends) -> Floats:
-    """Scores from the mean of their group; those of small groups from the mean of all, which keeps the differences
-    between groups and is on the safe side."""
+    """Return scores from the mean of their group; those of small groups from the mean of all, which keeps the
+    differences between groups and is on the safe side.
+    """
     sums = np.stack([np.bincount(ends.groups, weights=each) for each in ends.shares * values])
     weights = np.stack([np.bincount(ends.groups, weights=each) for each in ends.shares])
     counts = np.bincount(ends.groups)
@@ -134,7 +135,7 @@ def _centred(values: Floats, ends: _Ends) -> Floats:
 
 
 def _usual(ends: _Ends) -> float:
-    """The root of the mean square of differences that are none: of neighbours by their mean."""
+    """Return the root of the mean square of differences that are none: of neighbours by their mean."""
     order = np.argsort((ends.shares * ends.least).sum(axis=1))
     apart = np.diff(ends.least[order], axis=0)
     differing = np.abs(apart) > 1e-9
@@ -142,7 +143,7 @@ def _usual(ends: _Ends) -> float:
 
 
 def _critical(away: Sequence[Floats], errors: Floats, left: NDArray[np.bool_], level: float, seed: int) -> float:
-    """The quantile of the largest statistic of the pairs that are left, were no difference true."""
+    """Return the quantile of the largest statistic of the pairs that are left, were no difference true."""
     ends = np.concatenate(away)
     values, vectors = np.linalg.eigh(ends @ ends.T)
     root = vectors * np.sqrt(np.maximum(values, 0.0))

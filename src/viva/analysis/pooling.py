@@ -58,7 +58,7 @@ class Pooled(Struct, frozen=True, kw_only=True):
 
 
 def pooled(groups: Sequence[Scored]) -> list[Pooled]:
-    """Each group's posterior mean and 95 % interval, in order; the plain ones for fewer than three groups.
+    """Return each group's posterior mean and 95 % interval, in order; the plain ones for fewer than three groups.
 
     Every group has a question at least.
     """
@@ -86,7 +86,7 @@ def _plain(group: Scored) -> Pooled:
 
 
 def _ratio(mean: Floats, n: Floats, squares: Floats) -> float:
-    """The variance of a score within its group, as a part of that of 0/1 scores of the same means: 1 for these.
+    """Return the variance of a score within its group, as a part of that of 0/1 scores of the same means: 1 for these.
 
     Both with one more question whose score is 0 or 1, so that scores which are all alike do not count for endlessly
     many.
@@ -101,7 +101,9 @@ def _ratio(mean: Floats, n: Floats, squares: Floats) -> float:
 
 
 def _components(right: Floats, wrong: Floats) -> tuple[Floats, Floats, Floats]:
-    """Sizes M and means μ that go with all groups' scores, and the posterior weight of each pair; these add up to 1."""
+    """Return sizes M and means μ that go with all groups' scores, and the posterior weight of each pair; these add up
+    to 1.
+    """
     from scipy.special import betaln
 
     steps = (np.arange(_STEPS) + 0.5) / _STEPS

@@ -54,8 +54,9 @@ class Posterior(Struct, frozen=True, kw_only=True):
 
 
 def posterior(pairs: Pairs, margin: float | None = None, seed: int = 0, draws: int = DRAWS) -> Posterior | None:
-    """The posterior of the difference of the questions that both have a score for; None for none, for scores that leave
-    0..1, and where what is decided says nothing of what is not."""
+    """Return the posterior of the difference of the questions that both have a score for; None for none, for scores
+    that leave 0..1, and where what is decided says nothing of what is not.
+    """
     from scipy.special import betainc
 
     found = weighed(pairs)

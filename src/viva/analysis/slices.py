@@ -124,11 +124,11 @@ class Slices(Struct, frozen=True, kw_only=True):
         return sum(one.p is None for one in self.slices)
 
     def worst(self, count: int) -> list[Slice]:
-        """The tested slices that lie furthest below their rest, the lowest first."""
+        """Return the tested slices that lie furthest below their rest, the lowest first."""
         return [one for one in self._ranked() if (one.difference or 0.0) < 0][:count]
 
     def best(self, count: int) -> list[Slice]:
-        """The tested slices that lie furthest above their rest, the highest first."""
+        """Return the tested slices that lie furthest above their rest, the highest first."""
         return [one for one in reversed(self._ranked()) if (one.difference or 0.0) > 0][:count]
 
     def _ranked(self) -> list[Slice]:
@@ -136,7 +136,7 @@ class Slices(Struct, frozen=True, kw_only=True):
 
 
 def tags_of(scores: Columns) -> list[str]:
-    """The tags that scores have."""
+    """Return the tags that scores have."""
     return [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
 
 
@@ -205,13 +205,13 @@ def slices(
 
 
 def difference_interval(first: tuple[float, float, float], second: tuple[float, float, float]) -> tuple[float, float]:
-    """The interval of a difference of two independent means, each given as (mean, low, high)."""
+    """Return the interval of a difference of two independent means, each given as (mean, low, high)."""
     (a, a_low, a_high), (b, b_low, b_high) = first, second
     return a - b - math.hypot(a - a_low, b_high - b), a - b + math.hypot(a_high - a, b - b_low)
 
 
 def _between(first: Spreads, second: Spreads, level: float) -> tuple[float, float] | None:
-    """The same of two means that lie somewhere between their bounds."""
+    """Return the same of two means that lie somewhere between their bounds."""
     ends = (first.floor, second.ceiling), (first.ceiling, second.floor)
     low, high = (_apart(*end, level) for end in ends)
     if low is None or high is None:
@@ -230,7 +230,7 @@ def _apart(first: Spread, second: Spread, level: float) -> tuple[float, float] |
 
 
 def _inverted(first: Spreads, second: Spreads) -> float:
-    """The p at which the interval of the difference just reaches 0."""
+    """Return the p at which the interval of the difference just reaches 0."""
     inside, outside = 0.0, _FURTHEST
     for _ in range(_HALVINGS):
         z = (inside + outside) / 2
@@ -240,7 +240,7 @@ def _inverted(first: Spreads, second: Spreads) -> float:
 
 
 def _cut(questions: Columns, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[Where, NDArray[np.bool_]]]:
-    """Every combination of values that some question has, with which questions those are."""
+    """Yield every combination of values that some question has, with which questions those are."""
     for combination in dict.fromkeys(tags):
         texts = [questions.texts[f"tag:{tag}"] for tag in combination]
         groups, starts = questions.groups(*(f"tag:{tag}" for tag in combination))
@@ -260,7 +260,7 @@ def _described(
     *,
     inverted: bool,
 ) -> Slice:
-    """The slice's cell, and its difference from the rest; with its p where that is by the interval."""
+    """Return the slice's cell, and its difference from the rest; with its p where that is by the interval."""
     cell = breakdown.cell(measure, Aggregate("", where={tag: (value,) for tag, value in where}))
     found = Slice(where=where, questions=int((mask & (questions.numbers["answered"] > 0)).sum()), cell=cell)
     rest = questions.take(~mask)
@@ -286,7 +286,7 @@ def _spreads(part: Columns, measure: Aggregate) -> Spreads:
 
 
 def _pooled(found: Sequence[Slice], questions: Columns, members: Sequence[NDArray[np.bool_]]) -> list[Slice]:
-    """The slices, those by the same tags pooled; without what has no mean."""
+    """Return the slices, those by the same tags pooled; without what has no mean."""
     by_tags: dict[tuple[str, ...], dict[int, Scored]] = {}
     for index, (one, mask) in enumerate(zip(found, members, strict=True)):
         if one.cell.mean is not None:
@@ -336,7 +336,7 @@ def _exact(points: Floats, mask: NDArray[np.bool_]) -> float:
 
 
 def _permuted(residuals: Floats, members: Sequence[NDArray[np.bool_]], seed: int) -> list[tuple[float, str]]:
-    """How often a random choice of as many questions has a sum as far from nothing.
+    """Return how often a random choice of as many questions has a sum as far from nothing.
 
     The residuals add up to nothing, so that the sum of a slice is that of its rest with the other sign: the smaller of
     the two is drawn, and all slices of a draw share one permutation.

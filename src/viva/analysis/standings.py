@@ -73,7 +73,8 @@ def ranks(
 
 
 def _widened(score: Estimate, count: int, level: float) -> tuple[float, float] | None:
-    """The 95 % interval made one of level 1 − (1 − level)/count, each side by as much as a normal error would be.
+    """Return the 95 % interval made one of level 1 − (1 − level)/count, each side by as much as a normal error would
+    be.
 
     What missing answers leave open is not sampling error, and is not widened.
     """
@@ -85,7 +86,7 @@ def _widened(score: Estimate, count: int, level: float) -> tuple[float, float] |
 
 
 def widest(mean: float, questions: int) -> tuple[float, float] | None:
-    """The widest 95 % interval that a mean over so many questions can have, where item scores are not to be had.
+    """Return the widest 95 % interval that a mean over so many questions can have, where item scores are not to be had.
 
     No score between 0 and 1 varies more than a 0/1 score of the same mean, so the interval of such scores bounds them
     all; what is averaged over groups of unlike size first (a macro average) may be a little less sure than that.
@@ -124,7 +125,7 @@ def best_by(
     kind: Callable[[Contender], tuple[str, ...] | None],
     below: Iterable[float | None] = (None,),
 ) -> list[Best]:
-    """The best of each kind below each size, as InfiBench's Table 4 has them; kinds in the order of their best.
+    """Return the best of each kind below each size, as InfiBench's Table 4 has them; kinds in the order of their best.
 
     `kind` gives None for whom is not to be counted. A size is left out where it adds nobody to the one before it.
     """
@@ -157,7 +158,7 @@ def _best(contenders: Sequence[Contender], words: tuple[str, ...], limit: float 
 
 
 def _overlap(one: Estimate, other: Estimate) -> bool:
-    """Whether two 95 % intervals share a value; who has none overlaps only with its equals."""
+    """Return whether two 95 % intervals share a value; who has none overlaps only with its equals."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return one.mean == other.mean
     return one.low <= other.high and other.low <= one.high

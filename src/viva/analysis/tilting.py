@@ -67,7 +67,7 @@ _AT_ONCE = 4_000_000
 def usable(
     kind: Kind, rows: Rows, questions: Sequence[int], least: int | None = None, most: float = math.inf
 ) -> tuple[Measure, Floats, Ints]:
-    """The items that have `least` marks (None: one of every rater), as items × raters, and their questions.
+    """Return the items that have `least` marks (None: one of every rater), as items × raters, and their questions.
 
     The measure has no value yet; its `reason` says why it can have none: one rater, few items, one question,
     more than `most` different marks.
@@ -93,7 +93,8 @@ def usable(
 def estimated(
     measure: Measure, values: Floats, questions: Ints, of: Coefficient, undefined: str, scale: Sequence[float] = ()
 ) -> Measure:
-    """A measure of `usable` with its value and interval; `undefined` says why there is no value where there is none.
+    """Return a measure of `usable` with its value and interval; `undefined` says why there is no value where there is
+    none.
 
     `scale`: the marks that can be given, where the coefficient knows others than were given.
     """
@@ -109,7 +110,7 @@ def estimated(
 def score_interval(
     values: Floats, questions: Ints, of: Coefficient, value: float, scale: Sequence[float] = ()
 ) -> tuple[Interval | None, str]:
-    """The 95 % interval around the `value` of a coefficient; else None and the reason."""
+    """Return the 95 % interval around the `value` of a coefficient; else None and the reason."""
     if (there := len(np.unique(questions))) < FEWEST:
         return None, f"an interval takes {FEWEST} questions; there are {there}"
     marks, counts = np.unique(values[np.isfinite(values)], return_counts=True)
@@ -140,7 +141,9 @@ def score_interval(
 
 
 def _units(values: Floats, questions: Ints) -> tuple[Floats, Ints, Floats]:
-    """Items, the unit of each, and how often each unit was seen: questions, or equal items if each has its own."""
+    """Return items, the unit of each, and how often each unit was seen: questions, or equal items if each has its
+    own.
+    """
     unit = np.unique(questions, return_inverse=True)[1]
     count = int(unit.max()) + 1
     if count == len(values):
@@ -153,7 +156,7 @@ def _units(values: Floats, questions: Ints) -> tuple[Floats, Ints, Floats]:
 
 
 def _imagined(values: Floats, marks: Floats, beyond: int) -> tuple[Floats, Floats]:
-    """Items that might have been, and their weights: full agreement on each mark, and one rater who strays.
+    """Return items that might have been, and their weights: full agreement on each mark, and one rater who strays.
 
     `beyond`: by how many steps more than any rater does.
     """
@@ -175,12 +178,14 @@ def _imagined(values: Floats, marks: Floats, beyond: int) -> tuple[Floats, Float
 
 
 def _limits(start: Floats, influence: Floats, seen: float, n: float) -> Floats:
-    """The two tilted distributions from which on the mean influence `seen` is rejected."""
+    """Return the two tilted distributions from which on the mean influence `seen` is rejected."""
     logs = np.log(start)
     limit = t_quantile(n - 1) ** 2
 
     def tilted(by: float) -> tuple[Floats, float, float, float]:
-        """The distribution, the logarithm of its divisor, and the mean and variance of the influence under it."""
+        """Return the distribution, the logarithm of its divisor, and the mean and variance of the influence under
+        it.
+        """
         exponents = logs + by * influence
         top = float(exponents.max())
         found = np.exp(exponents - top)
@@ -212,7 +217,7 @@ def _limits(start: Floats, influence: Floats, seen: float, n: float) -> Floats:
 
 
 def numbered(names: Sequence[str], count: int) -> list[int]:
-    """Names → numbers from 0 in the order of their first; 0, 1, 2, … where there are no names."""
+    """Return names → numbers from 0 in the order of their first; 0, 1, 2, … where there are no names."""
     if not names:
         return list(range(count))
     numbers: dict[str, int] = {}
@@ -220,7 +225,7 @@ def numbered(names: Sequence[str], count: int) -> list[int]:
 
 
 def midranks(weights: Weights, codes: NDArray[np.int64], kinds: int) -> Floats:
-    """The rank of each of `kinds` values in each distribution, ties in the middle.
+    """Return the rank of each of `kinds` values in each distribution, ties in the middle.
 
     `codes`: items (× raters), the place of each value among the kinds, -1 where it is missing.
     """

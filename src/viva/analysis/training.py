@@ -54,12 +54,12 @@ class Training(Struct, frozen=True, kw_only=True):
 
 
 def parts_of(scores: Columns, tag: str) -> list[str]:
-    """The values that a tag has, in the order of their first answer; empty for a tag that nothing has."""
+    """Return the values that a tag has, in the order of their first answer; empty for a tag that nothing has."""
     return list(scores.texts[f"tag:{tag}"].values) if f"tag:{tag}" in scores.texts else []
 
 
 def by_tag(scores: Columns, tag: str, headline: Aggregate) -> Lines:
-    """A curve for each value of a tag, and the headline's; all are averaged as the headline is."""
+    """Return a curve for each value of a tag, and the headline's; all are averaged as the headline is."""
     lines: Lines = {
         value: (Aggregate(value, where={tag: (value,)}, over=headline.over),) for value in parts_of(scores, tag)
     }
@@ -68,18 +68,20 @@ def by_tag(scores: Columns, tag: str, headline: Aggregate) -> Lines:
 
 
 def by_table(layout: TableSpec) -> Lines:
-    """A curve for each column of a table that has a row a model."""
+    """Return a curve for each column of a table that has a row a model."""
     (row,) = layout.rows
     return {column.label: (row, column) for column in layout.columns}
 
 
 def by_rows(layout: TableSpec, headline: Aggregate) -> Lines:
-    """A curve for each row of a table, averaged as the headline is; a row of everything is the headline."""
+    """Return a curve for each row of a table, averaged as the headline is; a row of everything is the headline."""
     return {row.label: (replace(row, over=headline.over),) if row.where else (headline,) for row in layout.rows}
 
 
 def measured(scores: Columns, lines: Lines, attempts: str) -> dict[str, Estimate]:
-    """One model's scores on one exam by curve. `attempts`: what several answers count as in the exam's headline."""
+    """Return one model's scores on one exam by curve. `attempts`: what several answers count as in the exam's
+    headline.
+    """
     breakdown = Breakdown(scores, attempts)
     return {name: breakdown.cell(*shared) for name, shared in lines.items()}
 

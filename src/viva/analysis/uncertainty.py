@@ -62,7 +62,7 @@ def _wilson(mean: float, n: float, z: float) -> Interval:
 
 
 def zero_one_interval(points: float, n: float, level: float = LEVEL) -> Interval | None:
-    """The interval of a mean of n scores of 0 and 1 that sum up to `points`; None for n = 0."""
+    """Return the interval of a mean of n scores of 0 and 1 that sum up to `points`; None for n = 0."""
     return _around(points / n, n, _quantile(level), level) if n else None
 
 
@@ -75,7 +75,9 @@ def _around(mean: float, n: float, z: float, level: float) -> Interval:
 
 
 def _rare(count: float, level: float) -> float:
-    """The one-sided lower limit of a Poisson mean of which `count` was seen; infinity where Wilson's is lower."""
+    """Return the one-sided lower limit of a Poisson mean of which `count` was seen; infinity where Wilson's is
+    lower.
+    """
     if count > len(RARE) or level < 0.05:
         return math.inf
     whole = round(count)
@@ -110,7 +112,8 @@ class Group(Struct, frozen=True, kw_only=True):
 
 
 def grouped_variance(groups: Sequence[Group]) -> tuple[float, float]:
-    """The variance of a mean over groups, and Satterthwaite's degrees of freedom (1946, Biometrics Bulletin 2:110-114).
+    """Return the variance of a mean over groups, and Satterthwaite's degrees of freedom (1946, Biometrics Bulletin
+    2:110-114).
 
     A group of twelve that counts as much as one of two hundred leaves about eleven. Groups worth fewer than
     `SMALL_GROUP` questions have the spread of all small ones together, or, where these are too few, of all groups.
@@ -130,7 +133,7 @@ def grouped_variance(groups: Sequence[Group]) -> tuple[float, float]:
 
 
 def share_interval(mean: float, variance: float, questions: float, degrees: float, level: float = LEVEL) -> Interval:
-    """The interval around a mean of scores in 0..1 with an estimated variance, on `degrees` of freedom.
+    """Return the interval around a mean of scores in 0..1 with an estimated variance, on `degrees` of freedom.
 
     The effective number of questions is m(1 − m)/variance, both with one more question of score ½: without it the
     variance, and with it the interval, is nothing where nearly all scores are alike. Its squared distance from the mean
@@ -155,7 +158,7 @@ class Wald(Struct, frozen=True, kw_only=True):
 
 
 def adjusted_wald(mean: float, error: float, questions: float, degrees: float, level: float = LEVEL) -> Wald:
-    """The adjusted Wald interval of a mean of differences of shares, each in −1..1, from its standard error.
+    """Return the adjusted Wald interval of a mean of differences of shares, each in −1..1, from its standard error.
 
     Bonett and Price's for pairs of 0/1 scores (2012, Journal of Educational and Behavioral Statistics 37:479-488), for
     differences of any kind: with two more questions, one a whole point up and one down. A plain t interval collapses
@@ -263,7 +266,7 @@ def _expansion(degrees: float, z: float) -> float:
 
 
 def _tail(t: float, degrees: float) -> float:
-    """The probability beyond ±t: the regularised incomplete beta function at ν/(ν + t²)."""
+    """Return the probability beyond ±t: the regularised incomplete beta function at ν/(ν + t²)."""
     x, a, b = degrees / (degrees + t * t), degrees / 2, 0.5
     return _beta(x, a, b) if x < (a + 1) / (a + b + 2) else 1 - _beta(t * t / (degrees + t * t), b, a)
 
@@ -287,7 +290,7 @@ def _beta(x: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=1 << 14)
 def gamma_quantile(shape: float, probability: float) -> float:
-    """The quantile of the gamma distribution of scale 1; `shape` and `probability` above 0, the latter below 1.
+    """Return the quantile of the gamma distribution of scale 1; `shape` and `probability` above 0, the latter below 1.
 
     By Newton's method for the logarithm of the probability, a power series (DLMF 8.7.1), to 1e-12: that is concave in
     log x, and the first point lies below the quantile, so every step stays below it.

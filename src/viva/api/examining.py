@@ -101,7 +101,7 @@ def _add(found: ResolvedModels, name: str, model: Model) -> None:
 
 
 def _each(given: object) -> Iterator[tuple[str, object]]:
-    """Every examinee, with the name that it was given."""
+    """Yield every examinee, with the name that it was given."""
     if isinstance(given, Mapping):
         values = list(given.values())
         if values and all(isinstance(value, Mapping) or callable(value) for value in values):
@@ -123,14 +123,14 @@ def _checked(name: object) -> str:
 
 
 def _called(function: object) -> str:
-    """What a function is called where nobody says: its own name, or its type's."""
+    """Return what a function is called where nobody says: its own name, or its type's."""
     inner = getattr(function, "func", function)  # a partial's
     name = getattr(inner, "__name__", None) or type(function).__name__
     return one_line(str(name).strip("<>").replace("/", "."), _LONGEST) or "function"
 
 
 def answer_rows(answers: Answers) -> bytes:
-    """Answers as the file that `viva grade` takes. Raises VivaError for what are none."""
+    """Return answers as the file that `viva grade` takes. Raises VivaError for what are none."""
     rows = []
     for question, replies in answers.items():
         texts = [replies] if isinstance(replies, str) else replies
@@ -152,7 +152,7 @@ RESUME_OPTIONS = options(RejudgeOptions, *RESUME, without=("run",), inherited=Ru
 
 
 def keywords(known: Mapping[str, Option], given: Mapping[str, object], function: str) -> dict[str, Any]:
-    """Every option of a function, by name; `progress` is "quiet" unless it is given.
+    """Return every option of a function, by name; `progress` is "quiet" unless it is given.
 
     Raises TypeError for a name that is none, VivaError for a value that is not allowed.
     """
@@ -184,7 +184,8 @@ _LOOK = 0.5
 
 
 def run_in_thread(work: Callable[[Caller], T]) -> T:
-    """What the work returns or raises. Ctrl-C once ends what is in flight, twice drops it, then KeyboardInterrupt.
+    """Return what the work returns or raises. Ctrl-C once ends what is in flight, twice drops it, then
+    KeyboardInterrupt.
 
     Whoever calls waits: from a coroutine, put it into `asyncio.to_thread`.
     """
@@ -314,7 +315,7 @@ def grade(
 
 
 def _collected(answers: Answers) -> Collected:
-    """Answers in memory as those of a file that the run keeps."""
+    """Return answers in memory as those of a file that the run keeps."""
     content = answer_rows(answers)
     replay = Replay(Path("answers.jsonl"), content=content)
     record = ModelRecord(name=f"replay/{KEPT}answers.jsonl", shown=replay.name)
@@ -322,7 +323,7 @@ def _collected(answers: Answers) -> Collected:
 
 
 def _given_again(resolved: ResolvedModels, folder: RunFolder) -> dict[str, Model]:
-    """The functions by the names that the run knows them by. Raises VivaError for what it did not ask."""
+    """Return the functions by the names that the run knows them by. Raises VivaError for what it did not ask."""
     known = [model.name for model in folder.record.models if model.name.startswith(PROVIDER)]
     own = dict(resolved.own)
     if len(own) == len(known) == 1:  # the one is the other, whatever it is called

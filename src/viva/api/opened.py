@@ -52,7 +52,7 @@ _FIELDS = {"score": "value", "read": "answer", "prompt": "prompt_text"}
 
 
 def scores_frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
-    """A column a tag, part or factor of a design, null where a row has none."""
+    """Return a column a tag, part or factor of a design, null where a row has none."""
 
     def more(taken: list[ScoreRow]) -> dict[str, list[object]]:
         tags = dict.fromkeys(tag for row in taken for tag in row.tags)
@@ -128,7 +128,7 @@ class Run:
         return self.report.notes
 
     def result(self, *, model: str = "", exam: str = "") -> Result:
-        """The only result, or the only one of this model and exam (a whole name, or one without its provider).
+        """Return the only result, or the only one of this model and exam (a whole name, or one without its provider).
 
         Raises VivaError where there are several or none.
         """
@@ -169,12 +169,12 @@ class Run:
         return tuple(table for result in self.results for table in result.tables)
 
     def table(self, *, details: bool = False) -> Tables:
-        """The run's tables, to be shown; `details` are the long ones (every subject)."""
+        """Return the run's tables, to be shown; `details` are the long ones (every subject)."""
         return Tables(self.report, details=details)
 
     @missing_extras()
     def scores(self) -> pl.DataFrame:
-        """A row an answer, with columns for tags (tag:NAME) and parts (part:NAME).
+        """Return a row an answer, with columns for tags (tag:NAME) and parts (part:NAME).
 
         Exam, model, question, sample, repeat, score, points, outcome, read, explanation, weight. The score is null
         where an answer is unscored. `points` is what it counts for: 0 for a reply that cannot be read, null for what
@@ -188,7 +188,8 @@ class Run:
 
     @missing_extras()
     def answers(self) -> pl.DataFrame:
-        """A row an answer, with all that belongs to it: question, prompt, reply, gold, what was read, score, why.
+        """Return a row an answer, with all that belongs to it: question, prompt, reply, gold, what was read, score,
+        why.
 
         Every text of it is as the model, the set or a judge wrote it.
         """
@@ -246,11 +247,11 @@ class Tables:
         return self._text("latex")
 
     def csv(self) -> str:
-        """A row a cell, with every count."""
+        """Return a row a cell, with every count."""
         return self._text("csv")
 
     def json(self) -> str:
-        """Everything."""
+        """Return everything."""
         return self._text("json")
 
     def _text(self, form: str) -> str:
@@ -260,7 +261,7 @@ class Tables:
 
 
 def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> Run:
-    """A run folder, or the newest in a folder of runs; graded again where its scores are missing or out of date.
+    """Return a run folder, or the newest in a folder of runs; graded again where its scores are missing or out of date.
 
     `published_rows`: those in its tables: names, nearest or none. Asks nobody. Raises StorageError for what is no run,
     or is damaged, VivaError where its data is not what it was.

@@ -43,7 +43,7 @@ class Study(Protocol):
     """A command as a function: its arguments, and its options by their names."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """What was found, or the exit code of what prints itself."""
+        """Return what was found, or the exit code of what prints itself."""
 
 
 def __getattr__(name: str) -> Study:
@@ -53,7 +53,7 @@ def __getattr__(name: str) -> Study:
 
 
 def of_package(package: str, name: str) -> Study:
-    """A command of a package (the name of its entry point) as a function: `variance_run` is `viva variance run`.
+    """Return a command of a package (the name of its entry point) as a function: `variance_run` is `viva variance run`.
 
     Raises AttributeError where it registers none of that name.
     """
@@ -64,7 +64,7 @@ def of_package(package: str, name: str) -> Study:
 
 
 def names_of_package(package: str) -> list[str]:
-    """What `of_package` knows."""
+    """Return what `of_package` knows."""
     return [
         python_name(name, package)
         for name, known in plugins.registered().items()
@@ -73,7 +73,7 @@ def names_of_package(package: str) -> list[str]:
 
 
 def python_name(name: str, package: str) -> str:
-    """`variance run` → `variance_run`; what a package's own name stands before is called without it."""
+    """Return `variance run` → `variance_run`; what a package's own name stands before is called without it."""
     return name.removeprefix(f"{package} ").replace(" ", "_").replace("-", "_")
 
 
@@ -112,7 +112,7 @@ def _function(name: str, place: str, base: str = "") -> Study:
 
 
 def _in_a_way(name: str, loaded: Command[Any, Any], base: str) -> Study:
-    """`viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking beside their own."""
+    """Return `viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking beside their own."""
     known, asks = options(loaded.config), getattr(examining, base)
 
     @in_program()

@@ -55,7 +55,7 @@ _CARD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
 def find_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name. Raises VivaError naming the ones there are."""
+    """Return the benchmark of that name. Raises VivaError naming the ones there are."""
     module = _OF_FILES.get(name) or BENCHMARKS.get(name)
     if module is None:
         if Path(name).suffix.lower() in _TABLES:
@@ -84,7 +84,7 @@ def find_benchmark(name: str) -> Benchmark:
 
 
 def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object] | None = None) -> Exam:
-    """A benchmark with these settings; under the protocol of rationales where it asks for them.
+    """Return a benchmark with these settings; under the protocol of rationales where it asks for them.
 
     Raises VivaError for a benchmark that is not there, DataError for settings that it does not have.
     """
@@ -143,7 +143,7 @@ def open_exam(spec: ExamSpec, data: Path | None, templates: Mapping[str, object]
 
 
 def _open_varied(spec: ExamSpec, design: Design, data: Path | None, templates: dict[str, object]) -> Exam:
-    """The exam in all cells of a design, each prompt and draw of exemplars opened once."""
+    """Return the exam in all cells of a design, each prompt and draw of exemplars opened once."""
     from viva.benchmarks.varied import VARIANTS, Varied, read_texts, refuse_unfit
 
     texts = read_texts(templates.pop(VARIANTS, {}))
@@ -205,7 +205,7 @@ def _refuse_unsupported(spec: ExamSpec, about: BenchmarkInfo) -> None:
 
 
 def question_file(name: str) -> Path | None:
-    """The question file or card that a command names in place of a benchmark; None when it names none."""
+    """Return the question file or card that a command names in place of a benchmark; None when it names none."""
     if name in BENCHMARKS:
         return None
     if _CARD_NAME.fullmatch(name):
@@ -227,17 +227,21 @@ def is_table(name: str) -> bool:
 
 
 def is_set(name: str) -> bool:
-    """Whether a command names a published set that a card reads."""
+    """Return whether a command names a published set that a card reads."""
     return name not in BENCHMARKS and name in sources()
 
 
 def parts_of(name: str) -> list[str]:
-    """The sets that a name stands for: one whose questions are of several formats is an exam for each of them."""
+    """Return the sets that a name stands for: one whose questions are of several formats is an exam for each of
+    them.
+    """
     return [name, *(sources()[name].parts if is_set(name) else ())]
 
 
 def file_benchmark(path: Path) -> str:
-    """Which benchmark reads a file that is named in place of one: a card says how questions are read, and has none."""
+    """Return which benchmark reads a file that is named in place of one: a card says how questions are read, and has
+    none.
+    """
     from viva.benchmarks.card.cardmodel import is_card
 
     return CARD if is_card(path) else CUSTOM

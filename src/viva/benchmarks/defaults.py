@@ -43,7 +43,7 @@ class FromTemplates:
         return {}
 
     def variant(self, question: Question, sample: int) -> Question:
-        """The question itself."""
+        """Return the question itself."""
         return question
 
 
@@ -51,7 +51,9 @@ class GradedByRule(NoExecution, NoSimilarity, FromTemplates):
     """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
 
     def constant(self: Exam) -> Constant | None:
-        """The gold of each kind that scores most; one that counts in part is wrong. None where scores have parts."""
+        """Return the gold of each kind that scores most; one that counts in part is wrong. None where scores have
+        parts.
+        """
         headline, sizes = self.headline(), Counter[str]()
         for question in self.questions():
             if question.answer is not None:
@@ -70,7 +72,7 @@ class GradedByRule(NoExecution, NoSimilarity, FromTemplates):
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """None: every answer is graded by rule."""
+        """Return none: every answer is graded by rule."""
         return ()
 
     def readable(self, question: Question, opinion: Opinion) -> bool:

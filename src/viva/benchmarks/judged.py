@@ -72,15 +72,15 @@ class JudgedExam:
     _texts: Templates
 
     def marks(self, question: Question) -> Sequence[float]:
-        """The marks that a judge can give, ascending, the last being full marks; none where a rule grades."""
+        """Return the marks that a judge can give, ascending, the last being full marks; none where a rule grades."""
         raise NotImplementedError
 
     def rubric(self, question: Question) -> str:
-        """The key of the judge's templates."""
+        """Return the key of the judge's templates."""
         return "judge"
 
     def explanation(self, decision: Decision, evidence: Evidence) -> str:
-        """What a score says of how it came about."""
+        """Return what a score says of how it came about."""
         return decision.why
 
     def _is_judged(self, question: Question, response: Response) -> bool:
@@ -90,7 +90,7 @@ class JudgedExam:
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """What a judge is asked of an answer that no rule grades, unless it is like the gold one."""
+        """Return what a judge is asked of an answer that no rule grades, unless it is like the gold one."""
         if response.error or not self._is_judged(question, response) or similarities.get(ANSWER, 0.0) >= ALIKE:
             return ()
         answer = clip(response.text)
@@ -98,11 +98,11 @@ class JudgedExam:
         return ask_judge(question, ANSWER, samples, self._texts, self.rubric(question), values)
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
+        """Return whether a judge's reply holds a verdict, or says that there is none; any other is asked for again."""
         return self.mark(question, opinion) is not None or undecided(opinion)
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """A judge's mark as a share of full marks."""
+        """Return a judge's mark as a share of full marks."""
         marks = self.marks(question)
         mark = read_mark(opinion, marks)
         return None if mark is None else mark / marks[-1]
@@ -111,7 +111,7 @@ class JudgedExam:
         return decide_aspect(ANSWER, evidence, lambda opinion: self.mark(question, opinion), self.spec.panel)
 
     def judged(self, question: Question, response: Response, evidence: Evidence) -> Score:
-        """The score of an answer, which is not blank, that experts, judges or similarity decide."""
+        """Return the score of an answer, which is not blank, that experts, judges or similarity decide."""
         decision, _ = self._decide(question, evidence)
         value = decision.value
         return Score(
@@ -124,7 +124,7 @@ class JudgedExam:
         )
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """An answer that no rule grades, as similarity and judges left it."""
+        """Return an answer that no rule grades, as similarity and judges left it."""
         if not self._is_judged(question, response):
             return ()
         decision, opinions = self._decide(question, msgspec.structs.replace(evidence, marks=()))

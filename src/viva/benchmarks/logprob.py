@@ -75,7 +75,7 @@ class LogprobExam(ExamWrapper):
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
-        """The prompt of the exam inside, and what may follow it."""
+        """Return the prompt of the exam inside, and what may follow it."""
         if question.kind not in CHOSEN:
             return self._inner.request(question, sample, sampling, context_window)
         whole = self.spec.choose == "likelihood"
@@ -97,7 +97,7 @@ class LogprobExam(ExamWrapper):
         )
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """The chosen answer against the gold one."""
+        """Return the chosen answer against the gold one."""
         if question.kind not in CHOSEN:
             return self._inner.score(question, response, evidence)
         if response.error:
@@ -115,7 +115,7 @@ class LogprobExam(ExamWrapper):
         return _by_likelihood(names, gold, found, question.options if question.kind == "choice" else self._words)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The tables of the exam inside, and how sure the model was or what else the choice could go by."""
+        """Return the tables of the exam inside, and how sure the model was or what else the choice could go by."""
         if self.spec.choose == "likelihood":
             columns = tuple(Aggregate(label, self._where, part=part) for label, part in _WAYS)
             ways = TableSpec("likelihood", "What the options' texts compete by", (self.headline(),), columns)
@@ -133,7 +133,9 @@ class LogprobExam(ExamWrapper):
 
 
 def _by_next_token(names: Sequence[str], gold: int, found: Sequence[Likelihood]) -> Score:
-    """The most probable of the letters. One that a server does not list is less probable than all that it lists."""
+    """Return the most probable of the letters. One that a server does not list is less probable than all that it
+    lists.
+    """
     known = [index for index, one in enumerate(found) if not one.bound]
     if not known:
         return Score(value=None, outcome="unparsed", explanation="no option is among the tokens that the server lists")
@@ -155,7 +157,9 @@ def _by_next_token(names: Sequence[str], gold: int, found: Sequence[Likelihood])
 
 
 def confidence(gold: int, found: Sequence[Likelihood]) -> tuple[float, float]:
-    """The least and the most that the gold option can have of the options' probability; equal where all are known."""
+    """Return the least and the most that the gold option can have of the options' probability; equal where all are
+    known.
+    """
     most = max(one.logprob for one in found)
     shares = [math.exp(one.logprob - most) for one in found]
     own = shares[gold]

@@ -55,7 +55,7 @@ def _letters(count: int) -> tuple[str, ...]:
 
 
 def bare_options(question: Question) -> tuple[str, ...]:
-    """A question's options as they are compared: without the blanks that some sets have around them."""
+    """Return a question's options as they are compared: without the blanks that some sets have around them."""
     return tuple(map(str.strip, question.options))
 
 
@@ -110,17 +110,17 @@ class MultipleChoiceExam(GradedByRule):
         return len(self._questions)
 
     def questions(self) -> Iterator[Question]:
-        """The questions in file order; with a limit, evenly spread over all."""
+        """Return the questions in file order; with a limit, evenly spread over all."""
         return iter(self._questions)
 
     def task_values(self, group: str) -> Mapping[str, str]:
-        """What the task's template names, for the questions of a group."""
+        """Return what the task's template names, for the questions of a group."""
         return {"group": group}
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Generate:
-        """The prompt of one question; exemplars that would not fit the context go, the longest first."""
+        """Return the prompt of one question; exemplars that would not fit the context go, the longest first."""
         base = self.spec.form == "base"
 
         def render(shots: Sequence[Question]) -> Prompt:
@@ -147,15 +147,15 @@ class MultipleChoiceExam(GradedByRule):
         )
 
     def choices(self, question: Question) -> tuple[str, ...]:
-        """The well-formed answers, which baselines draw from."""
+        """Return the well-formed answers, which baselines draw from."""
         return _letters(len(question.options))
 
     def answer_separator(self, question: Question) -> str:
-        """What stands between prompt and answer in the exemplars."""
+        """Return what stands between prompt and answer in the exemplars."""
         return gap_between("", self.text(question, "answer"))
 
     def text(self, question: Question, name: str) -> str:
-        """The template of that name for a question."""
+        """Return the template of that name for a question."""
         return self._texts.text(name)
 
     def group(self, question: Question) -> str:
@@ -163,7 +163,7 @@ class MultipleChoiceExam(GradedByRule):
         return question.tags[self.groups] if self.groups else ""
 
     def shots(self, question: Question) -> Sequence[Question]:
-        """The group's exemplars; a question (its options in whatever order) is never its own."""
+        """Return the group's exemplars; a question (its options in whatever order) is never its own."""
         shots = self._exemplars.get(self.group(question), ())
         asked, text = set(bare_options(question)), question.text.strip()
         others = [shot for shot in shots if shot.text.strip() != text or set(bare_options(shot)) != asked]
@@ -184,29 +184,31 @@ class MultipleChoiceExam(GradedByRule):
         return stops_before(self.text(question, "question"), self._texts.separator("exemplar"))
 
     def way(self, name: str) -> str:
-        """The name of a template, or of that for chain of thought."""
+        """Return the name of a template, or of that for chain of thought."""
         return f"{name}_cot" if self.spec.chain_of_thought else name
 
     def task(self, question: Question) -> str:
-        """What all prompts of a group begin with, before the exemplars."""
+        """Return what all prompts of a group begin with, before the exemplars."""
         # The task says nothing of how to reply where a rationale is asked for, or options compete by their texts.
         bare = self.spec.rationale or self.spec.choose == "likelihood"
         template = self.text(question, "task_rationale" if bare else self.way("task"))
         return fill(template, self.task_values(self.group(question)))
 
     def reply(self, shot: Question) -> str:
-        """What follows an exemplar's question: its reasoning and answer by chain of thought, or the answer alone."""
+        """Return what follows an exemplar's question: its reasoning and answer by chain of thought, or the answer
+        alone.
+        """
         way = self.way if shot.explanation else str
         said = chosen_text(shot) if self.spec.choose == "likelihood" else str(shot.answer)
         values = {"answer": said, "explanation": shot.explanation}
         return self._texts.before("answer", self.text(shot, way("lead")) + fill(self.text(shot, way("answer")), values))
 
     def ending(self, question: Question) -> str:
-        """What follows the question; nothing where a rationale is asked for, which says itself how to reply."""
+        """Return what follows the question; nothing where a rationale is asked for, which says itself how to reply."""
         return "" if self.spec.rationale else self._texts.before("lead", self.text(question, self.way("lead")))
 
     def stem(self, question: Question) -> str:
-        """The question's text as it is asked: as it was published, blanks around it included."""
+        """Return the question's text as it is asked: as it was published, blanks around it included."""
         return question.text
 
     def _block(self, question: Question) -> str:
@@ -219,7 +221,7 @@ class MultipleChoiceExam(GradedByRule):
         return fill(self.text(question, "question"), values)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """The letter that the reply commits to, against the gold letter."""
+        """Return the letter that the reply commits to, against the gold letter."""
         if response.error:
             return no_reply(response.error)
         if question.answer is None:
@@ -230,7 +232,7 @@ class MultipleChoiceExam(GradedByRule):
         return grade_reading(reading, question.answer, response)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The overall accuracy, and a table for each of `tables`."""
+        """Return the overall accuracy, and a table for each of `tables`."""
         rows = {tag: sorted({question.tags[tag] for question in self._questions}) for tag in self.tables}
         accuracy = (Aggregate("Accuracy"),)
         return (
@@ -242,5 +244,5 @@ class MultipleChoiceExam(GradedByRule):
         )
 
     def headline(self) -> Aggregate:
-        """The mean over all questions."""
+        """Return the mean over all questions."""
         return Aggregate("Overall")

@@ -18,7 +18,7 @@ FINER: dict[str, tuple[str, str]] = {
 
 
 def finer(scored: Score | ScoreRow, stopped: StopReason) -> str:
-    """Which of `FINER` an answer is; "" for none.
+    """Return which of `FINER` an answer is; "" for none.
 
     Right for the wrong reason is a right answer whose rationale earns nothing: a guess (CLR-Bench, section 3.3). What
     names several answers and commits to none is unparsed, and its explanation begins with "several".

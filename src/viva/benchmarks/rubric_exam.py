@@ -99,11 +99,11 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         return len(self._items)
 
     def questions(self) -> Iterator[Question]:
-        """The questions in file order."""
+        """Return the questions in file order."""
         return (item.question for item in self._items.values())
 
     def rubric_of(self, question: Question) -> Rubric:
-        """What grades a question's answers."""
+        """Return what grades a question's answers."""
         return self._items[question.id].rubric
 
     def constant(self) -> Constant | None:
@@ -165,7 +165,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         return msgspec.structs.replace(sampling, max_tokens=min(sampling.max_tokens or capacity, capacity))
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """One program a unit test; none for an answer that says nothing (the authors' grader runs that, too)."""
+        """Return one program a unit test; none for an answer that says nothing (the authors' grader runs that, too)."""
         item = self._items[question.id]
         tests = item.rubric.tests
         published = self.spec.as_published
@@ -196,7 +196,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """What a judge is asked, where the rubric has a part for one."""
+        """Return what a judge is asked, where the rubric has a part for one."""
         part = self._items[question.id].rubric.judge
         text = self._visible(response)
         if part is None or response.error or not text.strip():
@@ -215,11 +215,11 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         return range(JUDGE_SCALE + 1)
 
     def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
-        """None: the points of a rubric are not put before experts."""
+        """Return none: the points of a rubric are not put before experts."""
         return ()
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Points of the rubric as a share of its total."""
+        """Return points of the rubric as a share of its total."""
         if response.error:
             return no_reply(response.error)
         if question.answer is None:
@@ -251,7 +251,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         )
 
     def graded(self, question: Question, text: str, evidence: Evidence = NOTHING) -> Graded:
-        """The points of one answer, part by part."""
+        """Return the points of one answer, part by part."""
         item = self._items[question.id]
         decision, _ = self._decide(question, msgspec.structs.replace(evidence, marks=()))
         return grade(
@@ -266,18 +266,18 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         )
 
     def _visible(self, response: Response) -> str:
-        """What of a reply is the answer: what follows the thinking. The authors' grader knows no thinking."""
+        """Return what of a reply is the answer: what follows the thinking. The authors' grader knows no thinking."""
         if self.spec.as_published:
             return response.text
         start, unfinished = after_thinking(response.text)
         return "" if unfinished else response.text[start:]
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The benchmark's tables."""
+        """Return the benchmark's tables."""
         return self._layouts
 
     def headline(self) -> Aggregate:
-        """The benchmark's one number."""
+        """Return the benchmark's one number."""
         return self._headline
 
 
@@ -288,7 +288,7 @@ def _isolation(evidence: Evidence) -> Isolation:
 
 
 def _outcome(share: float, text: str, response: Response) -> Outcome:
-    """An answer without a point that declines to answer is a refusal (the paper's over-safeguarding)."""
+    """Return an answer without a point that declines to answer is a refusal (the paper's over-safeguarding)."""
     if share >= 1.0:
         return "right"
     if share > 0.0:

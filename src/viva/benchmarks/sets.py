@@ -19,7 +19,7 @@ LARGEST = 4 << 30
 
 
 def locate(data: Path, name: str, marker: str) -> Path:
-    """The folder that holds `marker` (a file or folder name): `data` itself or its sub-folder `name`.
+    """Return the folder that holds `marker` (a file or folder name): `data` itself or its sub-folder `name`.
 
     So `--data` may point at one benchmark's folder, and VIVA_DATA at a folder that holds several.
     """
@@ -34,7 +34,7 @@ def locate(data: Path, name: str, marker: str) -> Path:
 
 
 def read_bytes(path: Path, most: int = LARGEST, *, empty: bool = False) -> bytes:
-    """A data file's bytes, at most so many, or a DataError that names it; `empty` ones are read where they mean
+    """Return a data file's bytes, at most so many, or a DataError that names it; `empty` ones are read where they mean
     something.
     """
     try:
@@ -49,7 +49,7 @@ def read_bytes(path: Path, most: int = LARGEST, *, empty: bool = False) -> bytes
 
 
 def holds_json_list(path: Path) -> bool:
-    """Whether a .json file holds a list of records; a question file is an object."""
+    """Return whether a .json file holds a list of records; a question file is an object."""
     try:
         with path.open("rb") as file:
             return path.suffix.lower() == ".json" and file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
@@ -58,7 +58,7 @@ def holds_json_list(path: Path) -> bool:
 
 
 def fingerprint(contents: Iterable[bytes]) -> str:
-    """Twelve hexadecimal digits over the data files, in a fixed order."""
+    """Return twelve hexadecimal digits over the data files, in a fixed order."""
     digest = hashlib.sha256()
     for content in contents:
         digest.update(hashlib.sha256(content).digest())
@@ -66,20 +66,24 @@ def fingerprint(contents: Iterable[bytes]) -> str:
 
 
 def without_word_list(languages: Iterable[str]) -> list[Defect]:
-    """A note for every language that the scorers have no words of."""
+    """Return a note for every language that the scorers have no words of."""
     unknown = [code for code in dict.fromkeys(languages) if code not in LANGUAGES]
     return [Defect("test", "no word list", without_words(code), "noted") for code in unknown]
 
 
 def redrawn(pool: Sequence[Question], spec: ExamSpec, group: str) -> Sequence[Question]:
-    """The exemplars of a group as they stand; in another order, drawn by the seed, for a draw other than the first."""
+    """Return the exemplars of a group as they stand; in another order, drawn by the seed, for a draw other than the
+    first.
+    """
     if spec.draw is UNSET:
         return pool
     return random.Random(f"{spec.seed}/{spec.draw}/{group}").sample(pool, len(pool))
 
 
 def spread(length: int, limit: int | None) -> Sequence[int]:
-    """Which of `length` questions to ask when only `limit` are wanted: evenly spread, so every domain has its share."""
+    """Return which of `length` questions to ask when only `limit` are wanted: evenly spread, so every domain has its
+    share.
+    """
     if limit is None or limit >= length:
         return range(length)
     return [index * length // limit for index in range(limit)]

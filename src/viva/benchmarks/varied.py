@@ -50,7 +50,7 @@ class Shuffled(ExamWrapper):
         self._shuffled = sorted(inner.questions(), key=place)
 
     def questions(self) -> Iterator[Question]:
-        """All of them, shuffled."""
+        """Return all of them, shuffled."""
         return iter(self._shuffled)
 
 
@@ -72,7 +72,7 @@ class Texts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_texts(content: object) -> Texts:
-    """The texts of a design. Raises DataError for what is none."""
+    """Return the texts of a design. Raises DataError for what is none."""
     try:
         return msgspec.convert(content, Texts)
     except msgspec.ValidationError as problem:
@@ -157,7 +157,7 @@ class Varied(ExamWrapper):
         return {**self._inner.templates, VARIANTS: msgspec.to_builtins(self._texts)}
 
     def variant(self, question: Question, sample: int) -> Question:
-        """The question with the options in the order of the sample's cell, whose name it bears."""
+        """Return the question with the options in the order of the sample's cell, whose name it bears."""
         if question.cell:
             return question
         level = self._design.cell(sample).get("order", 0)
@@ -167,7 +167,7 @@ class Varied(ExamWrapper):
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
-        """The prompt of the sample's cell."""
+        """Return the prompt of the sample's cell."""
         cell = self._design.cell(sample)
         exam = self._exams[cell.get("prompt", 0), cell.get("exemplars", 0)]
         request = exam.request(self.variant(question, sample), sample, sampling, context_window)
@@ -183,20 +183,21 @@ class Varied(ExamWrapper):
 
 
 def _alike(one: Exam, other: Exam) -> bool:
-    """Whether two exams of the same questions ask the first of them with the same prompts."""
+    """Return whether two exams of the same questions ask the first of them with the same prompts."""
     asked = itertools.islice(one.questions(), _LOOKED_AT)
     requests = ((one.request(question, 0, Sampling()), other.request(question, 0, Sampling())) for question in asked)
     return all(first.prompt == second.prompt for first, second in requests)
 
 
 def _steps(level: int, orders: int, options: int) -> int:
-    """How far options are turned: evenly spread over all places."""
+    """Return how far options are turned: evenly spread over all places."""
     return level * options // orders if orders < options else level
 
 
 def rotate(question: Question, steps: int) -> Question:
-    """The question with its options `steps` places on, and its gold letters with them; as it is where options speak of
-    each other."""
+    """Return the question with its options `steps` places on, and its gold letters with them; as it is where options
+    speak of each other.
+    """
     count = len(question.options)
     if question.kind not in TURNED or count < 2 or steps % count == 0:
         return question
@@ -211,7 +212,7 @@ def rotate(question: Question, steps: int) -> Question:
 
 @cache
 def _references(language: str) -> tuple[re.Pattern[str], ...]:
-    """What tells options that speak of others."""
+    """Return what tells options that speak of others."""
     known = cast("dict[str, list[str]]", read_templates(_REFERENCES))
     patterns = [*known["en"], *(known.get(language, []) if language != "en" else [])]
     return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)

@@ -76,13 +76,13 @@ class ExamWrapper:
         return len(self._inner)
 
     def questions(self) -> Iterator[Question]:
-        """Those of the exam inside."""
+        """Return those of the exam inside."""
         return self._inner.questions()
 
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
-        """The prompt of the exam inside."""
+        """Return the prompt of the exam inside."""
         return self._inner.request(question, sample, sampling, context_window)
 
     def constant(self) -> Constant | None:
@@ -94,17 +94,17 @@ class ExamWrapper:
         return self._inner.variant(question, sample)
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """What the exam inside runs."""
+        """Return what the exam inside runs."""
         return self._inner.executions(question, response)
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """What the exam inside compares."""
+        """Return what the exam inside compares."""
         return self._inner.comparisons(question, response)
 
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """What the exam inside has judged."""
+        """Return what the exam inside has judged."""
         return self._inner.judgements(question, response, samples, similarities)
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
@@ -124,7 +124,7 @@ class ExamWrapper:
         return self._inner.drafts(question, response, evidence)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The tables of the exam inside."""
+        """Return the tables of the exam inside."""
         return self._inner.layouts()
 
     def headline(self) -> Aggregate:
@@ -162,7 +162,7 @@ class Selected(ExamWrapper):
         return len(self._listed)
 
     def questions(self) -> Iterator[Question]:
-        """Those listed, in the order of the set."""
+        """Return those listed, in the order of the set."""
         return iter(self._listed)
 
 
@@ -182,7 +182,7 @@ class Shard(Struct, frozen=True, order=True):
 
 
 def read_shard(text: str) -> Shard:
-    """`3/8`. Raises VivaError for what is no shard."""
+    """Return `3/8`. Raises VivaError for what is no shard."""
     found = _WRITTEN.fullmatch(text)
     if found is None or not int(found[1]) <= int(found[2]) <= MOST:
         raise VivaError(
@@ -215,10 +215,10 @@ class Sharded(ExamWrapper):
         return len(range(self.shard.number - 1, len(self._inner), self.shard.of))
 
     def questions(self) -> Iterator[Question]:
-        """Every n-th of the exam inside."""
+        """Return every n-th of the exam inside."""
         return islice(self._inner.questions(), self.shard.number - 1, None, self.shard.of)
 
 
 def unsharded(exam: Exam) -> Exam:
-    """The exam that this one is a shard of; itself where it is none."""
+    """Return the exam that this one is a shard of; itself where it is none."""
     return exam.inner if isinstance(exam, Sharded) else exam

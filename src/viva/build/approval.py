@@ -37,7 +37,7 @@ class Event(Struct, frozen=True, kw_only=True):
 
 
 def event_of(review: Review, clean: Callable[[str], str]) -> Event:
-    """A line of the audit trail as what was decided: 1 approves, anything less rejects."""
+    """Return a line of the audit trail as what was decided: 1 approves, anything less rejects."""
     return Event(
         item=review.item,
         question=review.about.get("question", ""),
@@ -73,7 +73,7 @@ class TextHistory:
         self._editors: dict[str, None] = {}
 
     def take(self, event: Event, own: str) -> str:
-        """One more event about the item whose text is `own`; returns the text that it speaks of."""
+        """Return one more event about the item whose text is `own`; returns the text that it speaks of."""
         seen = own if event.seen is None else event.seen
         made = event.text if event.text is not None else own if event.undoes else seen
         # What is taken back is one's own edit; if somebody changed the text since, theirs stays.
@@ -90,7 +90,7 @@ class TextHistory:
         return made
 
     def state(self) -> State:
-        """Where it stands."""
+        """Return where it stands."""
         return State(
             status=self._status(),
             text=self.text,
@@ -113,7 +113,8 @@ class TextHistory:
 def replay(
     texts: Iterable[tuple[str, Callable[[str], str]]], events: Sequence[Event]
 ) -> tuple[list[State], list[Event]]:
-    """Where every text stands, events in the order of the audit trail, and the events that are about none of them.
+    """Return where every text stands, events in the order of the audit trail, and the events that are about none of
+    them.
 
     `texts`: how each began, and what makes the item of a text of it. Two that share an item share its decisions.
     """

@@ -13,7 +13,7 @@ from viva.files import parse_toml, write_whole
 
 
 def content_of(path: Path) -> bytes:
-    """A file that the user named. Raises DataError."""
+    """Return a file that the user named. Raises DataError."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

@@ -49,7 +49,8 @@ class ProjectFolder:
         self.path = path
 
     def read(self, name: str | Path, most: int = -1) -> bytes | None:
-        """A file's bytes, of a longer one the first `most`; None if it is missing. `name` is relative to the folder.
+        """Return a file's bytes, of a longer one the first `most`; None if it is missing. `name` is relative to the
+        folder.
 
         Raises StorageError.
         """
@@ -62,7 +63,9 @@ class ProjectFolder:
             raise StorageError(f"cannot read {self.path / name}: {problem.strerror or problem}") from None
 
     def instructions(self, bundled: str) -> tuple[bytes, str]:
-        """What a drafting model is told, and the file's name; the file is made of `bundled` where there is none."""
+        """Return what a drafting model is told, and the file's name; the file is made of `bundled` where there is
+        none.
+        """
         content = self.read(INSTRUCTIONS)
         if content is None:
             content = bundled.encode()
@@ -80,7 +83,7 @@ class ProjectFolder:
         return sorted(entries, key=lambda entry: (entry.at, entry.key))
 
     def last_drafts(self, read: Callable[[str], tuple[str, str]]) -> dict[str, Drafted]:
-        """What is asked → its last draft, as `read` has it of a reply, with a doubt.
+        """Return what is asked → its last draft, as `read` has it of a reply, with a doubt.
 
         A reply without a draft does not take the place of one that has it.
         """
@@ -99,7 +102,7 @@ class ProjectFolder:
         return ReviewLog(self.path / REVIEWS)
 
     def events(self, clean: Callable[[str], str] = str) -> list[Event]:
-        """What was decided, in order, texts made `clean`. Raises StorageError for a damaged trail."""
+        """Return what was decided, in order, texts made `clean`. Raises StorageError for a damaged trail."""
         self.log.refresh()
         if self.log.damaged:  # a lost line may be a rejection
             first = self.log.damaged[0]
@@ -109,7 +112,7 @@ class ProjectFolder:
         return [event_of(review, clean) for review in self.log.reviews]
 
     def digests(self, names: Iterable[str]) -> dict[str, str]:
-        """The files that are there → SHA-256. Raises StorageError."""
+        """Return the files that are there → SHA-256. Raises StorageError."""
         contents = {name: self.read(name) for name in names}
         return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if content is not None}
 
@@ -163,38 +166,38 @@ class TextProject(ProjectFolder, Generic[P]):
 
     @abstractmethod
     def texts(self) -> Sequence[P]:
-        """Every question with its text, by the audit trail as it is now."""
+        """Return every question with its text, by the audit trail as it is now."""
 
     @abstractmethod
     def about(self, proposal: P) -> dict[str, str]:
-        """Which question it is, for people and filters."""
+        """Return which question it is, for people and filters."""
 
     @abstractmethod
     def refusal(self, proposal: P, decision: str, text: str) -> str:
-        """What is wrong with a decision about a text; "" for nothing."""
+        """Return what is wrong with a decision about a text; "" for nothing."""
 
     @abstractmethod
     def decision_row(self, proposal: P) -> tuple[str, ...]:
-        """One question as a row of the file, its decision left empty."""
+        """Return one question as a row of the file, its decision left empty."""
 
     @abstractmethod
     def item(self, proposal: P) -> Item:
-        """The same as the review page needs it, its text to be edited, approved or rejected."""
+        """Return the same as the review page needs it, its text to be edited, approved or rejected."""
 
     def proposals(self) -> dict[str, P]:
-        """Question → its text, of those that can be decided about."""
+        """Return question → its text, of those that can be decided about."""
         return {proposal.name: proposal for proposal in self.texts()}
 
     def waiting(self, everything: bool) -> list[P]:
-        """What is to be decided; with what is approved already if `everything` is wanted."""
+        """Return what is to be decided; with what is approved already if `everything` is wanted."""
         return [each for each in self.proposals().values() if everything or each.state.status != "approved"]
 
     def states(self) -> Counter[str]:
-        """How many texts are in which state."""
+        """Return how many texts are in which state."""
         return Counter(proposal.state.status for proposal in self.texts())
 
     def items(self, *, everything: bool = False) -> list[Item]:
-        """What the review page needs."""
+        """Return what the review page needs."""
         return [self.item(proposal) for proposal in self.waiting(everything)]
 
     def write_decisions(self, path: Path, *, everything: bool) -> int:
@@ -221,7 +224,7 @@ class TextProject(ProjectFolder, Generic[P]):
         return len(self.log.append(list(reviews.values()))), self.states()
 
     def _review(self, proposal: P, row: Mapping[str, str], where: str, reviewer: str, now: float) -> Review | None:
-        """One row; None where it says what this reviewer said already."""
+        """Return one row; None where it says what this reviewer said already."""
         decision, state = row["decision"].casefold(), proposal.state
         if decision not in _MARKS:
             raise DataError(f"{where}: decision {row['decision'][:40]!r}; write {', '.join(_MARKS)}, or nothing")

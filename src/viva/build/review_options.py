@@ -99,7 +99,7 @@ def refuse_name(reviewer: str) -> None:
 
 
 def _name(reviewer: str | None) -> str:
-    """The name that the audit trail keeps for the decisions of a file. Raises VivaError where there is none."""
+    """Return the name that the audit trail keeps for the decisions of a file. Raises VivaError where there is none."""
     if not reviewer or not reviewer.strip() or len(reviewer) > 100:
         raise VivaError(f"{option('reviewer', 'NAME')}: who decided? (the audit trail keeps it)")
     return " ".join(escape_invisible(reviewer).split())

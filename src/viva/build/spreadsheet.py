@@ -34,12 +34,12 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 def guarded(text: str) -> str:
-    """A text for a CSV cell: an apostrophe keeps a spreadsheet from running what begins like a formula."""
+    """Return a text for a CSV cell: an apostrophe keeps a spreadsheet from running what begins like a formula."""
     return f"'{text}" if _runs(text) else text
 
 
 def unguarded(text: str) -> str:
-    """What was written: `guarded` taken back."""
+    """Return what was written: `guarded` taken back."""
     return text[1:] if text.startswith("'") and _runs(text) else text
 
 
@@ -48,7 +48,9 @@ def _runs(text: str) -> bool:
 
 
 def clean(text: str) -> str:
-    """Text without control characters and lone surrogates, line ends as line feeds, trimmed, in one Unicode form."""
+    """Return text without control characters and lone surrogates, line ends as line feeds, trimmed, in one Unicode
+    form.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     if not text.isascii() or not text.isprintable():
         text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
@@ -57,13 +59,13 @@ def clean(text: str) -> str:
 
 
 def tidy(text: str, limit: int = 200) -> str:
-    """The same in one line, for names; format characters (bidi, zero width) gone too."""
+    """Return the same in one line, for names; format characters (bidi, zero width) gone too."""
     kept = "".join(c for c in clean(text) if c in "\n\t" or unicodedata.category(c) != "Cf")
     return " ".join(kept.split())[:limit].strip()
 
 
 def decoded(content: bytes, name: str) -> tuple[str, str]:
-    """A text file's text and encoding: UTF-8, with or without a byte order mark, or UTF-16 with one."""
+    """Return a text file's text and encoding: UTF-8, with or without a byte order mark, or UTF-16 with one."""
     if len(content) > LARGEST:
         raise DataError(f"{name} has {len(content):,} bytes; at most {LARGEST:,} are read")
     encoding = "utf-8-sig" if content.startswith(b"\xef\xbb\xbf") else "utf-8"
@@ -83,7 +85,7 @@ def decoded(content: bytes, name: str) -> tuple[str, str]:
 
 
 def read_table(content: bytes, name: str, known: Iterable[str]) -> Table:
-    """A CSV as any spreadsheet saves it: commas, semicolons or tabs; `known` names columns to tell which.
+    """Return a CSV as any spreadsheet saves it: commas, semicolons or tabs; `known` names columns to tell which.
 
     Raises DataError with line and remedy for what is no table; rows that repeat the titles are left out.
     """
@@ -119,7 +121,7 @@ def read_table(content: bytes, name: str, known: Iterable[str]) -> Table:
 
 
 def _delimiter(text: str, known: set[str]) -> str:
-    """The one that finds the most known columns in the first row, else the most columns."""
+    """Return the one that finds the most known columns in the first row, else the most columns."""
 
     def found(delimiter: str) -> tuple[int, int]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -135,7 +137,7 @@ def _delimiter(text: str, known: set[str]) -> str:
 def written_table(
     titles: Sequence[str], rows: Iterable[Sequence[str]], delimiter: str = ",", encoding: str = "utf-8"
 ) -> bytes:
-    """A table as bytes, every cell guarded."""
+    """Return a table as bytes, every cell guarded."""
     out = io.StringIO()
     table = csv.writer(out, delimiter=delimiter, lineterminator="\r\n" if encoding != "utf-8" else "\n")
     table.writerow([guarded(title) for title in titles])
@@ -144,7 +146,7 @@ def written_table(
 
 
 def cell_name(column: int, row: int) -> str:
-    """A cell as spreadsheets call it: column 0 of row 2 is A2."""
+    """Return a cell as spreadsheets call it: column 0 of row 2 is A2."""
     letters = ""
     column += 1
     while column:

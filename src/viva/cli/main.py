@@ -83,7 +83,7 @@ class Commands(click.Group):
         return list(dict.fromkeys(name.partition(" ")[0] for name in names))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of one word, or the group of those that begin with it; None where there is neither."""
+        """Return the command of one word, or the group of those that begin with it; None where there is neither."""
         name = self._prefix + cmd_name
         if name in COMMANDS:
             return _built_in(name)
@@ -95,7 +95,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of the longest name that the arguments begin with: `variance run` before `variance`."""
+        """Return the command of the longest name that the arguments begin with: `variance run` before `variance`."""
         name = args[0]
         if self._prefix + name not in COMMANDS and len(args) > 1:
             longer = f"{self._prefix}{name} {args[1]}"
@@ -137,8 +137,9 @@ class Commands(click.Group):
 
 
 def _is_run(args: list[str]) -> bool:
-    """Whether the first of the arguments is a run folder, called like a command (`variance run`): what asks names an
-    exam, and what looks does not."""
+    """Return whether the first of the arguments is a run folder, called like a command (`variance run`): what asks
+    names an exam, and what looks does not.
+    """
     if not Path(args[0], "run.json").is_file():
         return False
     from viva.benchmarks import BENCHMARKS, question_file
@@ -165,7 +166,9 @@ def _registered() -> dict[str, plugins.Registered]:
 
 
 def _group(name: str) -> click.Group:
-    """The commands of a package whose names begin so; the help is the docstring of the module that it names, if any."""
+    """Return the commands of a package whose names begin so; the help is the docstring of the module that it names, if
+    any.
+    """
     import inspect
 
     known = _registered()[name]
@@ -185,7 +188,7 @@ def _built_in(name: str) -> click.Command:
 
 
 def _of_package(name: str) -> click.Command:
-    """The command of a registered function, with the commands whose names begin so named below its help."""
+    """Return the command of a registered function, with the commands whose names begin so named below its help."""
     below = {each: known.summary for each, known in _registered().items() if each.startswith(f"{name} ")}
     return _derived(name, _registered()[name], below)
 
@@ -203,7 +206,7 @@ def _known_elsewhere() -> dict[str, Any]:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean csbench?`, or nothing where nothing is near."""
+    """Return `; did you mean csbench?`, or nothing where nothing is near."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {near[0]}?" if near else ""
 

@@ -127,13 +127,13 @@ def derive(
     without: Collection[str] = (),
     inherited: Collection[str] = (),
 ) -> Callable[[F], F]:
-    """The click arguments and options of option structs, in their order: all fields, or those named."""
+    """Return the click arguments and options of option structs, in their order: all fields, or those named."""
     known = options(*kinds, without=without, inherited=inherited).values()
     return stack(*((argument if one.argument else option)(one) for one in known if not only or one.name in only))
 
 
 def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator."""
+    """Return several options as one decorator."""
 
     def decorate(function: F) -> F:
         for option in reversed(decorators):
@@ -144,7 +144,7 @@ def stack(*decorators: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def argument(option: Field) -> Callable[[F], F]:
-    """The click argument of a field that is one."""
+    """Return the click argument of a field that is one."""
     shown = option.metavar or option.name.upper()
     return click.argument(
         option.name,
@@ -158,7 +158,7 @@ def argument(option: Field) -> Callable[[F], F]:
 
 
 def option(option: Field) -> Callable[[F], F]:
-    """The click option of a field."""
+    """Return the click option of a field."""
     spelled = (*option.spelled, option.name) if option.spelled else (f"--{option.name.replace('_', '-')}",)
     more: dict[str, Any] = {"help": option.description, "default": option.default, "metavar": option.metavar or None}
     if bool in (option.kind, *get_args(option.kind)):
@@ -252,7 +252,9 @@ def derived(
     below: Mapping[str, str],
     built_in: Callable[[str], click.Command],
 ) -> click.Command:
-    """The command of that name. `below`: the commands whose names begin with it; `built_in` finds one of the core."""
+    """Return the command of that name. `below`: the commands whose names begin with it; `built_in` finds one of the
+    core.
+    """
     shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below}
     # `--all` of a study is an option of how it is printed, whoever else looks at it.
     own = [derive(known.config, without=("all",) if known.kind == "study" else ())]
@@ -285,14 +287,14 @@ def _action(known: Command[Any, Any]) -> Callable[..., int]:
 
 
 def _confirmed(known: Command[Any, Any]) -> Callable[[Any], Any]:
-    """The function, which may ask on the terminal whether a stranger's folder may send requests."""
+    """Return the function, which may ask on the terminal whether a stranger's folder may send requests."""
     if "confirm" in inspect.signature(known.function).parameters:
         return partial(known.function, confirm=confirm_endpoints)
     return known.function
 
 
 def _in_a_way(base: click.Command, known: Command[Any, Any]) -> Callable[..., Any]:
-    """A command of the core, with the way of asking that the options of its own say."""
+    """Return a command of the core, with the way of asking that the options of its own say."""
 
     def callback(**given: Any) -> Any:
         own = {each: given.pop(each) for each in options(known.config)}
@@ -335,12 +337,12 @@ class Choice(click.Choice[Any]):
     """One of a few words, in any case; where it is none, the nearest is named."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The word as it is written here. Raises BadParameter."""
+        """Return the word as it is written here. Raises BadParameter."""
         same = [one for one in self.choices if str(one).casefold() == str(value).casefold()]
         return super().convert(same[0] if len(same) == 1 else value, param, ctx)
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """All the words, and the nearest."""
+        """Return all the words, and the nearest."""
         near = difflib.get_close_matches(str(value).casefold(), list(map(str, self.choices)), 1)
         return super().get_invalid_choice_message(value, ctx) + (f" Did you mean {near[0]!r}?" if near else "")
 
@@ -349,7 +351,7 @@ class WholeNumber(click.IntRange):
     """A whole number; a share, as other tools take it for --limit, is refused in words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number. Raises BadParameter."""
+        """Return the number. Raises BadParameter."""
         try:
             share = not float(value).is_integer()
         except (TypeError, ValueError, OverflowError):
@@ -390,7 +392,7 @@ def _flag(name: str, text: str, callback: Any) -> click.Option:
 
 
 def _sets(name: str, value: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """What makes this value an option's default."""
+    """Return what makes this value an option's default."""
 
     def callback(ctx: click.Context, _: click.Parameter, given: bool) -> None:
         if given:

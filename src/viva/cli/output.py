@@ -86,7 +86,7 @@ def show_line(line: str, hanging: int = 0) -> None:
 
 
 def screen(out: Path | None) -> tuple[int | None, bool]:
-    """How tables are set: the terminal's width and True for colours, or (None, False) for a file or a pipe."""
+    """Return how tables are set: the terminal's width and True for colours, or (None, False) for a file or a pipe."""
     if out is not None or not sys.stdout.isatty():
         return None, False
     return shutil.get_terminal_size().columns, os.environ.get("TERM") != "dumb"
@@ -110,5 +110,5 @@ def emit(text: str, out: Path | None) -> None:
 
 
 def typed() -> tuple[str, ...]:
-    """The command line, for run.json."""
+    """Return the command line, for run.json."""
     return ("viva", *sys.argv[1:])

@@ -80,8 +80,9 @@ class Pool:
         return max(1, min(capacity, self._needs.most or capacity))
 
     def submit(self, piece: object, need: str = "") -> Future[bytes]:
-        """What will become of a piece: see worker.attempt. Fails with LostWorkerError, Unfit, ClusterError, or what
-        kept every worker from starting."""
+        """Return what will become of a piece: see worker.attempt. Fails with LostWorkerError, Unfit, ClusterError, or
+        what kept every worker from starting.
+        """
         found: Future[bytes] = Future()
         content = pickle.dumps(piece, pickle.HIGHEST_PROTOCOL)
         self._events.put(Event("new", piece=Piece(content, need, found)))

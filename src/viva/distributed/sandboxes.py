@@ -48,7 +48,9 @@ class RemoteSandbox:
         self._pool.begin()
 
     def unavailable(self, language: str) -> str:
-        """Why no program of this language can be run anywhere; what is only found out by trying is not known here."""
+        """Return why no program of this language can be run anywhere; what is only found out by trying is not known
+        here.
+        """
         return "" if self._canonical(language) else self._describe(language)
 
     async def run(self, request: Execute) -> Execution:

@@ -137,7 +137,7 @@ class Adaptive:
         self._begin(now)
 
     def doing(self) -> str:
-        """Which of its three phases it is in."""
+        """Return which of its three phases it is in."""
         if self.rate is not None:
             return f"paced at {60 * self.rate:.3g} requests a minute, as the server admits"
         return "growing" if self._doubling else "holding, with trials"
@@ -187,7 +187,7 @@ class Adaptive:
             self._begin(now)
 
     def _harms(self, epoch: _Epoch, seconds: float) -> bool:
-        """Whether a trial shows early that it costs more than it may gain."""
+        """Return whether a trial shows early that it costs more than it may gain."""
         trials = self._trials
         if trials is None or trials.trial != "up" or 2 * epoch.events < max(32, epoch.limit):
             return False
@@ -279,5 +279,5 @@ class Adaptive:
 
 
 def _whole(value: float, base: float) -> int:
-    """A trial differs from its base by one at least."""
+    """Return a trial differs from its base by one at least."""
     return math.ceil(value) if value > base else math.floor(value) if value < base else round(value)

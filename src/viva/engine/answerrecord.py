@@ -71,7 +71,7 @@ def answer_of(
     request: Request | None = None,
     said: tuple[tuple[str, str], ...] = (),
 ) -> Answer:
-    """The answer of a row of scores, as its journal has it."""
+    """Return the answer of a row of scores, as its journal has it."""
     return Answer(
         row=row,
         response=entry.response() if entry else NO_REPLY_YET,
@@ -100,7 +100,9 @@ def describe_evidence(evidence: Evidence) -> Iterator[tuple[str, str]]:
 
 
 def thought_size(response: Response) -> str:
-    """How long a model thought before its reply: `3,012 tokens, 12,048 characters`; "" where nothing is known of it."""
+    """Return how long a model thought before its reply: `3,012 tokens, 12,048 characters`; "" where nothing is known of
+    it.
+    """
     counted = response.usage.reasoning if response.usage else 0
     tokens = [f"{counted:,} tokens"] if counted else []
     characters = [f"{len(response.reasoning):,} characters"] if response.reasoning else []
@@ -108,7 +110,7 @@ def thought_size(response: Response) -> str:
 
 
 def reply_text(request: Request, response: Response) -> str:
-    """What came back: the text, or how probable each continuation is, a line each."""
+    """Return what came back: the text, or how probable each continuation is, a line each."""
     if not isinstance(request, Choose) or response.error:
         return response.text
     lines = [f"log-probability, by {request.by}"]

@@ -41,8 +41,9 @@ class Task(Struct, frozen=True):
     """Told when its answer is journaled."""
 
     def readable(self, reply: Response) -> bool:
-        """Whether a reply can be read. What the limit of tokens cut off has no last line of the judge's own: it may end
-        in a quotation."""
+        """Return whether a reply can be read. What the limit of tokens cut off has no last line of the judge's own: it
+        may end in a quotation.
+        """
         return self.accept is None or (reply.stop_reason not in CUT_OFF and self.accept(reply.text, self.nonce))
 
 
@@ -265,7 +266,7 @@ def _count_cut_off(run: Run, task: Task, response: Response) -> None:
 
 
 def disk_full(run: Run) -> StorageError:
-    """What to tell the user when the run stopped because the disk is full."""
+    """Return what to tell the user when the run stopped because the disk is full."""
     path = run.journal.path
     free, taken = shutil.disk_usage(path.parent).free, path.stat().st_size
     return StorageError(
@@ -376,7 +377,7 @@ def gated(opened: Callable[[], bool], items: Callable[[], Iterator[T | None]]) -
 
 
 async def upcoming(run: Run, items: Iterator[T | None]) -> T | None:
-    """The next item, waited for; None where there is none, or the run is told to finish."""
+    """Return the next item, waited for; None where there is none, or the run is told to finish."""
     for item in items:
         if item is not None or run.stop:
             return item

@@ -54,7 +54,7 @@ class Calls:
         raise DrainedError
 
     async def once(self, call: Callable[[], Awaitable[T]], limit: float) -> T:
-        """What a call comes to, in `limit` seconds. Raises ModelError."""
+        """Return what a call comes to, in `limit` seconds. Raises ModelError."""
         try:
             async with asyncio.timeout(limit):
                 return await call()
@@ -62,7 +62,7 @@ class Calls:
             raise ModelError("timeout", f"no complete reply within {limit:g} s", retry=True) from None
 
     async def patiently(self, call: Callable[[], Awaitable[T]], limit: float = 0.0, patience: float = 0.0) -> T:
-        """What a call comes to, tried again while the provider is busy or away. `limit`: of one try; seconds.
+        """Return what a call comes to, tried again while the provider is busy or away. `limit`: of one try; seconds.
 
         `patience` is a day where batches are waited for; below that, it is tried as often as a question is.
 
@@ -347,7 +347,7 @@ class _Work:
         return [name for name in found if PROVIDERS_NAME.fullmatch(name)]
 
     def _missing(self) -> bool:
-        """Whether there is a batch of which it will be known soon whether the provider has it."""
+        """Return whether there is a batch of which it will be known soon whether the provider has it."""
         return any(batch.label in self._searched for batch in self._open() if not batch.name)
 
     async def _trace(self, batch: Batch) -> None:
@@ -375,7 +375,7 @@ class _Work:
             self._release(batch)
 
     async def _is_mine(self, batch: Batch, name: str) -> bool | None:
-        """Whether a batch is the one, by the first of its results; None while it has none."""
+        """Return whether a batch is the one, by the first of its results; None while it has none."""
         state = await self._calls.patiently(lambda: self._batches.state(name))
         if state.status == "working":
             return None

@@ -101,11 +101,11 @@ class Batch(Struct, kw_only=True):
         return self.intent.label
 
     def requests(self) -> Iterator[bytes]:
-        """The keys of its requests."""
+        """Return the keys of its requests."""
         return map(bytes.fromhex, self.intent.keys)
 
     def nonces(self) -> Iterator[tuple[bytes, str]]:
-        """The keys of its requests, each with its nonce."""
+        """Return the keys of its requests, each with its nonce."""
         return zip(self.requests(), itertools.chain(self.intent.nonces, itertools.repeat("")), strict=False)
 
     @property
@@ -138,7 +138,7 @@ class BatchLog:
 
     @staticmethod
     def begun(folder: Path, file: str = FILE) -> bool:
-        """Whether this run has asked through batches, and did not leave it since."""
+        """Return whether this run has asked through batches, and did not leave it since."""
         try:
             with reading(folder / file) as content:
                 content.seek(-min(LEFT_BEHIND, os.fstat(content.fileno()).st_size), os.SEEK_END)
@@ -220,12 +220,12 @@ class BatchLog:
         return self.batches[label]
 
     def of(self, stage: str, identity: Mapping[str, str]) -> list[Batch]:
-        """The batches of one model in one stage, oldest first."""
+        """Return the batches of one model in one stage, oldest first."""
         wanted = dict(identity)
         return [one for one in self.batches.values() if one.intent.stage == stage and one.intent.identity == wanted]
 
     def waiting(self) -> Iterator[Batch]:
-        """All batches of which there is still something to come."""
+        """Return all batches of which there is still something to come."""
         return (batch for batch in self.batches.values() if batch.open)
 
     def close(self) -> None:
@@ -287,7 +287,7 @@ class PendingResults:
             self._run.budget.settle(request.reserved, cost)
 
     def settle(self, key: bytes, reply: Response | ModelError, batch: str) -> bool:
-        """One result of a batch: journaled, or left to be asked again. Says whether it is an answer."""
+        """Return one result of a batch: journaled, or left to be asked again. Says whether it is an answer."""
         request = self._requests.get(key)
         if request is None or key in self._run.journal.answered:  # nobody wants it any more, or it was read before
             self.release(key)

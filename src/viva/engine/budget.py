@@ -95,12 +95,12 @@ class Price(Struct, frozen=True):
 
 
 def both(one: Usage, other: Usage) -> Usage:
-    """The tokens of both together."""
+    """Return the tokens of both together."""
     return Usage(one.input + other.input, one.output + other.output, one.reasoning + other.reasoning)
 
 
 def list_price(provider: str, model: str) -> Price | None:
-    """The vendor's list price from the genai-prices tables that ship with it; None where it knows none."""
+    """Return the vendor's list price from the genai-prices tables that ship with it; None where it knows none."""
     import genai_prices
 
     try:
@@ -113,7 +113,9 @@ def list_price(provider: str, model: str) -> Price | None:
 
 
 def worst_case(request: Request, model: object = None) -> Usage:
-    """The tokens of a request if its reply is as long as it may be; of a `model` that reasons, with its thoughts."""
+    """Return the tokens of a request if its reply is as long as it may be; of a `model` that reasons, with its
+    thoughts.
+    """
     prompt = estimate_tokens(prompt_text(request.prompt))
     if isinstance(request, Generate):
         most = request.sampling.max_tokens
@@ -257,7 +259,7 @@ class Hold:
         return not self.refused
 
     def worst(self) -> Usage:
-        """The tokens of all its requests, each reply as long as it may be."""
+        """Return the tokens of all its requests, each reply as long as it may be."""
         every = [worst_case(self._request, self._model), *self._more]
         return Usage(sum(one.input for one in every), sum(one.output for one in every))
 
@@ -292,7 +294,7 @@ def who_answered(served: Sequence[Served], asked: str = "") -> str:
 
 
 def _is_version(served: str, asked: str) -> bool:
-    """Whether a served name is the asked one, or a dated version of it."""
+    """Return whether a served name is the asked one, or a dated version of it."""
     name, wanted = (one.rpartition("/")[2].casefold() for one in (served, asked.removesuffix("-latest")))
     return wanted in (name, _VERSION.sub("", name))
 
@@ -339,7 +341,7 @@ class Consumed(Struct, frozen=True, kw_only=True):
 
 
 def cut_off(row: ScoreRow) -> tuple[StopReason, ...]:
-    """Why a reply ended that the limit of tokens cut off before it said anything; nothing for another one."""
+    """Return why a reply ended that the limit of tokens cut off before it said anything; nothing for another one."""
     return (row.stopped,) if row.outcome == "truncated" and row.stopped in CUT_OFF else ()
 
 
@@ -383,7 +385,7 @@ class Consumption(Struct):
             self.count(msgspec.structs.replace(entry, error=None))
 
     def consumed(self, right: int | None = None) -> Consumed:
-        """What it comes to; `right` where answers were counted without their outcomes."""
+        """Return what it comes to; `right` where answers were counted without their outcomes."""
         ordered = sorted(self.seconds)
         served = tuple(
             ServedAnswers(**msgspec.structs.asdict(one), answers=count) for one, count in self.served.most_common()

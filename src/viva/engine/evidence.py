@@ -45,7 +45,9 @@ class Comparison(Struct, frozen=True):
 
 
 def comparison_key(identity: Mapping[str, str], request: Compare) -> bytes:
-    """What makes two comparisons the same: the encoder's identity and both texts, not what they are about. 16 bytes."""
+    """Return what makes two comparisons the same: the encoder's identity and both texts, not what they are about. 16
+    bytes.
+    """
     digest = hashlib.blake2b(msgspec.json.encode(sorted(identity.items())), digest_size=16, person=b"comparison")
     for text in (request.text, request.reference):
         content = text.encode("utf-8", "surrogatepass")
@@ -55,7 +57,7 @@ def comparison_key(identity: Mapping[str, str], request: Compare) -> bytes:
 
 
 def read_similarity(entry: Entry | None) -> float | None:
-    """A similarity from the journal; None where it is not known."""
+    """Return a similarity from the journal; None where it is not known."""
     if entry is None or entry.error:
         return None
     try:
@@ -99,7 +101,7 @@ async def _work(
 
 
 def _batches(run: Run, size: int, comparisons: Iterator[Comparison | None]) -> Iterator[list[Comparison] | None]:
-    """The next comparisons to do, each pair once."""
+    """Yield the next comparisons to do, each pair once."""
     batch: dict[bytes, Comparison] = {}
     characters = 0
     for comparison in comparisons:
@@ -202,7 +204,7 @@ class Program(Struct, frozen=True):
 
 
 def program_key(request: Execute) -> bytes:
-    """What makes two programs the same: everything but whose answer it was. 16 bytes."""
+    """Return what makes two programs the same: everything but whose answer it was. 16 bytes."""
     content: tuple[object, ...] = (
         request.language, request.program, request.test, request.files, request.seconds, request.proof,
     )  # fmt: skip
@@ -212,7 +214,7 @@ def program_key(request: Execute) -> bytes:
 
 
 def read_execution(entry: Entry | None) -> Execution | None:
-    """How a program fared, from the journal; None when that is not known yet."""
+    """Return how a program fared, from the journal; None when that is not known yet."""
     if entry is None:
         return None
     if entry.error:

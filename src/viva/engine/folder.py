@@ -44,7 +44,7 @@ LOCKS = Path("/proc/locks")
 
 
 def writer(folder: Path) -> int:
-    """The process that holds the folder's lock, as far as can be known; 0 for none."""
+    """Return the process that holds the folder's lock, as far as can be known; 0 for none."""
     try:
         file = open_regular(folder / ".lock")
     except OSError:
@@ -206,7 +206,7 @@ class RunRecord(Struct, kw_only=True):
         return found.pop() if found else ""
 
     def model(self, name: str) -> ModelRecord | None:
-        """The model that tables call so; None where an earlier Viva did not say what it calls its models."""
+        """Return the model that tables call so; None where an earlier Viva did not say what it calls its models."""
         return next((model for model in self.models if name in (model.shown, model.name)), None)
 
 
@@ -220,7 +220,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path, record: RunRecord) -> RunFolder:
-        """A new run. The folder must be new or empty. Raises StorageError where it cannot be written."""
+        """Return a new run. The folder must be new or empty. Raises StorageError where it cannot be written."""
         try:
             path.mkdir(parents=True, exist_ok=True)
             if (path / "run.json").exists():
@@ -236,7 +236,9 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """An existing run. Raises MissingRunError for what is none, StorageError where it is damaged or newer."""
+        """Return an existing run. Raises MissingRunError for what is none, StorageError where it is damaged or
+        newer.
+        """
         try:
             content = read_regular(path / "run.json")
         except (FileNotFoundError, NotADirectoryError):
@@ -325,7 +327,7 @@ class RunFolder:
         return self._lock >= 0
 
     def journal(self, stage: str, *, write: bool = True) -> Journal:
-        """The journal of a stage ("responses", "similarities", ...); writable only under the lock."""
+        """Return the journal of a stage ("responses", "similarities", ...); writable only under the lock."""
         return Journal(self.path / f"{stage}.jsonl", write=write and self.writable)
 
     def unlock(self) -> None:
@@ -336,13 +338,15 @@ class RunFolder:
 
 
 def new_run_path(runs: Path, label: str) -> Path:
-    """A fresh folder name: date, time, what, and a few random letters so that two runs of one second differ."""
+    """Return a fresh folder name: date, time, what, and a few random letters so that two runs of one second differ."""
     safe = re.sub(r"[^A-Za-z0-9.-]+", "-", label).strip("-.")[:60]
     return runs / f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}-{secrets.token_hex(2)}"
 
 
 def find_run(path: Path) -> Path:
-    """The folder itself; for `runs/` (or any folder of runs) the newest in it. Raises VivaError when there is none."""
+    """Return the folder itself; for `runs/` (or any folder of runs) the newest in it. Raises VivaError when there is
+    none.
+    """
     if (path / "run.json").exists() or not path.is_dir():
         return path
     runs = sorted(path.glob("*/run.json"), key=lambda found: found.lstat().st_mtime)

@@ -58,7 +58,7 @@ class Source:
         self.refusals = self.lost = 0
 
     def next(self) -> Task | None:
-        """The next request; None where none is ready, or none is left."""
+        """Return the next request; None where none is ready, or none is left."""
         run = self.run
         while run.stop in ("", "budget"):  # where money is short, what is there already is still counted and passed on
             try:
@@ -205,7 +205,7 @@ class _Group:
         self.slots.give()
 
     def _next(self) -> tuple[Source, Task] | None:
-        """The next request that may be sent. Of each model the first goes ahead alone: see CANARY_PATIENCE."""
+        """Return the next request that may be sent. Of each model the first goes ahead alone: see CANARY_PATIENCE."""
         for source in self._plan.sources:
             if source.spent:
                 continue
@@ -363,7 +363,7 @@ class _Group:
         return not shared.stop
 
     def _taken(self, task: Task) -> tuple[int, float]:
-        """The tokens that a request may use, and those that it probably will, where it matters."""
+        """Return the tokens that a request may use, and those that it probably will, where it matters."""
         pace = self.slots.pace
         if not pace.counts_tokens:
             return 0, 0.0
@@ -450,7 +450,9 @@ class Inquiring(Protocol):
     """A model that can find out why no reply comes."""
 
     async def silence(self) -> ModelError | None:
-        """The error for a server that answers nothing at all; None for one that is only slow. Takes a few seconds."""
+        """Return the error for a server that answers nothing at all; None for one that is only slow. Takes a few
+        seconds.
+        """
         ...
 
 
@@ -471,18 +473,20 @@ class FirstReply:
         return self._silence
 
     def note(self, problem: ModelError) -> ModelError:
-        """The problem as it is to be seen: of a request without a reply, where the server was found to be silent."""
+        """Return the problem as it is to be seen: of a request without a reply, where the server was found to be
+        silent.
+        """
         if problem.kind == "timeout":
             return self._silence if self._silence and not self.came else problem  # its patience began with the inquiry
         self.came = self.came or not problem.unreachable
         return problem
 
     def absent(self, problem: ModelError) -> bool:
-        """Whether the problem means that the server cannot be reached: it has not replied to anything yet."""
+        """Return whether the problem means that the server cannot be reached: it has not replied to anything yet."""
         return problem.unreachable and not self.came
 
     def pause(self, usual: float, began: float) -> float | None:
-        """Seconds before the next try of a request that `began` then, by the event loop's clock.
+        """Return seconds before the next try of a request that `began` then, by the event loop's clock.
 
         None where the patience is over.
         """

@@ -83,7 +83,7 @@ class Entry(Struct, kw_only=True, omit_defaults=True):
     by: str = ""
 
     def response(self) -> Response:
-        """The reply without its circumstances."""
+        """Return the reply without its circumstances."""
         return Response(
             text=self.text,
             reasoning=self.reasoning,
@@ -120,7 +120,7 @@ class ServedChanges:
         entry.by = ""
 
     def shortened(self, entry: Entry) -> Entry:
-        """The next line as it is written."""
+        """Return the next line as it is written."""
         served, last = entry.served or NOBODY, self._last.get(entry.model, NOBODY)
         if served != last:
             served = self._kept(entry.model, served)
@@ -129,7 +129,7 @@ class ServedChanges:
         return msgspec.structs.replace(entry, served=None if same or by else served, by=by)
 
     def _kept(self, model: str, served: Served) -> Served:
-        """The same, kept once; one for all others of a server that makes up a name for every reply."""
+        """Return the same, kept once; one for all others of a server that makes up a name for every reply."""
         if served != NOBODY and (model, served) not in self.known and len(self.known) >= MOST_SERVED:
             served = OTHERS
         return self.known.setdefault((model, served), served)
@@ -282,7 +282,7 @@ class Journal:
         return len(self._changes.known) > known
 
     def read(self, key: bytes) -> Entry | None:
-        """The answer to a request, or its latest failure, or None."""
+        """Return the answer to a request, or its latest failure, or None."""
         number = self._keys.find(key)
         return None if number is None else self._entry(number)
 
@@ -292,11 +292,11 @@ class Journal:
         return entry
 
     def served(self, model: str) -> list[Served]:
-        """All that answered for a model, in the order in which they did first."""
+        """Return all that answered for a model, in the order in which they did first."""
         return [served for name, served in self._changes.known if name == model]
 
     def lines(self) -> Iterator[Entry]:
-        """Every line, also those that a later one replaces: what was asked again was paid again."""
+        """Yield every line, also those that a later one replaces: what was asked again was paid again."""
         changes = ServedChanges()
         for _, line in whole_lines(self._file, self.path) if self._file >= 0 else ():
             entry = self._decode(line)
@@ -304,7 +304,7 @@ class Journal:
             yield entry
 
     def entries(self) -> Iterator[Entry]:
-        """The latest word on every request, in the order in which they first came."""
+        """Yield the latest word on every request, in the order in which they first came."""
         for number in range(len(self._keys)):
             yield self._entry(number)
 
@@ -319,7 +319,7 @@ class Journal:
 
 
 def whole_lines(file: int, name: Path) -> Iterator[tuple[int, bytes]]:
-    """The whole lines of an open file with their numbers from 1; what a crash tore at its end is left out.
+    """Yield the whole lines of an open file with their numbers from 1; what a crash tore at its end is left out.
 
     Raises StorageError where it cannot be read, or a line is too long.
     """
@@ -368,7 +368,7 @@ class Keys:
         )
 
     def of(self, request: Request, *, own_question: bool = True) -> bytes:
-        """The key of one request: 16 bytes, written as hexadecimal digits.
+        """Return the key of one request: 16 bytes, written as hexadecimal digits.
 
         A judge's requests leave the question out (`own_question=False`): identical answers are judged once.
         """

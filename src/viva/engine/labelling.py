@@ -24,15 +24,15 @@ class Labeller(Protocol):
     """What a benchmark says of labels: whose answers want some, what to ask, how to read it. Pure."""
 
     def wrong(self, question: Question, score: Score) -> bool:
-        """Whether this answer is one to label."""
+        """Return whether this answer is one to label."""
         ...
 
     def request(self, question: Question, response: Response, sample: int) -> Generate:
-        """What a judge is asked."""
+        """Return what a judge is asked."""
         ...
 
     def labels(self, question: Question, reply: str) -> tuple[str, ...] | None:
-        """What a judge's reply names; () for nothing that fits, None where it cannot be read."""
+        """Return what a judge's reply names; () for nothing that fits, None where it cannot be read."""
         ...
 
 
@@ -72,7 +72,7 @@ class _Wrong(Struct, frozen=True):
 
 
 def labels_wanted(work: Labelling, judge: Judge, journal: Journal, tally: Tally, asked: set[bytes]) -> Iterator[Task]:
-    """What one judge must still be asked. `asked` collects keys over all sittings."""
+    """Yield what one judge must still be asked. `asked` collects keys over all sittings."""
     benchmark = work.evaluation.exam.spec.benchmark
     for wrong in _wrong(work):
         for key, request in _requests(work, judge, wrong):
@@ -91,14 +91,14 @@ def labels_wanted(work: Labelling, judge: Judge, journal: Journal, tally: Tally,
 
 
 def keys_wanted(work: Labelling) -> set[bytes]:
-    """The keys of all that judges are asked, for the progress line."""
+    """Return the keys of all that judges are asked, for the progress line."""
     return {
         key for wrong in _wrong(work) for judge in work.judge_panel.judges for key, _ in _requests(work, judge, wrong)
     }
 
 
 def labelled(work: Labelling, journal: Journal) -> Iterator[Labelled]:
-    """Every wrong answer with what the judges said of it, from the journals alone."""
+    """Yield every wrong answer with what the judges said of it, from the journals alone."""
     evaluation = work.evaluation
     for wrong in _wrong(work):
         votes: list[tuple[str, tuple[str, ...] | None]] = []
@@ -124,7 +124,7 @@ def labelled(work: Labelling, journal: Journal) -> Iterator[Labelled]:
 
 
 def _whole(entry: Entry | None) -> bool:
-    """What the limit of tokens cut off may end in a quotation of the examinee."""
+    """Return what the limit of tokens cut off may end in a quotation of the examinee."""
     return entry is not None and not entry.error and entry.stop_reason not in CUT_OFF
 
 

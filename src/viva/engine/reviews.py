@@ -159,7 +159,7 @@ class ReviewLog:
             return dict(self._latest.get(item, {}))
 
     def marks(self, item: str) -> tuple[Mark, ...]:
-        """The marks that count: the last of every reviewer on every aspect."""
+        """Return the marks that count: the last of every reviewer on every aspect."""
         return tuple(
             Mark(reviewer, aspect, review.after, review.comment)
             for (reviewer, aspect), review in self.latest(item).items()

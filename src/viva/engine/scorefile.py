@@ -49,7 +49,7 @@ class Fault(Struct, frozen=True):
 
 
 def fault(folder: Path) -> Fault | None:
-    """What is wrong with a run's scores; None where they are what was made of the files beside them.
+    """Return what is wrong with a run's scores; None where they are what was made of the files beside them.
 
     Reads all of these files once. Raises StorageError for one that cannot be read.
     """
@@ -124,7 +124,9 @@ def new_scores(folder: Path) -> Iterator[IO[bytes]]:
 
 
 def score_rows(folder: Path) -> Iterator[ScoreRow]:
-    """The rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to do."""
+    """Yield the rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to
+    do.
+    """
     read = _reader(folder)
     with _opened(folder) as content:
         for number, line in enumerate(lines(content, folder / SCORES), 1):
@@ -161,7 +163,7 @@ def _opened(folder: Path) -> Iterator[BinaryIO]:
 
 
 def _reader(folder: Path) -> Callable[[int, bytes], ScoreRow]:
-    """A function from a line's number and content to its row."""
+    """Return a function from a line's number and content to its row."""
     decode = msgspec.json.Decoder(ScoreRow).decode
     names: set[str] = set()
 

@@ -50,7 +50,9 @@ class Policy(Struct, frozen=True, kw_only=True):
     longest_pause: float = 30.0
 
     def pause(self, attempt: int, retry_after: float | None) -> float:
-        """Seconds before the next try: what the server asked for, else exponential backoff; jitter spreads the herd."""
+        """Return seconds before the next try: what the server asked for, else exponential backoff; jitter spreads the
+        herd.
+        """
         backoff = min(self.longest_pause, 0.5 * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
         if not retry_after:  # "at once" is what an overloaded server says by mistake: a wrong clock, a rounded second
             return backoff
@@ -83,7 +85,7 @@ class Ceiling(Protocol):
         ...
 
     def doing(self) -> str:
-        """What it is doing, in a few words."""
+        """Return what it is doing, in a few words."""
         ...
 
 
@@ -351,17 +353,18 @@ class Pace:
         return bool(self.tokens_per_minute) or any(not name.startswith("requests") for name in self._stocks)
 
     def estimate(self, most: int) -> float:
-        """Tokens that a request will be billed which may use `most`, by those before it."""
+        """Return tokens that a request will be billed which may use `most`, by those before it."""
         return max(1.0, most * self._share)
 
     def patience(self, tokens: float) -> float:
-        """Seconds for which a request may be passed by smaller ones: what its tokens take, where headers say the limit;
-        for ever where the user does, whose limit leaves it a half."""
+        """Return seconds for which a request may be passed by smaller ones: what its tokens take, where headers say the
+        limit; for ever where the user does, whose limit leaves it a half.
+        """
         limits = [stock.limit for stock in self._stocks.values() if stock.unit == "tokens" and stock.limit]
         return max((60.0 * tokens / limit for limit in limits), default=math.inf if self.tokens_per_minute else 0.0)
 
     def wait(self, since: float, now: float, tokens: float, rate: float | None = None) -> float:
-        """Seconds until a request that has been waiting since `since` may start; 0.0 for now. Takes nothing.
+        """Return seconds until a request that has been waiting since `since` may start; 0.0 for now. Takes nothing.
 
         Tokens are paid for after they were sent. While those of a large request are, half of the limit is left to
         requests that are small enough to fit in: never is more ahead of the limit than the large one was alone.
@@ -379,7 +382,7 @@ class Pace:
         return max([0.0, *(turn - now for turn in turns), *held])
 
     def take(self, since: float, now: float, tokens: float, rate: float | None = None) -> dict[str, float]:
-        """A request starts now. Returns what had been sent in all, itself included, for `told`."""
+        """Return a request starts now. Returns what had been sent in all, itself included, for `told`."""
         for name, seconds in self._costs(tokens, rate):
             if name == "tokens" and self._next[name] <= now:
                 self._ahead = (seconds, now)
@@ -418,7 +421,7 @@ class Pace:
             stock.observe(quota, sent[unit], now)
 
     def doing(self) -> str:
-        """The limits that bind, in words; empty where there is none."""
+        """Return the limits that bind, in words; empty where there is none."""
         said = [f"{self.per_minute:g} requests a minute"] if self.per_minute else []
         said += [f"{self.tokens_per_minute:g} tokens a minute"] if self.tokens_per_minute else []
         return ", ".join([*said, *(f"{name}: {stock.doing()}" for name, stock in self._stocks.items())])
@@ -467,7 +470,7 @@ class _Stock:
             self._missing, self._ends, self._since, self._rate = missing, ends, now, rate  # the next window
 
     def wait(self, now: float, sent: float, cost: float) -> float:
-        """Seconds until so much is left again."""
+        """Return seconds until so much is left again."""
         left = self._left - (sent - self._sent)
         if self._signs["bucket"] >= BELIEVED:
             left = min(self.limit, left + self._rate * (now - self._at))
@@ -477,5 +480,5 @@ class _Stock:
         return 0.0
 
     def doing(self) -> str:
-        """`42 of 500 left`."""
+        """Return `42 of 500 left`."""
         return f"{self._left:g} of {self.limit:g} left by the server's headers"

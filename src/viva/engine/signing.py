@@ -16,14 +16,14 @@ from viva.requesting import RequestOptions, Weights
 
 
 def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None) -> str:
-    """What produced a number, in one line: everything that, changed, could change it (after sacreBLEU)."""
+    """Return what produced a number, in one line: everything that, changed, could change it (after sacreBLEU)."""
     return "|".join(f"{name}:{value}" for name, value in settings(record, exam, model, opened).items())
 
 
 def settings(
     record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None
 ) -> dict[str, str | int]:
-    """The parts of a signature by name."""
+    """Return the parts of a signature by name."""
     spec = exam.spec
     sampling = exam.sampling or record.sampling
     texts = {name: text for name, text in exam.templates.items() if name != "data"}  # where a table lies is no prompt
@@ -67,7 +67,7 @@ def settings(
 
 
 def _sent(name: str, value: float | None, opened: ModelRecord | None) -> str:
-    """A parameter of sampling as it was sent."""
+    """Return a parameter of sampling as it was sent."""
     if value is not None and opened and opened.adapted and name in opened.adapted.parameters:
         return "server (refused)"
     return "server" if value is None else f"{value:g}"
@@ -80,14 +80,14 @@ def _seed(seed: int | None, opened: ModelRecord | None) -> str:
 
 
 def _limit(most: int | None, opened: ModelRecord | None) -> int | str:
-    """The limit of the reply; a model that reasons gets room to think, unless the limit is the user's."""
+    """Return the limit of the reply; a model that reasons gets room to think, unless the limit is the user's."""
     kept = opened and opened.request and opened.request.limit_kept
     reasons = opened and opened.adapted and opened.adapted.reasons
     return "room" if most and reasons and not kept else most or "server"
 
 
 def _requested(said: RequestOptions) -> dict[str, str]:
-    """What the user said of the requests, as far as a reply may depend on it."""
+    """Return what the user said of the requests, as far as a reply may depend on it."""
     more = msgspec.structs.replace(said, effort="", budget=0, limit_kept=False).identity()
     return {
         **({"reasoning": said.effort} if said.effort else {}),
@@ -97,23 +97,23 @@ def _requested(said: RequestOptions) -> dict[str, str]:
 
 
 def _nonces(record: RunRecord, exam: ExamRecord) -> bool:
-    """Whether judges carry a nonce in their verdicts; as published there is none."""
+    """Return whether judges carry a nonce in their verdicts; as published there is none."""
     return bool(record.judges) and record.verdicts != "line" and not exam.spec.as_published
 
 
 def _listed(questions: Sequence[str]) -> str:
-    """How many questions a list has, and a hash of them whatever their order."""
+    """Return how many questions a list has, and a hash of them whatever their order."""
     digest = hashlib.sha256(msgspec.json.encode(sorted(questions))).hexdigest()[:8]
     return f"{len(questions)}.{digest}"
 
 
 def _varied(design: Design) -> str:
-    """What a design varies, and a hash of its cells."""
+    """Return what a design varies, and a hash of its cells."""
     return f"{design.summary}.{hashlib.sha256(msgspec.json.encode(design)).hexdigest()[:8]}"
 
 
 def _opened(model: ModelRecord) -> dict[str, str]:
-    """How weights on a disk were opened, and by which template a model was asked."""
+    """Return how weights on a disk were opened, and by which template a model was asked."""
     weights = model.weights
     if weights is None:
         return {"template": model.template} if model.template else {}
@@ -149,7 +149,9 @@ def _rubrics(templates: Mapping[str, object]) -> Iterator[str]:
 
 
 def _encoder(record: RunRecord) -> str:
-    """The encoder with the layer and the weights that it was used with; of a folder its own name, not where it lies."""
+    """Return the encoder with the layer and the weights that it was used with; of a folder its own name, not where it
+    lies.
+    """
     if record.encoder is None:
         return "missing"
     name, said = record.encoder.name, record.encoder.identity

@@ -70,7 +70,7 @@ class Evaluation(Struct):
     """The run's, from which the seed of each question is drawn; None where none is sent, or one for all questions."""
 
     def request(self, question: Question, sample: int) -> Request:
-        """What the model is asked: the exam's prompt, after the user's system text where there is one."""
+        """Return what the model is asked: the exam's prompt, after the user's system text where there is one."""
         request = self.exam.request(question, sample, self.sampling, self.model.context_window)
         if self.seed is not None and isinstance(request, Generate):
             request = with_seed(request, self.seed, request.question)
@@ -79,7 +79,9 @@ class Evaluation(Struct):
         return msgspec.structs.replace(request, prompt=with_system(request.prompt, self.system))
 
     def requests(self) -> Iterator[tuple[Question, bytes, Request]]:
-        """Every question and sample with its request and key, in order; `digests`, `dropped` are known at the end."""
+        """Yield every question and sample with its request and key, in order; `digests`, `dropped` are known at the
+        end.
+        """
         digests, dropped = bytearray(), 0
         for question in self.exam.questions():
             prompt = None
@@ -93,7 +95,7 @@ class Evaluation(Struct):
         self.digests, self.dropped = digests, dropped
 
     def answers(self, journal: Journal) -> Iterator[tuple[Question, int, Entry | None]]:
-        """Every question and sample with what the journal holds of it."""
+        """Yield every question and sample with what the journal holds of it."""
         if len(self.digests) != len(self.exam) * self.samples * DIGEST:
             for question, key, request in self.requests():
                 yield question, request.sample, journal.read(key)
@@ -124,7 +126,7 @@ class JudgePanel(Struct):
     _nonces: list[Callable[[bytes], str]] = []
 
     def nonce(self, key: bytes) -> str:
-        """The nonce of a request. Raises StorageError where the user's secret is not to be had."""
+        """Return the nonce of a request. Raises StorageError where the user's secret is not to be had."""
         if not self._nonces:
             self._nonces.append(nonces())
         return self._nonces[0](key)
@@ -132,7 +134,7 @@ class JudgePanel(Struct):
     def requests(
         self, judge: Model, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[tuple[bytes, Generate]]:
-        """What one judge must be asked about one answer, with keys; identical answers have identical keys.
+        """Yield what one judge must be asked about one answer, with keys; identical answers have identical keys.
 
         No request holds a nonce yet: its key is the same whoever asks.
         """
@@ -140,17 +142,19 @@ class JudgePanel(Struct):
             yield self.key(judge, exam, request), request
 
     def key(self, judge: Model, exam: Exam, request: Generate) -> bytes:
-        """The key of a request that holds no nonce yet."""
+        """Return the key of a request that holds no nonce yet."""
         form = self.form(judge, exam)
         keys = Keys(judge.identity, "judge" if form == "line" else f"judge {form}")
         return keys.of(self._seeded(request), own_question=False)
 
     def _seeded(self, request: Generate) -> Generate:
-        """The request with its seed, which equal requests about several questions share."""
+        """Return the request with its seed, which equal requests about several questions share."""
         return request if self.seed is None else with_seed(request, self.seed, request.prompt)
 
     def task(self, judge: Judge, exam: Exam, question: Question, key: bytes, request: Generate) -> Task:
-        """What is sent to a judge: the request with seed and nonce, and how to tell whether the reply can be read."""
+        """Return what is sent to a judge: the request with seed and nonce, and how to tell whether the reply can be
+        read.
+        """
         form = self.form(judge.model, exam)
         nonce = "" if form == "line" else self.nonce(key)
         accept = _reader(exam, question, judge.model.name, request.aspect)
@@ -158,7 +162,9 @@ class JudgePanel(Struct):
         return Task(key, exam.spec.benchmark, sent, judge.model, judge.price, accept, nonce)
 
     def form(self, judge: Model, exam: Exam) -> VerdictFormat:
-        """How this judge must write its verdicts: as published there is no nonce, and a recorded reply knows none."""
+        """Return how this judge must write its verdicts: as published there is no nonce, and a recorded reply knows
+        none.
+        """
         recorded = traits_of(judge.identity.get("provider", "")).recorded
         return "line" if exam.spec.as_published or recorded else self.verdicts
 
@@ -171,7 +177,7 @@ class SimilarityStore(Struct):
     journal: Journal
 
     def of(self, exam: Exam, question: Question, response: Response) -> dict[str, float]:
-        """Aspect → similarity, as far as there are any."""
+        """Return aspect → similarity, as far as there are any."""
         found: dict[str, float] = {}
         for request in exam.comparisons(question, response):
             value = read_similarity(self.journal.read(comparison_key(self.identity, request)))
@@ -198,7 +204,7 @@ class Answered(Struct, frozen=True):
 
 
 def taken(ready: Iterable[Ready | None], answers: Journal) -> Iterator[Answered | None]:
-    """The answers that a feed brings, read."""
+    """Yield the answers that a feed brings, read."""
     for one in ready:
         entry = answers.read(one.key) if one is not None else None
         if one is None:
@@ -208,7 +214,7 @@ def taken(ready: Iterable[Ready | None], answers: Journal) -> Iterator[Answered 
 
 
 def journaled(evaluations: Sequence[Evaluation], answers: Journal) -> Iterator[Answered | None]:
-    """All answers that are there, in the order of sittings, questions and samples."""
+    """Yield all answers that are there, in the order of sittings, questions and samples."""
     for evaluation in evaluations:
         for question, sample, entry in evaluation.answers(answers):
             if entry is not None and not entry.error:
@@ -222,7 +228,9 @@ def answers_wanted(
     tally: Tally,
     onward: Onward[Ready],
 ) -> Iterator[Task | None]:
-    """The requests of one sitting that nobody has answered yet. Each answer is passed `onward` when it is there."""
+    """Yield the requests of one sitting that nobody has answered yet. Each answer is passed `onward` when it is
+    there.
+    """
     benchmark = evaluation.exam.spec.benchmark
     for number, (question, key, request) in enumerate(evaluation.requests()):
         while onward.full:
@@ -251,7 +259,7 @@ class VerdictQueue(Struct):
     def about(
         self, answered: Iterator[Answered | None], similarity_store: SimilarityStore | None
     ) -> Iterator[Task | None]:
-        """Some answers."""
+        """Yield some answers."""
         for one in answered:
             if one is None:
                 yield None
@@ -261,7 +269,7 @@ class VerdictQueue(Struct):
             yield from self._about_one(exam, question, one.response, similarities)
 
     def about_canaries(self, canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[Task]:
-        """Answers whose marks are known, asked about as about any other."""
+        """Yield answers whose marks are known, asked about as about any other."""
         for exam, question, canary in with_questions(canaries, exams):
             yield from self._about_one(exam, question, Response(text=canary.text), {})
 
@@ -280,7 +288,7 @@ class VerdictQueue(Struct):
 
 
 def with_questions(canaries: Sequence[Canary], exams: Sequence[Exam]) -> Iterator[tuple[Exam, Question, Canary]]:
-    """The canaries of these exams with the questions that they answer, exam by exam."""
+    """Yield the canaries of these exams with the questions that they answer, exam by exam."""
     for exam in exams:
         mine: dict[str, list[Canary]] = {}
         for canary in canaries:
@@ -310,7 +318,7 @@ class ComparisonQueue(Struct):
     _waiting: dict[bytes, list[_Waiting]] = msgspec.field(default_factory=dict)
 
     def about(self, answered: Iterator[Answered | None]) -> Iterator[Comparison | None]:
-        """Some answers."""
+        """Yield some answers."""
         for one in answered:
             if one is None:
                 yield None
@@ -353,7 +361,7 @@ class ComparisonQueue(Struct):
 def programs_wanted(
     answered: Iterator[Answered | None], journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally
 ) -> Iterator[Program | None]:
-    """The programs of answers that nobody has run yet."""
+    """Yield the programs of answers that nobody has run yet."""
     asked = KeyTable()
     for one in answered:
         if one is None:
@@ -375,7 +383,7 @@ def _reader(exam: Exam, question: Question, judge: str, aspect: str) -> Callable
 
 
 def is_kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]], tally: Tally) -> bool:
-    """Whether the journal has the reply to a request, or an earlier one has, from which it is then copied."""
+    """Return whether the journal has the reply to a request, or an earlier one has, from which it is then copied."""
     if key in journal.answered:
         tally.kept += 1
         return True
@@ -404,7 +412,7 @@ class EvidenceStore(Struct):
     """Item (`reviews.item_key`) → the experts' marks."""
 
     def about(self, evaluation: Evaluation, question: Question, sample: int, response: Response) -> Evidence:
-        """All about one answer."""
+        """Return all about one answer."""
         if response.error:
             return NOTHING
         exam = evaluation.exam
@@ -423,14 +431,18 @@ class EvidenceStore(Struct):
     def opinions(
         self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[Opinion | None]:
-        """What one judge replied to all that it is asked about an answer; None where there is no reply to read."""
+        """Yield what one judge replied to all that it is asked about an answer; None where there is no reply to
+        read.
+        """
         for opinion, whole in self._replies(judge, exam, question, response, similarities):
             yield opinion if whole else None
 
     def _replies(
         self, judge: Judge, exam: Exam, question: Question, response: Response, similarities: Mapping[str, float]
     ) -> Iterator[tuple[Opinion | None, bool]]:
-        """The same with whether it can be read; why there is no reply in place of one. None: it was not asked yet."""
+        """Yield the same with whether it can be read; why there is no reply in place of one. None: it was not asked
+        yet.
+        """
         if self.judge_panel is None or self.verdicts is None:
             return
         for key, request in self.judge_panel.requests(judge.model, exam, question, response, similarities):
@@ -441,19 +453,19 @@ class EvidenceStore(Struct):
             yield Opinion(judge.model.name, request.aspect, text, entry.nonce, lost=lost) if entry else None, whole
 
     def _executions(self, exam: Exam, question: Question, response: Response) -> list[Execution | None]:
-        """How the programs of one answer fared, in the order of `Exam.executions`."""
+        """Return how the programs of one answer fared, in the order of `Exam.executions`."""
         if self.executions is None:
             return []
         journal = self.executions
         return [read_execution(journal.read(program_key(request))) for request in exam.executions(question, response)]
 
     def score(self, evaluation: Evaluation, question: Question, sample: int, response: Response) -> Score:
-        """The score of one answer."""
+        """Return the score of one answer."""
         return evaluation.exam.score(question, response, self.about(evaluation, question, sample, response))
 
 
 def recorded(evaluation: Evaluation) -> bool:
-    """Whether the replies of a sitting were there before: nobody knows what they took."""
+    """Return whether the replies of a sitting were there before: nobody knows what they took."""
     return traits_of(evaluation.model.identity.get("provider", "")).recorded
 
 
@@ -463,7 +475,7 @@ def scores(
     evidence_store: EvidenceStore,
     seen: Callable[[Entry, ScoreRow], None] = lambda _entry, _row: None,
 ) -> Iterator[ScoreRow]:
-    """The score of every answer of a sitting, from the journals alone. What nobody answered yet is `not asked`.
+    """Yield the score of every answer of a sitting, from the journals alone. What nobody answered yet is `not asked`.
 
     `seen` is shown every answer beside its score, so that nobody need read the journal again.
     """
@@ -481,7 +493,7 @@ def scores(
 def row_of(
     evaluation: Evaluation, question: Question, sample: int, response: Response, score: Score, shown: frozenset[str]
 ) -> ScoreRow:
-    """One answer's score as a row; `shown` are the exam's `parts_shown`."""
+    """Return one answer's score as a row; `shown` are the exam's `parts_shown`."""
     return ScoreRow(
         benchmark=evaluation.exam.spec.benchmark,
         exam=evaluation.label,
@@ -507,6 +519,6 @@ def row_of(
 
 
 def parts_shown(exam: Exam) -> frozenset[str]:
-    """The parts of scores that the exam's tables have a column or row for; others stay out of scores.jsonl."""
+    """Return the parts of scores that the exam's tables have a column or row for; others stay out of scores.jsonl."""
     lines = [line for layout in exam.layouts() for line in (*layout.rows, *layout.columns)]
     return frozenset(part for line in (*lines, exam.headline()) for part in (line.part, line.given, line.per) if part)

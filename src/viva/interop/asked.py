@@ -109,7 +109,8 @@ class Asked(Struct):
 
 
 def open_asked(benchmark: str, how: Settings) -> Asked:
-    """A benchmark as `viva run` opens it: --data, else VIVA_DATA, else what `viva fetch` got, else the bundled sample.
+    """Return a benchmark as `viva run` opens it: --data, else VIVA_DATA, else what `viva fetch` got, else the bundled
+    sample.
 
     Raises VivaError for settings and files that cannot be used.
     """
@@ -195,7 +196,9 @@ async def score(
 
 
 def counted(value: float | None, outcome: Outcome) -> float | None:
-    """What an answer counts for in a mean: nothing for a reply that cannot be read, None for what is not its doing."""
+    """Return what an answer counts for in a mean: nothing for a reply that cannot be read, None for what is not its
+    doing.
+    """
     if outcome in UNANSWERED:
         return None
     return 0.0 if value is None else value
@@ -214,7 +217,9 @@ class Marked(Struct, frozen=True):
 
 
 def overall(marked: Sequence[Marked], line: Aggregate, group: int = 1) -> Estimate:
-    """The exam's one number over answers, as Viva's tables have it; `group` answers to a question are a repeat."""
+    """Return the exam's one number over answers, as Viva's tables have it; `group` answers to a question are a
+    repeat.
+    """
     rows = (
         ScoreRow(
             benchmark="",

@@ -199,7 +199,9 @@ def _asking(judge: Model) -> asked.Ask:
 
 @metric
 def headline(label: str, over: str, attempts: str) -> Metric:
-    """The paper's average, its 95 % interval, and how many answers were unreadable (no point, and in the mean)."""
+    """Return the paper's average, its 95 % interval, and how many answers were unreadable (no point, and in the
+    mean).
+    """
 
     def measure(scores: list[SampleScore]) -> Value:
         marked = [_marked(one, number) for number, one in enumerate(scores)]

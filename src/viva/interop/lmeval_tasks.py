@@ -101,7 +101,9 @@ def process_results(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, An
 
 
 def headline(items: Sequence[dict[str, Any]]) -> float:
-    """The paper's average over the documents' scores, as Viva's tables have it; NaN where nothing could be scored."""
+    """Return the paper's average over the documents' scores, as Viva's tables have it; NaN where nothing could be
+    scored.
+    """
     if not items:
         return float("nan")
     first = items[0]

@@ -23,7 +23,9 @@ _SMALL = 256 << 20
 
 
 def rows(file: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    """The rows, counted from 0. Raises DataError for a file that is no such table, or far larger than its size."""
+    """Yield the rows, counted from 0. Raises DataError for a file that is no such table, or far larger than its
+    size.
+    """
     import polars as pl
 
     try:

@@ -57,7 +57,9 @@ def _of_object(found: dict[str, Any], name: str) -> object:
 
 
 def _columns(found: dict[str, Any]) -> list[Record] | None:
-    """The rows of a document that holds columns: {column: [cell, …]}, {column: {number: cell}}, or {columns, data}."""
+    """Return the rows of a document that holds columns: {column: [cell, …]}, {column: {number: cell}}, or {columns,
+    data}.
+    """
     names, cells, values = found.get("columns"), found.get("data"), list(found.values())
     if isinstance(names, list) and isinstance(cells, list):
         fits = all(isinstance(name, str) for name in names)
@@ -76,7 +78,8 @@ def _is_records(value: object) -> bool:
 
 
 def unnested(row: Record) -> Iterator[Record]:
-    """The questions of a row that holds several: SQuAD's articles with their `paragraphs`, and the `qas` of those.
+    """Yield the questions of a row that holds several: SQuAD's articles with their `paragraphs`, and the `qas` of
+    those.
 
     What stands beside such a list (title, context) is in every one of its questions.
     """
@@ -119,7 +122,8 @@ def plain_stem(path: Path) -> str:
 
 
 def files_of(given: Path, split: str = "") -> list[Path]:
-    """The tables that a path means: a file, a pattern (`test/*.csv`), a folder (of one `split` where it has several).
+    """Return the tables that a path means: a file, a pattern (`test/*.csv`), a folder (of one `split` where it has
+    several).
 
     Raises DataError where there is none, and where a folder has several splits and nobody says which.
     """
@@ -151,7 +155,9 @@ def files_of(given: Path, split: str = "") -> list[Path]:
 
 
 def _entries(folder: Path, pattern: str) -> list[Path]:
-    """What a pattern finds below a folder. Raises DataError where that is more than any set: a slip, such as `/`."""
+    """Return what a pattern finds below a folder. Raises DataError where that is more than any set: a slip, such as
+    `/`.
+    """
     found = list(islice(folder.glob(pattern), _MOST_ENTRIES + 1))
     if len(found) > _MOST_ENTRIES:
         raise DataError(f"{folder} holds more than {_MOST_ENTRIES:,} files and folders: name the set's own folder")
@@ -178,8 +184,8 @@ def fingerprint_of(files: Sequence[Path]) -> bytes:
 
 
 def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iterator[tuple[int, Record]]:
-    """The rows of a table, counted from 0; `columns` name those of a CSV without a header, `encoding` is that of a text
-    which is not UTF-8.
+    """Yield the rows of a table, counted from 0; `columns` name those of a CSV without a header, `encoding` is that of
+    a text which is not UTF-8.
 
     Raises DataError, which names the file and the line, for what is no table.
     """
@@ -230,7 +236,9 @@ def _encoding_of(path: Path, first: bytes, other: str) -> str:
 
 
 def _is_lines(content: bytes) -> bool:
-    """Whether the first line is an object by itself, and another follows it: JSONL, whatever the file is called."""
+    """Return whether the first line is an object by itself, and another follows it: JSONL, whatever the file is
+    called.
+    """
     line, _, rest = content.partition(b"\n")
     try:
         return isinstance(msgspec.json.decode(line), dict) and rest.lstrip()[:1] == b"{"
@@ -269,7 +277,9 @@ def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> 
 
 
 def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[str, int]:
-    """What separates the cells, and how many rows stand before the header: titles and empty ones of a spreadsheet."""
+    """Return what separates the cells, and how many rows stand before the header: titles and empty ones of a
+    spreadsheet.
+    """
     with bounded.opened(path, encoding) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
         sample = text.read(_SAMPLE)
     usual = "\t" if form == ".tsv" else ","

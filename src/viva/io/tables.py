@@ -55,8 +55,9 @@ Row = tuple[int, dict[str, str]]
 
 
 def within(longest: int, reader: Iterator[T]) -> Iterator[T]:
-    """The rows of one of csv's readers with cells of at most so many characters. That limit is the process's: it is set
-    while a row is read, not while others read theirs, and a longer cell is an error of csv's."""
+    """Yield the rows of one of csv's readers with cells of at most so many characters. That limit is the process's: it
+    is set while a row is read, not while others read theirs, and a longer cell is an error of csv's.
+    """
     while True:
         usual = csv.field_size_limit(longest)
         try:
@@ -95,7 +96,7 @@ def table_text(path: Path, what: str = "table") -> str:
 
 
 def utf8(content: bytes, problem: str) -> str:
-    """Text of UTF-8, with or without a byte order mark. Raises DataError, which begins with `problem`."""
+    """Return text of UTF-8, with or without a byte order mark. Raises DataError, which begins with `problem`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as why:

@@ -77,7 +77,9 @@ class TextSet(Struct, kw_only=True):
 
 
 def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOptions) -> list[TextSet]:
-    """Every set that a command names, in order. Raises DataError for what is none, or has nothing in this field."""
+    """Return every set that a command names, in order. Raises DataError for what is none, or has nothing in this
+    field.
+    """
     found: dict[str, TextSet] = {}
     for one in given:
         name, source = named_set(one)
@@ -102,7 +104,7 @@ def open_sets(given: Sequence[str], field: str, by: str | None, choice: TaskOpti
 
 
 def named_set(given: str) -> tuple[str, str]:
-    """`NAME=SET`, unless a file is called so."""
+    """Return `NAME=SET`, unless a file is called so."""
     name, equals, source = given.partition("=")
     return ("", given) if not equals or Path(given).exists() else (replace_surrogates(name.strip()), source)
 
@@ -137,7 +139,7 @@ def _of_questions(name: str, source: str, field: str, by: str | None, choice: Ta
 
 
 def field_of(question: Question, field: str) -> str | None:
-    """The text of a field. Options are a line each; the answer to a choice is the text of the right options.
+    """Return the text of a field. Options are a line each; the answer to a choice is the text of the right options.
 
     `whole` is the question, its options behind their letters, the answer as the set gives it, the explanation: what
     stands in a file that lists them in this order.
@@ -212,7 +214,7 @@ def _tag(row: Row, by: str | None, file: Path, where: str) -> str:
 
 
 def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
-    """The rows of a file with their places in it. Raises DataError where it is torn."""
+    """Yield the rows of a file with their places in it. Raises DataError where it is torn."""
     kind = path.suffix.lower()
     try:
         text = read_bytes(path).decode("utf-8-sig")

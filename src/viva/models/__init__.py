@@ -42,7 +42,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
         return "api_key_env" if self.field == "base_url" else "judge_key_env"
 
     def key(self, *usual: str) -> Key:
-        """The key; from the first of the `usual` variables that is set where the user names none. Raises VivaError."""
+        """Return the key; from the first of the `usual` variables that is set where the user names none. Raises
+        VivaError.
+        """
         return key_from(self.key_variable, *usual, field=self.key_field)
 
 
@@ -57,7 +59,9 @@ def connect(name: str, endpoint: Endpoint) -> Model:
 
 
 def provider_of(name: str) -> str:
-    """The provider that a model's name begins with. Raises VivaError, with what may be meant, where it is none."""
+    """Return the provider that a model's name begins with. Raises VivaError, with what may be meant, where it is
+    none.
+    """
     provider, slash, rest = name.partition("/")
     if rest and provider in PROVIDERS:
         return provider

@@ -72,13 +72,15 @@ class Adapting:
         return self._expected or bool(self.known.reasons)
 
     def limit(self, most: int | None) -> int | None:
-        """Tokens that a reply may have, which would be `most` without thoughts."""
+        """Return tokens that a reply may have, which would be `most` without thoughts."""
         if most is None or not self.thinks or self._said.limit_kept:
             return most
         return None if self.becomes("max_tokens") == LEFT_OUT else max(most, REASONING_LIMIT + self._said.budget)
 
     def longest(self, most: int | None) -> int | None:
-        """Tokens that a reply may cost: where no limit is sent to a model that reasons, room to think is assumed."""
+        """Return tokens that a reply may cost: where no limit is sent to a model that reasons, room to think is
+        assumed.
+        """
         limit = self.limit(most)
         return max(most or 0, REASONING_LIMIT) if limit is None and self.thinks else limit
 
@@ -100,7 +102,8 @@ class Adapting:
     async def answer(
         self, request: Generate, ask: Callable[[Generate, int | None], Awaitable[Response]], *, chat: bool = True
     ) -> Response:
-        """One reply, by `ask` with a limit of tokens; a second where the first shows that it had no room to think.
+        """Return one reply, by `ask` with a limit of tokens; a second where the first shows that it had no room to
+        think.
 
         Of a `chat` that is cut off nobody knows at first whether the server hides that it is still thinking.
         """
@@ -129,8 +132,8 @@ class Adapting:
     async def _longer(
         self, request: Generate, limit: int, again: Callable[[Generate, int | None], Awaitable[Response | None]]
     ) -> Response | None:
-        """What a request that was cut off comes to with room to think; None where the model does not reason, and where
-        money is short.
+        """Return what a request that was cut off comes to with room to think; None where the model does not reason, and
+        where money is short.
 
         It is tried once a model: a thought that the chat template opened has no mark before its end.
         """
@@ -207,7 +210,8 @@ class Adapting:
 
 
 def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
-    """The parameters, of those that were `sent`, that a refusal is about: the one that it is most surely about first.
+    """Return the parameters, of those that were `sent`, that a refusal is about: the one that it is most surely about
+    first.
 
     What is quoted of the prompt says nothing: a plain word counts only where the prompt does not have it.
     """

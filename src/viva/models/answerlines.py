@@ -74,7 +74,9 @@ class JsonLines:
         self._seen: tuple[int, int, int] | None = None
 
     def open(self) -> io.BufferedReader | io.BytesIO:
-        """The file. Raises DataError for one that cannot be read, or is another than when it was opened first."""
+        """Return the file. Raises DataError for one that cannot be read, or is another than when it was opened
+        first.
+        """
         if self._content is not None:
             return io.BytesIO(self._content)
         with explained(self.path):
@@ -195,7 +197,9 @@ def second(where: str, key: tuple[str, int]) -> DataError:
 
 
 def question_id(name: str) -> str:
-    """A question's id by what a file or a row names it: `cases/eval_0-0-1.yaml` is 0-0-1, others are what they are."""
+    """Return a question's id by what a file or a row names it: `cases/eval_0-0-1.yaml` is 0-0-1, others are what they
+    are.
+    """
     case = _CASE.fullmatch(name)
     return case[1] if case else name
 
@@ -221,12 +225,14 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
 
 
 def _usage(given: object) -> Usage | None:
-    """Tokens, where a row says them as Viva does."""
+    """Return tokens, where a row says them as Viva does."""
     return read_usage(given, ["input"], ["output"])
 
 
 def _mended(line: bytes) -> dict[str, object] | None:
-    """A line whose texts cannot be written as they are: a token limit cut an emoji in two, say. None for no JSON."""
+    """Return a line whose texts cannot be written as they are: a token limit cut an emoji in two, say. None for no
+    JSON.
+    """
     try:
         refuse_depth(found := json.loads(line.decode()))
         text = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")

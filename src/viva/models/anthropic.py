@@ -100,7 +100,9 @@ class AnthropicModel(ApiModel):
         return msgspec.structs.replace(self._read(message), quotas=quotas(reply.headers))
 
     def _most(self, words: str) -> bool:
-        """Whether a refusal says how many tokens this model writes at most, fewer than the room that it was given."""
+        """Return whether a refusal says how many tokens this model writes at most, fewer than the room that it was
+        given.
+        """
         found = _MOST.search(words)
         if found is None or self._said.limit_kept or self.adapting.becomes("max_tokens"):
             return False

@@ -264,5 +264,5 @@ def _total(batch: anthropic.types.messages.MessageBatch) -> int:
 
 
 def _count(batch: anthropic.types.messages.MessageBatch, name: str) -> int:
-    """Requests of one kind: the SDK hands on what it cannot read as it is."""
+    """Return requests of one kind: the SDK hands on what it cannot read as it is."""
     return read_count(getattr(batch.request_counts, name, None)) or 0

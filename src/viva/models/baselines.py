@@ -114,7 +114,7 @@ class Baseline:
 
 
 def connect(name: str, endpoint: Endpoint) -> Baseline:
-    """`random`, `first`, `last`, `longest`, `silent`, `echo` or `example-answers`."""
+    """Return `random`, `first`, `last`, `longest`, `silent`, `echo` or `example-answers`."""
     if name not in BASELINES:
         raise VivaError(f"no baseline {name!r}; there are: {', '.join(f'baseline/{known}' for known in BASELINES)}")
     return Baseline(name, endpoint.seed)

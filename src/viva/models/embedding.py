@@ -214,7 +214,9 @@ class ContextualEncoder:
         return [[*frame.before, *piece, *frame.after] for piece in pieces]
 
     def _encode(self, windows: list[list[int]]) -> list[Any]:
-        """The vectors of each window's tokens, of length 1. Windows of like length go together: little is padding."""
+        """Return the vectors of each window's tokens, of length 1. Windows of like length go together: little is
+        padding.
+        """
         torch = self._torch
         found: list[Any] = [None] * len(windows)
         for places in _by_length([len(window) for window in windows], self._forward):
@@ -257,7 +259,9 @@ def frame_of(name: str, tokenizer: Any, model: Any) -> Frame:
 
 
 def _window(tokenizer: Any, model: Any) -> int:
-    """How many tokens the encoder reads at a time, by what tokenizer and configuration say; 512 where neither does."""
+    """Return how many tokens the encoder reads at a time, by what tokenizer and configuration say; 512 where neither
+    does.
+    """
     said = [WIDEST]
     if 0 < tokenizer.model_max_length < 1 << 31:
         said.append(int(tokenizer.model_max_length))
@@ -273,7 +277,8 @@ def _window(tokenizer: Any, model: Any) -> int:
 
 
 def _lead(tokenizer: Any) -> str:
-    """A space where the first word would otherwise be another token than the same word further on (byte-level BPE).
+    """Return a space where the first word would otherwise be another token than the same word further on (byte-level
+    BPE).
 
     BERTScore does the same for RoBERTa and GPT-2.
     """
@@ -282,7 +287,7 @@ def _lead(tokenizer: Any) -> str:
 
 
 def _readable(text: str) -> str:
-    """Text that any tokenizer takes, without space around it; empty if it is too long."""
+    """Return text that any tokenizer takes, without space around it; empty if it is too long."""
     content = text.encode("utf-8", "replace")
     return content.decode().strip() if len(content) <= LONGEST else ""
 
@@ -305,7 +310,7 @@ def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]
 
 
 def _by_length(lengths: list[int], limit: int) -> Iterator[list[int]]:
-    """Places of things of like length together, ascending, `limit` in all with padding (one thing at least)."""
+    """Yield places of things of like length together, ascending, `limit` in all with padding (one thing at least)."""
     together: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
         if together and (len(together) + 1) * lengths[place] > limit:

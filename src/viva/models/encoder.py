@@ -42,7 +42,8 @@ _INSTALL = "pip install 'viva[encoder]'"
 
 
 def missing(name: str) -> str:
-    """Why this encoder cannot be used here, with what to do about it; "" if it can. Imports nothing, asks nobody.
+    """Return why this encoder cannot be used here, with what to do about it; "" if it can. Imports nothing, asks
+    nobody.
 
     A name that is not on this machine yet counts as usable unless the Hub is switched off (HF_HUB_OFFLINE).
     """
@@ -64,7 +65,8 @@ def missing(name: str) -> str:
 
 
 def open_encoder(name: str, capacity: int = CACHE) -> Encoder:
-    """The encoder `name`, ready; `capacity` bounds its cache in bytes. Takes seconds, and a download the first time.
+    """Return the encoder `name`, ready; `capacity` bounds its cache in bytes. Takes seconds, and a download the first
+    time.
 
     Raises VivaError where it cannot be used, saying what to do.
     """
@@ -81,7 +83,9 @@ def open_encoder(name: str, capacity: int = CACHE) -> Encoder:
 
 
 def fingerprint(folder: Path) -> str:
-    """A hash over the files that a similarity depends on: weights, configuration, tokenizer. About a second a GB."""
+    """Return a hash over the files that a similarity depends on: weights, configuration, tokenizer. About a second a
+    GB.
+    """
     return weightfiles.fingerprint(folder, any_weights(folder), SMALL)
 
 

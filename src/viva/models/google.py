@@ -187,7 +187,9 @@ class _Reply(Envelope):
 
 
 def _read(content: str, clean: Callable[[str], str], stops: Sequence[str]) -> Response:
-    """A reply as the API writes it; the SDK reads none that has an odd number in it. Raises msgspec.DecodeError."""
+    """Return a reply as the API writes it; the SDK reads none that has an odd number in it. Raises
+    msgspec.DecodeError.
+    """
     reply = decode_json(content.encode("utf-8", "surrogatepass"), _Reply)
     if not reply.candidates and not reply.prompt_feedback:
         raise ModelError("body", "the reply has neither candidates nor a reason for having none", retry=True)

@@ -31,7 +31,7 @@ _PLAIN = "x-ratelimit-{part}"
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Seconds to wait from `retry-after-ms` or `Retry-After` (seconds or an HTTP date); None when there is none.
+    """Return seconds to wait from `retry-after-ms` or `Retry-After` (seconds or an HTTP date); None when there is none.
 
     Where neither is there: until that limit is reset of which nothing is left.
     """
@@ -53,7 +53,9 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
 
 
 def quotas(headers: Mapping[str, str], now: float | None = None) -> tuple[Quota, ...]:
-    """The limits that are told whole: how much there is, what is left, when it is reset. `now`: seconds since 1970."""
+    """Return the limits that are told whole: how much there is, what is left, when it is reset. `now`: seconds since
+    1970.
+    """
     if not any("ratelimit" in name.lower() for name in headers):
         return ()
     now = now or time.time()
@@ -85,14 +87,16 @@ def _get(headers: Mapping[str, str], name: str) -> str:
 
 
 def _amount(text: str) -> float | None:
-    """A count."""
+    """Return a count."""
     if not _NUMBER.fullmatch(text):
         return None
     return value if (value := float(text)) <= LARGEST else None
 
 
 def seconds_until(text: str, now: float) -> float | None:
-    """Seconds that a reset is away: `6m0s`, `20ms`, `12.5`, a moment since 1970 (s or ms), or an RFC 3339 time."""
+    """Return seconds that a reset is away: `6m0s`, `20ms`, `12.5`, a moment since 1970 (s or ms), or an RFC 3339
+    time.
+    """
     if _NUMBER.fullmatch(text):
         value = float(text)
         for unit in (1.0, 1000.0):

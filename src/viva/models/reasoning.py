@@ -175,7 +175,7 @@ def _filled(value: Any, values: Mapping[str, object]) -> Any:
 
 
 def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Two sets of fields; objects of one name become one."""
+    """Return two sets of fields; objects of one name become one."""
     found = dict(one)
     for key, value in other.items():
         old = found.get(key)

@@ -24,7 +24,7 @@ class RemoteEncoderWorker:
         self._encoder = open_encoder(name)
 
     def report(self) -> tuple[str, dict[str, str], int]:
-        """Its name, its identity, how many pairs to give it at once."""
+        """Return its name, its identity, how many pairs to give it at once."""
         return self._encoder.name, dict(self._encoder.identity), self._encoder.batch
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -46,7 +46,7 @@ class RemoteModelWorker:
         self._model = LocalModel(place, weights, shown, said)
 
     def report(self) -> Mapping[str, str]:
-        """Its identity: the same weights in the same numbers as where it was named."""
+        """Return its identity: the same weights in the same numbers as where it was named."""
         return dict(self._model.identity)
 
     def drain(self) -> None:

@@ -171,7 +171,9 @@ def _of_table(source: JsonLines) -> Recorded:
 
 
 def _folder(folder: Path) -> tuple[Recorded, bytes]:
-    """A folder of text files, read as UTF-8 with whatever line ends, and not trimmed; and all of it for the hash."""
+    """Return a folder of text files, read as UTF-8 with whatever line ends, and not trimmed; and all of it for the
+    hash.
+    """
     answers: dict[tuple[str, int], Response] = {}
     everything = bytearray()
     for file in sorted(folder.rglob("*.txt")):
@@ -196,7 +198,7 @@ def _folder(folder: Path) -> tuple[Recorded, bytes]:
 
 
 def _named(path: Path) -> tuple[str, int]:
-    """`q/3.txt`, `q/answer_3.txt`, `q_3.txt` → ("q", 3); `q.txt` → ("q", 0)."""
+    """Return `q/3.txt`, `q/answer_3.txt`, `q_3.txt` → ("q", 3); `q.txt` → ("q", 0)."""
     stem, _, number = path.stem.rpartition("_")
     if len(path.parts) > 1:
         digits = number if number.isdecimal() else path.stem

@@ -36,8 +36,8 @@ class Key(str):
 
 
 def key_from(named: str | None, *usual: str, field: str = "api_key_env") -> Key:
-    """The key in the variable that the user `named` by the option `field`, else in the first of the `usual` ones that
-    is set.
+    """Return the key in the variable that the user `named` by the option `field`, else in the first of the `usual` ones
+    that is set.
 
     Raises VivaError where the one that is named is not set.
     """
@@ -77,7 +77,9 @@ class Secrecy:
         return f"; is the key in {sent} right?" if sent else f"; no key was sent: {next(iter(self._read))} is not set"
 
     def in_error(self, text: str) -> str:
-        """An error without the key, and without paths, queries and fragments of other addresses than the model's."""
+        """Return an error without the key, and without paths, queries and fragments of other addresses than the
+        model's.
+        """
         text = self._without_parts(_replaced(text, self._forms))
         return _URL.sub(lambda found: self._address(found[0]), text)
 
@@ -108,7 +110,9 @@ def _replaced(text: str, forms: list[str]) -> str:
 
 
 def _forms(key: str) -> Iterator[str]:
-    """The key, percent-encoded, and what all base64 of a text with the key in it has in common, at each alignment."""
+    """Yield the key, percent-encoded, and what all base64 of a text with the key in it has in common, at each
+    alignment.
+    """
     yield key
     yield quote(key, safe="")
     for offset in range(3):

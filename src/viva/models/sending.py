@@ -88,7 +88,8 @@ def refusal(
 
 
 async def adapted(adapting: Adapting, attempt: Callable[[Mapping[str, str]], Awaitable[T | Refusal]]) -> T:
-    """What an attempt brings that leaves out or replaces what it is given: what is known, and what is refused now.
+    """Return what an attempt brings that leaves out or replaces what it is given: what is known, and what is refused
+    now.
 
     Raises ModelError.
     """
@@ -177,7 +178,9 @@ def chat_turns(request: Generate, parameters: Mapping[str, str], api: str) -> tu
 
 
 def headers_of(said: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
-    """The user's headers as they are sent; their secrets are kept out of errors. Raises ModelError, a fatal one."""
+    """Return the user's headers as they are sent; their secrets are kept out of errors. Raises ModelError, a fatal
+    one.
+    """
     try:
         found = expanded(said.headers)
     except VivaError as problem:
@@ -187,7 +190,7 @@ def headers_of(said: RequestOptions, secrecy: Secrecy) -> dict[str, str]:
 
 
 def decoded(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Fields that the user gave, as values."""
+    """Return fields that the user gave, as values."""
     return {name: msgspec.json.decode(value) for name, value in pairs}
 
 

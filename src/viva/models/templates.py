@@ -33,7 +33,9 @@ def families() -> dict[str, str]:
 
 
 def version(name: str) -> str:
-    """A family with a hash of its texts, for the key of a reply: another text is another prompt. Others as they are."""
+    """Return a family with a hash of its texts, for the key of a reply: another text is another prompt. Others as they
+    are.
+    """
     family = _table().get(name)
     if family is None:
         return name
@@ -71,6 +73,8 @@ def render(family: str, prompt: Prompt) -> str:
 
 
 def for_server(family: str, text: str) -> str:
-    """A rendered text as a completion server takes it, which puts the family's beginning-of-text mark before it."""
+    """Return a rendered text as a completion server takes it, which puts the family's beginning-of-text mark before
+    it.
+    """
     known = _table().get(family)
     return text.removeprefix(known.bos) if known else text

@@ -122,7 +122,7 @@ def _chain(problem: BaseException | None) -> Iterator[BaseException]:
 
 
 def _numbers(problem: BaseException) -> Iterator[int]:
-    """Numbers of the system's errors: an exception's own, and those that several attempts in one text left."""
+    """Yield numbers of the system's errors: an exception's own, and those that several attempts in one text left."""
     if isinstance(problem, OSError) and problem.errno:
         yield problem.errno
     yield from map(int, _NUMBER.findall(str(problem)))

@@ -86,7 +86,9 @@ def any_weights(folder: Path) -> list[Path]:
 
 
 def model_weights(folder: Path) -> list[Path]:
-    """The files of weights that transformers would read of a folder, whether they are there or not; [] without any."""
+    """Return the files of weights that transformers would read of a folder, whether they are there or not; [] without
+    any.
+    """
     for name in _SINGLE:
         path = folder / name
         if not path.is_file():
@@ -107,7 +109,9 @@ def read_json(path: Path) -> dict[str, object]:
 
 
 def lacking(folder: Path) -> str:
-    """What a language model's folder lacks, in a few words ("no config.json and no tokenizer"); "" if nothing."""
+    """Return what a language model's folder lacks, in a few words ("no config.json and no tokenizer"); "" if
+    nothing.
+    """
     lacks = []
     if not (folder / "config.json").is_file():
         lacks.append("config.json")
@@ -152,7 +156,8 @@ _COMPUTED = ("eager", "sdpa", "flex_attention", "batched_mm", "grouped_mm")
 
 
 def damage(folder: Path) -> str:
-    """What is wrong with a folder's files, in a few words: absent, cut off, empty, never fetched; "" if nothing is.
+    """Return what is wrong with a folder's files, in a few words: absent, cut off, empty, never fetched; "" if nothing
+    is.
 
     Reads headers, never weights: a flipped bit is not seen.
     """
@@ -171,7 +176,9 @@ def damage(folder: Path) -> str:
 
 
 def broken(path: Path) -> str:
-    """What is wrong with one file of weights: "cut off: 100 of 2,000 bytes"; "" if its size is what its header says."""
+    """Return what is wrong with one file of weights: "cut off: 100 of 2,000 bytes"; "" if its size is what its header
+    says.
+    """
     unlike = _unlike(path)
     if unlike or path.suffix == ".safetensors":
         return unlike or _broken_safetensors(path)
@@ -203,7 +210,9 @@ def _broken_safetensors(path: Path) -> str:
 
 
 def snapshot(name: str, revision: str) -> Path | None:
-    """The folder of one revision (a branch, a tag, a whole hash) that the Hub's client fetched; None if it did not."""
+    """Return the folder of one revision (a branch, a tag, a whole hash) that the Hub's client fetched; None if it did
+    not.
+    """
     if ".." in revision.split("/") or revision.startswith("/"):
         return None
     kept = hub_cache("models", name)

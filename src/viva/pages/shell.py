@@ -43,7 +43,7 @@ _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 def templates(**more: object) -> Environment:
-    """The templates of all pages, with what they call by name."""
+    """Return the templates of all pages, with what they call by name."""
     made = environment("viva.pages")
     made.globals |= {
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
@@ -71,7 +71,7 @@ def number(value: int) -> str:
 
 @functools.cache
 def asset(name: str) -> str:
-    """A style sheet or script of the pages, to be put into a file or served."""
+    """Return a style sheet or script of the pages, to be put into a file or served."""
     if name == "charts.js":
         return charts()
     if name == "chart.css":
@@ -86,8 +86,9 @@ PAGE = 50
 
 
 def paged(found: Sequence[T], page: int, size: int = PAGE) -> tuple[Sequence[T], dict[str, int]]:
-    """The lines on a page of what was found, and what its template says: how many there are, and on which page of how
-    many it is."""
+    """Return the lines on a page of what was found, and what its template says: how many there are, and on which page
+    of how many it is.
+    """
     pages = max(1, -(-len(found) // size))
     page = min(page, pages)
     return found[(page - 1) * size : page * size], {"found": len(found), "page": page, "pages": pages}
@@ -102,7 +103,7 @@ class Kept(Generic[T]):
         self._known: OrderedDict[Hashable, T] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What is known of a key, else what `make` returns."""
+        """Return what is known of a key, else what `make` returns."""
         with self._guard:
             if key in self._known:
                 self._known.move_to_end(key)
@@ -141,7 +142,7 @@ class Served:
         self._static = {name.rpartition("/")[2]: name for name in names}
 
     def application(self, routes: Sequence[BaseRoute], *, asking: bool = False) -> Guard:
-        """The pages behind their guard; `asking` as there."""
+        """Return the pages behind their guard; `asking` as there."""
         from starlette.applications import Starlette
         from starlette.exceptions import HTTPException
         from starlette.routing import Route
@@ -153,13 +154,13 @@ class Served:
         return Guard(Starlette(routes=[*routes, *static], exception_handlers=handlers), self.access, asking=asking)
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
-        """A template as the answer."""
+        """Return a template as the answer."""
         from starlette.responses import HTMLResponse
 
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
 
     def page_with_form(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
-        """A page whose forms can be posted: a browser without a session gets one."""
+        """Return a page whose forms can be posted: a browser without a session gets one."""
         from viva.pages.serving import guard
 
         name = self.access.cookie("session")
@@ -173,7 +174,7 @@ class Served:
         return response
 
     async def form(self, request: Request) -> dict[str, str]:
-        """A posted form of this session. Raises FormError."""
+        """Return a posted form of this session. Raises FormError."""
         from viva.pages.serving.guard import is_form_token, session_of
 
         form = await read_form(request)
@@ -196,11 +197,11 @@ class Served:
         return Response(asset(self._static[name]), media_type=_TYPES[name.rpartition(".")[2]])
 
     def status(self, problem: Exception) -> int:
-        """The status of an error that is no HTTPException: what became of a form, wrong, or not to be kept."""
+        """Return the status of an error that is no HTTPException: what became of a form, wrong, or not to be kept."""
         return problem.status if isinstance(problem, FormError) else 507 if isinstance(problem, StorageError) else 400
 
     async def refused(self, request: Request, problem: Exception) -> Response:
-        """A page that says what was wrong."""
+        """Return a page that says what was wrong."""
         from starlette.exceptions import HTTPException
 
         known = isinstance(problem, HTTPException)
@@ -214,6 +215,6 @@ class Served:
         return page
 
     async def failed(self, request: Request, problem: Exception) -> Response:
-        """A defect of Viva: the traceback is on the server's terminal, not here."""
+        """Return a defect of Viva: the traceback is on the server's terminal, not here."""
         sentence = "Viva failed at this page, and saved nothing of it; its terminal says more."
         return self.page(request, "message.html", 500, sentence=sentence, shell=self.shell, everything=self.everything)

@@ -141,7 +141,7 @@ def catalogue() -> dict[str, Benchmark]:
 
 
 def about(benchmark: str) -> Benchmark:
-    """What is declared of a benchmark: its paper, tables and figures. Raises DataError naming the benchmarks."""
+    """Return what is declared of a benchmark: its paper, tables and figures. Raises DataError naming the benchmarks."""
     found = catalogue().get(benchmark)
     if found is None:
         raise DataError(f"no published tables of {benchmark!r}; there are those of {', '.join(catalogue())}")
@@ -150,7 +150,7 @@ def about(benchmark: str) -> Benchmark:
 
 @cache
 def tables(benchmark: str) -> tuple[Table, ...]:
-    """A benchmark's published tables, in the catalogue's order; empty for a benchmark that has none."""
+    """Return a benchmark's published tables, in the catalogue's order; empty for a benchmark that has none."""
     if benchmark not in catalogue():
         return ()
     paper = catalogue()[benchmark]
@@ -168,7 +168,7 @@ def table(benchmark: str, name: str) -> Table:
 
 
 def bibtex(benchmark: str) -> str:
-    """The BibTeX entry of the benchmark's paper."""
+    """Return the BibTeX entry of the benchmark's paper."""
     return about(benchmark).bibtex
 
 
@@ -187,7 +187,7 @@ def _read(benchmark: str, paper: Benchmark, one: Declared) -> Table:
 
 
 def _arranged(entries: list[Entry], one: Declared) -> tuple[Entry, ...]:
-    """The rows as the paper has them: without some, ranked, and with a row of means."""
+    """Return the rows as the paper has them: without some, ranked, and with a row of means."""
     entries = [entry for entry in entries if entry.kind not in one.without]
     models = [entry for entry in entries if entry.kind == "model"]
     if one.ranked:
@@ -229,6 +229,6 @@ def _sizes(paper: Benchmark, name: str) -> dict[str, Size]:
 
 @cache
 def read_csv(file: str) -> tuple[dict[str, str], ...]:
-    """The rows of one of the CSV files of this folder."""
+    """Return the rows of one of the CSV files of this folder."""
     text = shipped_text(__file__, file)
     return tuple(row for _, row in csv_rows(file, text)[1])

@@ -19,7 +19,7 @@ N = TypeVar("N", Entry, Neighbour)
 
 
 def find(rows: Sequence[N], model: str) -> N | None:
-    """The row of a model: the same name but for case, spaces, hyphens, brackets, and a vendor's prefix.
+    """Return the row of a model: the same name but for case, spaces, hyphens, brackets, and a vendor's prefix.
 
     `openai/gpt-4-0613` is GPT-4-0613, `llama3-8b` is Llama3-8B. Nothing is guessed: a name without its version
     (gpt-3.5-turbo) may be any version, so it has no row. Ablations are never found, since nothing but the sampling
@@ -31,7 +31,7 @@ def find(rows: Sequence[N], model: str) -> N | None:
 
 
 def called(rows: Sequence[N], name: str) -> N:
-    """The row that a user names. Raises DataError with the names that come near."""
+    """Return the row that a user names. Raises DataError with the names that come near."""
     row = find(rows, name)
     if row is None:
         near = " or ".join(repr(other.name) for other in similar(rows, name, 12))
@@ -41,7 +41,7 @@ def called(rows: Sequence[N], name: str) -> N:
 
 
 def similar(rows: Sequence[N], name: str, limit: int = 3) -> list[N]:
-    """Rows whose names begin as `name` does: other versions of a model, to be chosen by the user."""
+    """Return rows whose names begin as `name` does: other versions of a model, to be chosen by the user."""
     wanted = plain(name.rpartition("/")[2])
     if len(wanted) < 3:
         return []
@@ -56,7 +56,7 @@ _MIXTURE = re.compile(r"\d+\s*[x×*]\s*\d+(?:\.\d+)?\s*b", re.IGNORECASE)
 
 
 def stated(text: str) -> Size | None:
-    """What a table's cell says: "70B", "16B / 2.8B" (all / active); None for "?" and anything else."""
+    """Return what a table's cell says: "70B", "16B / 2.8B" (all / active); None for "?" and anything else."""
     found = _STATED.fullmatch(text.strip())
     if found is None:
         return None
@@ -65,7 +65,7 @@ def stated(text: str) -> Size | None:
 
 
 def size(model_name: str) -> Size | None:
-    """Parameters of a model by its name: "Qwen1.5-110B", "openai/Mixtral-8x7B-Instruct", "16B / 2.8B".
+    """Return parameters of a model by its name: "Qwen1.5-110B", "openai/Mixtral-8x7B-Instruct", "16B / 2.8B".
 
     Nominal, as the name gives them (Llama2-7B: 7, although it has 6.74). Of a mixture of experts the name gives neither
     number, so only those of `sizes.csv` have one. None where nothing is known, as of GPT-4; nothing is guessed.
@@ -84,7 +84,7 @@ def size(model_name: str) -> Size | None:
 
 
 def known(name: str) -> Size | None:
-    """The size that `sizes.csv` gives; a mixture of experts is also known by what its name begins with."""
+    """Return the size that `sizes.csv` gives; a mixture of experts is also known by what its name begins with."""
     wanted = plain(name)
     for key, found in _listed().items():
         if wanted == key or (found.active < found.total and wanted.startswith(key)):

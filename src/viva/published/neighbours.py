@@ -19,7 +19,7 @@ NONE = "none"
 def neighbours(
     spec: ExamSpec, *, sample: bool = False, answers: int = 0, questions: int = 0, template: str = ""
 ) -> tuple[Neighbour, ...]:
-    """All published rows that an exam of these settings can be compared with, in the order of their table.
+    """Return all published rows that an exam of these settings can be compared with, in the order of their table.
 
     `sample`: it asks Viva's bundled sample in place of the published questions. `questions`: how many it asks, and
     `answers`: to each of them; 0 where that is not known. `template`: the family of templates that it asks with. Of the
@@ -72,7 +72,7 @@ def neighbours(
 def differences(
     setting: Setting, spec: ExamSpec, *, sample: bool, answers: int, questions: int, template: str = ""
 ) -> tuple[str, ...]:
-    """What is otherwise in an exam than in the paper, a phrase each."""
+    """Return what is otherwise in an exam than in the paper, a phrase each."""
     found: list[str] = []
     if spec.language != setting.language:
         found.append(f"in {language_name(spec.language)}")
@@ -101,7 +101,7 @@ def differences(
 
 
 def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
-    """What is to be said of how many questions are asked; nothing where they are as many as the paper's."""
+    """Return what is to be said of how many questions are asked; nothing where they are as many as the paper's."""
     published = sum(setting.comprehension.values()) if spec.only and setting.comprehension else setting.questions
     if questions:
         return "" if questions == published else f"{questions:,} questions in place of {published:,}"
@@ -111,7 +111,7 @@ def _number(setting: Setting, spec: ExamSpec, questions: int) -> str:
 
 
 def _setting(settings: Sequence[Setting], spec: ExamSpec) -> Setting:
-    """The nearest way in which the paper asked: first the language, then the exemplars (some beat none)."""
+    """Return the nearest way in which the paper asked: first the language, then the exemplars (some beat none)."""
 
     def distance(setting: Setting) -> tuple[bool, bool, int]:
         some = bool(max(setting.shots)) != bool(spec.shots)
@@ -121,7 +121,7 @@ def _setting(settings: Sequence[Setting], spec: ExamSpec) -> Setting:
 
 
 def _comprehension(setting: Setting, figures: Mapping[str, float]) -> float | None:
-    """The mean over the formats that need no judge, by their questions, as a share of 1."""
+    """Return the mean over the formats that need no judge, by their questions, as a share of 1."""
     counts = setting.comprehension
     if not counts or not set(counts) <= set(figures):
         return None
@@ -131,7 +131,7 @@ def _comprehension(setting: Setting, figures: Mapping[str, float]) -> float | No
 def _figures(
     spec: ExamSpec, declared: Sequence[Declared], entries: Sequence[Entry | None]
 ) -> dict[tuple[str, str, str], float]:
-    """The figures by the exam's cells, shares of 1. Of an exam of some formats, only those formats' own."""
+    """Return the figures by the exam's cells, shares of 1. Of an exam of some formats, only those formats' own."""
     found: dict[tuple[str, str, str], float] = {}
     for one, entry in zip(declared, entries, strict=True):
         printed = entry.figures if entry else {}
@@ -143,7 +143,7 @@ def _figures(
 
 
 def _mixed(cell: tuple[str, str, str]) -> bool:
-    """Whether a cell is about several formats, of which an exam of some formats asks only some."""
+    """Return whether a cell is about several formats, of which an exam of some formats asks only some."""
     layout, row, _ = cell
     return layout != "formats" or row == "Overall"
 
@@ -151,7 +151,7 @@ def _mixed(cell: tuple[str, str, str]) -> bool:
 def published_rows(
     everything: Sequence[Neighbour], asked: str, score: float | None, model: str
 ) -> tuple[Neighbour, ...]:
-    """The neighbours to be shown: `none`, `nearest`, or those named, separated by commas.
+    """Return the neighbours to be shown: `none`, `nearest`, or those named, separated by commas.
 
     `nearest` is the same model, the next above `score` and the next below it. Raises DataError for a name that no row
     has, with those that come near: of several versions none is chosen.

@@ -115,7 +115,7 @@ class Neighbour(Struct, frozen=True, kw_only=True):
 
 
 def plain(name: str) -> str:
-    """A name without what people write differently: case, spaces, hyphens, underscores, brackets."""
+    """Return a name without what people write differently: case, spaces, hyphens, underscores, brackets."""
     return re.sub(r"[\s_()\[\]-]+", "", name.casefold())
 
 

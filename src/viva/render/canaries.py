@@ -34,7 +34,9 @@ class CanaryMarks(Struct, frozen=True, kw_only=True):
         return statistics.fmean(near) if near else None
 
     def mean(self, *, right: bool) -> tuple[float | None, int]:
-        """The mean mark of the answers known to be right (from ½ on), or wrong, and how many verdicts that is of."""
+        """Return the mean mark of the answers known to be right (from ½ on), or wrong, and how many verdicts that is
+        of.
+        """
         pairs = zip(self.known, self.given, strict=True)
         marks = [mark for known, mark in pairs if mark is not None and (known >= 0.5) == right]
         return (statistics.fmean(marks) if marks else None), len(marks)
@@ -61,12 +63,12 @@ _COLUMNS = (
 
 
 def canaries_table(marks: Sequence[CanaryMarks]) -> Table:
-    """A row an exam and judge, marks in per cent of the full mark."""
+    """Return a row an exam and judge, marks in per cent of the full mark."""
     return Table("Canaries: answers with known marks, in no mean", _COLUMNS, marks)
 
 
 def canary_notes(found: Sequence[CanaryMarks]) -> list[str]:
-    """A line for every judge that marks known answers otherwise."""
+    """Return a line for every judge that marks known answers otherwise."""
     return [
         f"{one.judge} gave {percent(one.agreement, 0)} % of the canaries of {one.exam} their known marks: read its "
         "verdicts with care."

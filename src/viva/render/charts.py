@@ -44,7 +44,7 @@ def check_chart(path: Path | None) -> None:
 
 
 def spec(chart: Chart) -> dict[str, Any]:
-    """The chart as Vega-Lite, its data included, without colours and fonts: a page adds those of its scheme."""
+    """Return the chart as Vega-Lite, its data included, without colours and fonts: a page adds those of its scheme."""
     import altair
 
     # Altair's own default theme would set a size and a config; ours come later, by scheme.
@@ -56,7 +56,7 @@ def spec(chart: Chart) -> dict[str, Any]:
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """A specification for a page's <script type="application/json">: nothing in it can end the script."""
+    """Return a specification for a page's <script type="application/json">: nothing in it can end the script."""
     return json.dumps(found, ensure_ascii=True, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 

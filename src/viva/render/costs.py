@@ -17,7 +17,8 @@ UNKNOWN = "unknown"
 
 
 def consumption_table(results: Sequence[Result]) -> Table:
-    """Means over the answers that came, and percentiles of their latency. Columns in which nothing stands are left out.
+    """Return means over the answers that came, and percentiles of their latency. Columns in which nothing stands are
+    left out.
 
     What recorded replies took is not known, and they have no row.
     """
@@ -26,7 +27,7 @@ def consumption_table(results: Sequence[Result]) -> Table:
 
 
 def served_table(results: Sequence[Result]) -> Table:
-    """Who answered, by the replies' own word: a line each, the most frequent first."""
+    """Return who answered, by the replies' own word: a line each, the most frequent first."""
     rows = [
         (result.model, result.exam, each)
         for result in results
@@ -36,7 +37,9 @@ def served_table(results: Sequence[Result]) -> Table:
 
 
 def _table(title: str, columns: Sequence[Column], rows: Sequence[tuple[str, str, object]]) -> Table:
-    """Rows without the columns in which nothing stands; where all have one model or exam, the title says which."""
+    """Return rows without the columns in which nothing stands; where all have one model or exam, the title says
+    which.
+    """
     whole = Table(title, (Column("model", "0", NAME), Column("exam", "1", NAME), *columns), rows)
     alone = next((at for at in (0, 1) if len({row[at] for row in rows}) == 1), None)
     kept = tuple(column for at, column in enumerate(whole.filled().columns) if at != alone)
@@ -44,7 +47,7 @@ def _table(title: str, columns: Sequence[Column], rows: Sequence[tuple[str, str,
 
 
 def _mean(mean: float | None, took: Consumed) -> str:
-    """`1,234`; `1,234 (of 12)` where only so many answers came with their count."""
+    """Return `1,234`; `1,234 (of 12)` where only so many answers came with their count."""
     if mean is None:
         return UNKNOWN
     return f"{mean:,.0f}" + (f" (of {took.counted:,})" if took.counted < took.replies else "")
@@ -59,8 +62,9 @@ def _money(took: Consumed) -> str:
 
 
 def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
-    """What each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies. And which
-    judges are several models."""
+    """Return what each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies. And
+    which judges are several models.
+    """
     mixed = {f"the judge {judge}": said for judge, one in took.items() if (said := who_answered(one.served))}
     return mixed_notes(mixed) + [
         f"Judging, in no row of the table: {one_line(judge, 60)} US$ "
@@ -72,12 +76,12 @@ def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
 
 
 def seconds_text(value: float) -> str:
-    """`123`, `4.5`, `0.32`."""
+    """Return `123`, `4.5`, `0.32`."""
     return f"{value:,.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 0.95 else f"{value:.2f}"
 
 
 def cut_off_notes(results: Sequence[Result]) -> list[str]:
-    """How many replies of each model the limit of tokens cut off before they said anything, and what helps."""
+    """Return how many replies of each model the limit of tokens cut off before they said anything, and what helps."""
     notes: list[str] = []
     for result in results:
         for stopped, count in result.cut_off.items():

@@ -53,7 +53,7 @@ class DeciderCounts:
         self._answers = 0
 
     def watched(self, rows: Iterable[ScoreRow]) -> Iterator[ScoreRow]:
-        """The rows of a run on their way: each is taken in."""
+        """Yield the rows of a run on their way: each is taken in."""
         source = iter(rows)
         while taken := list(itertools.islice(source, _CHUNK)):
             self.watch_all(taken)

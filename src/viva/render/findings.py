@@ -54,21 +54,21 @@ class Findings(Generic[F]):
     """Whether there is nothing to print."""
 
     def tables(self) -> list[Table]:
-        """The tables that people see."""
+        """Return the tables that people see."""
         return _printed(self.shown)
 
     @missing_extras()
     def chart(self) -> Chart | None:
-        """An Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
+        """Return an Altair chart; None where a study has none. Raises VivaError for what one chart cannot show."""
         return self.drawing() if self.drawing else None
 
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
-        """Tables as a terminal shows them, in so many columns."""
+        """Return tables as a terminal shows them, in so many columns."""
         shown, notes = self.terminal or (self.shown, self.notes)
         return tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
 
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
-        """What a command prints unless everything is asked for: tables in one screen."""
+        """Return what a command prints unless everything is asked for: tables in one screen."""
         shown, notes = self.first or (self.shown, self.notes)
         return screen_terminal(_printed(shown), notes, width=width, colour=colour)
 
@@ -81,17 +81,18 @@ class Findings(Generic[F]):
         return self.to_csv() if form == "csv" else TABLE_FORMATS[form](self.tables(), self.notes)
 
     def to_csv(self) -> str:
-        """The rows as CSV, numbers in the form of their columns, with nothing that a spreadsheet would run."""
+        """Return the rows as CSV, numbers in the form of their columns, with nothing that a spreadsheet would run."""
         return csv_text(*self.records(written=True))
 
     def to_json(self) -> str:
-        """Everything, as `--format json` prints it."""
+        """Return everything, as `--format json` prints it."""
         return json_text(self.data())
 
     @missing_extras()
     def to_frame(self) -> pl.DataFrame:
-        """The rows as a Polars frame, nothing in its texts escaped; columns with a form are numbers, also where they
-        have none."""
+        """Return the rows as a Polars frame, nothing in its texts escaped; columns with a form are numbers, also where
+        they have none.
+        """
         import polars as pl
 
         header, rows = self.records()

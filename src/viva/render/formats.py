@@ -38,7 +38,7 @@ LEGEND = (
 
 
 def legend(results: Sequence[Result]) -> str:
-    """What the figures are, and the marks that any of these tables has."""
+    """Return what the figures are, and the marks that any of these tables has."""
     cells = [cell for one in results for table in one.tables for row in table.cells for cell in row]
     cells += [one.overall for one in results]
     marked = any(not cell.complete for cell in cells)
@@ -80,12 +80,12 @@ def _closing(report: Report) -> list[str]:
 
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
-    """Tables for a terminal."""
+    """Return tables for a terminal."""
     return tables_terminal(_tables(report, details=details), _closing(report), width=width, colour=colour)
 
 
 def as_html(report: Report, *, details: bool = False) -> str:
-    """Tables for a notebook's cell."""
+    """Return tables for a notebook's cell."""
     return tables_html(_tables(report, details=details), _closing(report))
 
 
@@ -100,7 +100,8 @@ def as_latex(report: Report) -> str:
 
 
 def as_csv(report: Report) -> str:
-    """One row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the signature.
+    """Return one row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the
+    signature.
 
     Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
     So have canaries, in the table `canaries`.
@@ -140,7 +141,7 @@ def _canary_lines(report: Report) -> Iterator[list[object]]:
 
 
 def as_json(report: Report) -> str:
-    """Everything, as plain data; a published row's figures are a list, since their keys have three parts."""
+    """Return everything, as plain data; a published row's figures are a list, since their keys have three parts."""
     content = msgspec.to_builtins(report)
     for result in content["results"]:
         for one in result["beside"]:

@@ -15,12 +15,12 @@ _LATEX = shipped_table(__file__, "latex.toml", dict[str, str])
 
 
 def latex(text: str) -> str:
-    """Text that LaTeX prints as it is, in one line: an empty one would end a caption."""
+    """Return text that LaTeX prints as it is, in one line: an empty one would end a caption."""
     return "".join(_LATEX.get(character, character) for character in " ".join(escape_invisible(text).split()))
 
 
 def markdown(text: str) -> str:
-    """Text that a Markdown table cell shows as it is."""
+    """Return text that a Markdown table cell shows as it is."""
     text = escape_invisible(text)
     for character in "\\`*_{}[]<>|#":
         text = text.replace(character, "\\" + character)
@@ -33,7 +33,7 @@ def json_text(content: object) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows as CSV, with nothing that a spreadsheet would run."""
+    """Return rows as CSV, with nothing that a spreadsheet would run."""
     table = CsvText(header)
     table.add_all([csv_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return table.text()

@@ -25,12 +25,12 @@ NAMES: dict[Kind, str] = {
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A figure, or a dash."""
+    """Return a figure, or a dash."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def measure_text(measure: Measure) -> str:
-    """`0.743 [0.612, 0.851]`."""
+    """Return `0.743 [0.612, 0.851]`."""
     if measure.low is None or measure.high is None:
         return number(measure.value)
     return f"{number(measure.value)} [{measure.low:.3f}, {measure.high:.3f}]"

@@ -13,7 +13,7 @@ LONGEST = 2000
 
 
 def tables_html(tables: Sequence[Table], closing: Sequence[str]) -> str:
-    """Tables, and `closing` line by line below."""
+    """Return tables, and `closing` line by line below."""
     lines = [line for table in tables for line in _table(table)]
     lines += [f'<p style="font-size:smaller;margin:.2em 0">{_safe(line)}</p>' for line in closing]
     return '<div style="max-width:100%;overflow-x:auto">' + "\n".join(lines) + "</div>"

@@ -139,7 +139,7 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
 
 
 def left_out(models: Sequence[str]) -> str:
-    """The models whose score is a range, and that a command of points leaves out, with the reason."""
+    """Return the models whose score is a range, and that a command of points leaves out, with the reason."""
     named = some([one_line(model, 40) for model in models], _NAMED)
     return (
         f"left out, since a score is a range there, with answers that wait for a verdict: {named}; grade these with "
@@ -153,7 +153,7 @@ _EITHER = Kind(lambda cell: cell_text(cell) if isinstance(cell, Estimate) else p
 
 
 def score_table(found: ScoreTable, beside: Sequence[Neighbour] = ()) -> Table:
-    """The cells with, for every row, its number of answers and their outcomes (of its last column).
+    """Return the cells with, for every row, its number of answers and their outcomes (of its last column).
 
     A published row is a column, right of the one that its figures stand for.
     """
@@ -171,7 +171,7 @@ def _figure(figures: Mapping[str, float]) -> Callable[[Sequence[str]], float | N
 
 
 def _published_columns(table: ScoreTable, beside: Sequence[Neighbour]) -> tuple[int, dict[str, dict[str, float]]]:
-    """Where published columns stand, and header → row → figure, for every published row that has figures here.
+    """Return where published columns stand, and header → row → figure, for every published row that has figures here.
 
     They are of the column that most figures are known for, of several the last, which is the average.
     """
@@ -234,7 +234,7 @@ def count_column(results: Sequence[Result]) -> Column:
 
 
 def summary(results: Sequence[Result], published: Iterable[tuple[str, str, float | None]] = ()) -> Table:
-    """A row a model and exam: the overall score; then published ones."""
+    """Return a row a model and exam: the overall score; then published ones."""
     columns = (
         *WHO,
         score_column(results, cell_text),
@@ -245,7 +245,9 @@ def summary(results: Sequence[Result], published: Iterable[tuple[str, str, float
 
 
 def side_by_side(results: Sequence[Result]) -> list[Table]:
-    """Languages beside each other: for every model that sat one benchmark in several, its tables' last columns."""
+    """Return languages beside each other: for every model that sat one benchmark in several, its tables' last
+    columns.
+    """
     tables: list[Table] = []
     groups: dict[tuple[str, str], list[Result]] = {}
     for result in results:
@@ -266,7 +268,7 @@ def side_by_side(results: Sequence[Result]) -> list[Table]:
 
 
 def across_models(results: Sequence[Result], *, details: bool = True) -> list[Table]:
-    """The tables that have a row a model, of every exam that several models sat: the paper's main tables.
+    """Return the tables that have a row a model, of every exam that several models sat: the paper's main tables.
 
     Published rows come last, and are marked; with one of them a single model has such a table, too.
     """
@@ -291,7 +293,7 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Ta
 
 
 def published_notes(results: Sequence[Result]) -> list[str]:
-    """Where published figures stand, and what was otherwise when they were asked: a line an exam and source."""
+    """Return where published figures stand, and what was otherwise when they were asked: a line an exam and source."""
     lines: dict[tuple[str, str, str], None] = {}
     for result in results:
         for one in result.beside:
@@ -311,7 +313,7 @@ def published_notes(results: Sequence[Result]) -> list[str]:
 
 
 def constant_notes(results: Sequence[Result]) -> list[str]:
-    """What the best constant answer scores on each exam, and how many tests prove nothing, in a line."""
+    """Return what the best constant answer scores on each exam, and how many tests prove nothing, in a line."""
     scores, tests = list[str](), list[str]()
     for exam, one in {result.exam: result.constant for result in results}.items():
         if one is None:
@@ -328,7 +330,8 @@ def constant_notes(results: Sequence[Result]) -> list[str]:
 
 
 def headline_column(shown: Sequence[tuple[ScoreTable, Estimate]]) -> int:
-    """Which column averages as the headline does: it holds every model's overall score; the last one where none does.
+    """Return which column averages as the headline does: it holds every model's overall score; the last one where none
+    does.
 
     CMMLU's published average is over subjects, InfiBench's is the best of ten: neither is its tables' last column.
     """
@@ -338,7 +341,9 @@ def headline_column(shown: Sequence[tuple[ScoreTable, Estimate]]) -> int:
 
 
 def _passed(result: Result) -> str:
-    """What of an exam lies over its pass line, below it, and too near to tell: by the intervals of its first table."""
+    """Return what of an exam lies over its pass line, below it, and too near to tell: by the intervals of its first
+    table.
+    """
     line, cell = result.pass_line, result.overall
     if line is None or cell.mean is None or not cell.complete or not result.tables:
         return ""
@@ -358,13 +363,13 @@ def _passed(result: Result) -> str:
 
 
 def groups_text(cell: Estimate) -> str:
-    """`, and is over 4 of 8 groups`: where a mean over groups knows nothing of some; else empty."""
+    """Return `, and is over 4 of 8 groups`: where a mean over groups knows nothing of some; else empty."""
     some = cell.scored_groups < cell.groups
     return f", and is over {cell.scored_groups:,} of {cell.groups:,} groups" if some else ""
 
 
 def mixed(results: Sequence[Result]) -> dict[str, str]:
-    """Models that several models or providers answered for, over all exams → who they are."""
+    """Return models that several models or providers answered for, over all exams → who they are."""
     served: dict[str, list[Served]] = {}
     for one in results:
         served.setdefault(one.model, []).extend(one.consumed.served if one.consumed else ())
@@ -372,12 +377,14 @@ def mixed(results: Sequence[Result]) -> dict[str, str]:
 
 
 def mixed_notes(models: Mapping[str, str]) -> list[str]:
-    """What the mark behind the scores of such models says."""
+    """Return what the mark behind the scores of such models says."""
     return [f"{MIXED} {one_line(model, 60)}: {said}." for model, said in models.items()]
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:
-    """What a reader must know about marked means; every one that leaves something out has its bounds in the table."""
+    """Return what a reader must know about marked means; every one that leaves something out has its bounds in the
+    table.
+    """
     notes = [*constant_notes(results), *mixed_notes(mixed(results))]
     for result in results:
         if result.programs:

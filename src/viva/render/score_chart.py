@@ -28,7 +28,7 @@ HERE, PUBLISHED = "this run", "published"
 
 
 def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) -> Drawn:
-    """The models of one exam by their score, best first, with 95 % intervals; published rows among them.
+    """Return the models of one exam by their score, best first, with 95 % intervals; published rows among them.
 
     Where the score is Q→AR, Q→A is a second mark in each model's row.
     """
@@ -57,12 +57,12 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
 
 
 def _answers(one: Neighbour) -> float | None:
-    """A published row's Q→A over all questions."""
+    """Return a published row's Q→A over all questions."""
     return next((figure for (_, *cell), figure in one.figures.items() if cell == ["Overall", Q_A]), None)
 
 
 def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
-    """One table of an exam, by its headline's column: dots with intervals for few models, a heat map for many.
+    """Return one table of an exam, by its headline's column: dots with intervals for few models, a heat map for many.
 
     `index`: which of the results' tables. None where there is nothing to compare.
     """
@@ -89,7 +89,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
 
 
 def languages_chart(results: Sequence[Result]) -> Drawn | None:
-    """One benchmark in several languages: the models' scores beside each other. None where there is one only."""
+    """Return one benchmark in several languages: the models' scores beside each other. None where there is one only."""
     languages = list(dict.fromkeys(result.language for result in results))
     if len(languages) < 2:
         return None
@@ -105,7 +105,7 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
 def _dots(
     rows: list[dict[str, Any]], place: str, kinds: Kinds, title: str, *said: str, line: float | None = None, **more: Any
 ) -> Drawn:
-    """Scores, or differences: a score is never below 0. `line`: the exam's pass line, as a share of 1."""
+    """Return scores, or differences: a score is never below 0. `line`: the exam's pass line, as a share of 1."""
     signed = any((row.get("low") or row["score"] or 0) < 0 for row in rows)
     name = "" if line is None else f"the pass line, {100 * line:g} %"
     below = subtitle(
@@ -124,7 +124,7 @@ def _ranged(rows: Sequence[dict[str, Any]]) -> bool:
 
 
 def shown(cell: Estimate) -> bool:
-    """Whether there is anything to draw: a mean, or a range in its place."""
+    """Return whether there is anything to draw: a mean, or a range in its place."""
     return cell.mean is not None or cell.ranged
 
 
@@ -153,7 +153,7 @@ def _numbers(cell: Estimate) -> dict[str, Any]:
 
 
 def _tips(rows: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """What tooltips say, as far as the rows have it."""
+    """Return what tooltips say, as far as the rows have it."""
     known = {name for row in rows for name in row}
     forms = {"score": ".2f", "answers": ","}
     names = ("part", "model", "language", "from", "of", "score", "range", "95 %", "answers", "how")

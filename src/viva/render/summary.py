@@ -40,8 +40,9 @@ _PLAIN = frozenset({"right", "wrong"})
 
 
 def summary_table(results: Sequence[Result]) -> Table:
-    """A line a model and exam, published rows last. One model alone stands in the title; columns in which nothing
-    stands are left out."""
+    """Return a line a model and exam, published rows last. One model alone stands in the title; columns in which
+    nothing stands are left out.
+    """
     published = [(one.model, exam, one.score) for exam, one in _published(results)]
     rows = score_lines(results, published)
     models = {line.model for line in score_lines(results)} | {model for model, *_ in published}
@@ -53,7 +54,7 @@ def summary_table(results: Sequence[Result]) -> Table:
 
 
 def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
-    """Published scores that are the same quantity as those of an exam, each once."""
+    """Return published scores that are the same quantity as those of an exam, each once."""
     found: list[tuple[str, Neighbour]] = []
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam and result.answered]
@@ -82,7 +83,7 @@ def _tokens(took: Consumed) -> str:
 
 
 def _took(title: str, text: Callable[[Consumed], str], drop: int) -> Column:
-    """A column of what answers took: `unknown` where a server did not count what has a price."""
+    """Return a column of what answers took: `unknown` where a server did not count what has a price."""
     shown = Kind(lambda took: text(took) if took.replies else "", none="")
     return Column(title, "result.consumed", shown, drop=drop)
 
@@ -102,7 +103,7 @@ the interval."""
 
 
 def summary_lines(report: Report) -> list[str]:
-    """What must be known beside the table, a line each."""
+    """Return what must be known beside the table, a line each."""
     lines = constant_notes(report.results)
     cells = [(result.overall, result.judged) for result in report.results]
     if any(not cell.complete and cell.mean is not None for cell, _ in cells):
@@ -136,7 +137,7 @@ def summary_lines(report: Report) -> list[str]:
 
 
 def _average(result: Result, *, alone: bool) -> str:
-    """Which column of a table of several a score is; `alone`: with what the others come to."""
+    """Return which column of a table of several a score is; `alone`: with what the others come to."""
     overall = result.overall
     table = next((one for one in result.tables[:1] + result.tables[-1:] if len(one.columns) > 1), None)
     if table is None:
@@ -151,7 +152,7 @@ def _average(result: Result, *, alone: bool) -> str:
 
 
 def summary_terminal(report: Report, *, width: int | None = None, colour: bool = False) -> str:
-    """The table and its lines, in one screen."""
+    """Return the table and its lines, in one screen."""
     table, notes = summary_table(report.results), summary_lines(report)
     more = f"viva score {one_line(report.run, 200)} {flag('all')}"
     tables = [table, served_table(report.results)] if mixed(report.results) else [table]

@@ -63,7 +63,7 @@ def outcomes_text(cell: Estimate) -> str:
 
 
 def figure(form: str) -> Kind:
-    """A kind of numbers, printed in a form of `format`: `figure(".3f")`, `figure("+.1f")`."""
+    """Return a kind of numbers, printed in a form of `format`: `figure(".3f")`, `figure("+.1f")`."""
     return Kind(lambda value: format(value, form))
 
 
@@ -109,7 +109,7 @@ class Column(Struct, frozen=True):
         return self.key if self.key is None or self.key else self.title
 
     def getter(self, *, written: bool = False) -> Callable[[Any], Any]:
-        """The function that takes the value from a row; `written`: as CSV has it."""
+        """Return the function that takes the value from a row; `written`: as CSV has it."""
         get = _path(self.value) if isinstance(self.value, str) else self.value
         if not (written and self.form):
             return get
@@ -126,8 +126,9 @@ def _path(path: str) -> Callable[[Any], Any]:
 
 
 def fields(path: str, /, *names: str, form: str = "", **renamed: str) -> tuple[Column, ...]:
-    """Columns that only data have: attributes of what is at `path` in a row ("" for the row), by their own names, or
-    by another (`n="answers"`: the attribute `n` is called `answers`)."""
+    """Return columns that only data have: attributes of what is at `path` in a row ("" for the row), by their own
+    names, or by another (`n="answers"`: the attribute `n` is called `answers`).
+    """
     begin = f"{path}." if path else ""
     return tuple(
         Column(None, f"{begin}{name}", key=key, form=form) for name, key in ({n: n for n in names} | renamed).items()
@@ -141,7 +142,7 @@ def item(path: str, key: Any, default: Any = None) -> Callable[[Any], Any]:
 
 
 def places(*names: str) -> tuple[Column, ...]:
-    """Columns that only data have, of rows that are tuples: their parts by these names."""
+    """Return columns that only data have, of rows that are tuples: their parts by these names."""
     return tuple(Column(None, itemgetter(place), key=name) for place, name in enumerate(names))
 
 

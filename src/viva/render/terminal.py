@@ -78,7 +78,7 @@ def screen_terminal(
     lines: int = LINES,
     more: str = "--all",
 ) -> str:
-    """Tables and the lines below them in one screen; `more` says what shows the rest."""
+    """Return tables and the lines below them in one screen; `more` says what shows the rest."""
     from rich.text import Text
 
     wide = width or WIDTH
@@ -153,7 +153,7 @@ def tables_terminal(
 
 
 def _framed(table: Table, wide: int) -> RichTable:
-    """A table in its frame; where its columns do not fit, each row is lines of a name and a value."""
+    """Return a table in its frame; where its columns do not fit, each row is lines of a name and a value."""
     from rich.cells import cell_len
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -204,20 +204,20 @@ def _console(wide: int, *, colour: bool) -> Console:
 
 
 def _printed(console: Console) -> str:
-    """All that was printed, no blanks where lines end."""
+    """Return all that was printed, no blanks where lines end."""
     lines = cast("io.StringIO", console.file).getvalue().splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _line(text: str, wide: int) -> str:
-    """The beginning of a text that fits one line, whole words."""
+    """Return the beginning of a text that fits one line, whole words."""
     if len(text) <= wide:
         return text
     return f"{folded(text, wide - 2).splitlines()[0]} …"
 
 
 def _notes(closing: Sequence[str], wide: int, more: str, lines: int = NOTES) -> list[str]:
-    """Whole notes, as many as there are lines for; the others are counted.
+    """Return whole notes, as many as there are lines for; the others are counted.
 
     What the numbers are not comes first and is always there, then what is missing, then how to read it.
     """
@@ -249,7 +249,9 @@ def _one_of_each(notes: Sequence[str], more: str) -> list[str]:
 def _shares(
     tables: Sequence[Table], fitted: Sequence[_Fitted], heads: Sequence[Sequence[str]], capacity: int
 ) -> list[int]:
-    """How many lines of rows each table has: as many as it wants, or evenly; 0 for tables that are only named."""
+    """Return how many lines of rows each table has: as many as it wants, or evenly; 0 for tables that are only
+    named.
+    """
     frames = [len(head) + len(fit.header) + len(fit.dropped) + 1 for head, fit in zip(heads, fitted, strict=True)]
     wants = [sum(map(len, fit.rows)) for fit in fitted]
     least = [min(want, LEAST + 1) for want in wants]
@@ -277,7 +279,7 @@ def _shares(
 
 
 def _shown(fit: _Fitted, share: int) -> list[int | None]:
-    """Which rows are shown, None where some are left out: in so many lines, and one row at least."""
+    """Return which rows are shown, None where some are left out: in so many lines, and one row at least."""
     heights = [len(row) for row in fit.rows]
     if sum(heights) <= share:
         return [*range(len(heights))]
@@ -294,7 +296,7 @@ def _shown(fit: _Fitted, share: int) -> list[int | None]:
 
 
 def _all_rows(table: Table, cells: Sequence[Sequence[str]], fit: _Fitted, share: int, wide: int, more: str) -> _Fitted:
-    """The table with as few columns less as make all its rows fit `share` lines; as it is where none do."""
+    """Return the table with as few columns less as make all its rows fit `share` lines; as it is where none do."""
     if not len(fit.rows) <= share < sum(map(len, fit.rows)):
         return fit
     for fewer in range(1, len(cells[0])):
@@ -306,8 +308,9 @@ def _all_rows(table: Table, cells: Sequence[Sequence[str]], fit: _Fitted, share:
 
 
 def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, more: str, fewer: int = 0) -> _Fitted:
-    """A table, its header and rows as texts, in so many columns of a terminal; `fewer`: so many of its own are left out
-    in any case."""
+    """Return a table, its header and rows as texts, in so many columns of a terminal; `fewer`: so many of its own are
+    left out in any case.
+    """
     from rich.cells import cell_len
 
     flush, kinds = table.flush, [column.kind for column in table.printed]
@@ -368,7 +371,7 @@ def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, more: str, few
 
 
 def _total(widths: Mapping[int, int], kept: Sequence[int]) -> int:
-    """Columns of the terminal that these columns take."""
+    """Return columns of the terminal that these columns take."""
     return sum(widths[at] + _GAP for at in kept) - _GAP
 
 
@@ -388,8 +391,9 @@ def _align(
 
 
 def _shortened(names: Sequence[str]) -> list[str]:
-    """Names without their providers (`openai/`), where they stay different, and without what all models begin with
-    and all names end in after a ` · `."""
+    """Return names without their providers (`openai/`), where they stay different, and without what all models begin
+    with and all names end in after a ` · `.
+    """
     whole = list(dict.fromkeys(names))
     models, rests = zip(*(name.partition(" · ")[::2] for name in whole), strict=True) if whole else ((), ())
     plain = [model.rpartition("/")[2] for model in models]
@@ -418,7 +422,7 @@ def _order(table: Table) -> list[int]:
 
 
 def _broken(text: str, wide: int, *, name: bool) -> list[str]:
-    """A cell's lines: broken between its parts, a name shortened in its middle."""
+    """Return a cell's lines: broken between its parts, a name shortened in its middle."""
     from rich.cells import cell_len
 
     if name and cell_len(text) > wide:
@@ -433,7 +437,7 @@ def _broken(text: str, wide: int, *, name: bool) -> list[str]:
 
 
 def one_lined(text: str) -> str:
-    """A text as a terminal shows it, with blanks for tabs, which have no width that is known here."""
+    """Return a text as a terminal shows it, with blanks for tabs, which have no width that is known here."""
     return escape_invisible(text).replace("\t", " ")
 
 
@@ -453,8 +457,9 @@ _FILL = 4
 
 
 def aligned(shown: list[list[str]], left: Sequence[bool]) -> list[list[str]]:
-    """Cells below a header, in columns of figures filled up behind so that decimal points are below each other; not
-    where that takes more than `_FILL` blanks, as of a range among means, which would lead away from the header."""
+    """Return cells below a header, in columns of figures filled up behind so that decimal points are below each other;
+    not where that takes more than `_FILL` blanks, as of a range among means, which would lead away from the header.
+    """
     from rich.cells import cell_len
 
     columns = [list(column) for column in zip(*shown, strict=False)]
@@ -468,13 +473,16 @@ def aligned(shown: list[list[str]], left: Sequence[bool]) -> list[list[str]]:
 
 
 def units(text: str) -> list[str]:
-    """The parts of a cell between which it may break: an interval is one, and so is an outcome with its count."""
+    """Return the parts of a cell between which it may break: an interval is one, and so is an outcome with its
+    count.
+    """
     return _UNIT.findall(text)
 
 
 def folded(text: str, wide: int) -> str:
-    """A text in lines of at most `wide` columns: broken between its parts, never in one that has place; one that has
-    none after a hyphen or a stroke, else where the line ends."""
+    """Return a text in lines of at most `wide` columns: broken between its parts, never in one that has place; one that
+    has none after a hyphen or a stroke, else where the line ends.
+    """
     from rich.cells import cell_len
 
     lines: list[str] = []
@@ -493,7 +501,7 @@ def folded(text: str, wide: int) -> str:
 
 
 def _pieces(line: str, wide: int) -> Iterator[tuple[str, str]]:
-    """The parts of a line, each with what stands before it: a blank, or nothing within a word that is cut."""
+    """Yield the parts of a line, each with what stands before it: a blank, or nothing within a word that is cut."""
     from rich.cells import cell_len, chop_cells
 
     for unit in units(line):
@@ -504,7 +512,9 @@ def _pieces(line: str, wide: int) -> Iterator[tuple[str, str]]:
 
 
 def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int) -> list[int] | None:
-    """Columns as wide as their texts, or narrower: to where no figure breaks in the middle. None: that does not fit."""
+    """Return columns as wide as their texts, or narrower: to where no figure breaks in the middle. None: that does not
+    fit.
+    """
     from rich.cells import cell_len
 
     heads, cells, parts = _measured(shown)
@@ -520,7 +530,7 @@ def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int)
 
 
 def _measured(cells: Sequence[Sequence[str]]) -> tuple[list[int], list[int], list[int]]:
-    """How wide the longest word of each header is, the longest line below it, and the longest part of one."""
+    """Return how wide the longest word of each header is, the longest line below it, and the longest part of one."""
     from rich.cells import cell_len
 
     def longest(parts: Iterable[str]) -> int:

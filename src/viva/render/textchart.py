@@ -9,7 +9,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(values: Sequence[float | None], low: float, high: float) -> str:
-    """A character a value, scaled from `low` to `high`; a middle dot where there is none."""
+    """Return a character a value, scaled from `low` to `high`; a middle dot where there is none."""
     span = high - low
 
     def block(value: float | None) -> str:
@@ -22,7 +22,7 @@ def sparkline(values: Sequence[float | None], low: float, high: float) -> str:
 
 
 def short_number(value: float) -> str:
-    """`220B`, `1.5T`, `20k`: at most three digits, as people speak of training tokens."""
+    """Return `220B`, `1.5T`, `20k`: at most three digits, as people speak of training tokens."""
     if not math.isfinite(value):
         return str(value)
     for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):

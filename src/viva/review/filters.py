@@ -34,7 +34,9 @@ class Filter(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, query: Mapping[str, str], blind: bool) -> Filter:
-        """The filter of a query string; `blind` where that does not say. Raises DataError for what makes no sense."""
+        """Return the filter of a query string; `blind` where that does not say. Raises DataError for what makes no
+        sense.
+        """
         tags = {name.removeprefix("t."): value for name, value in query.items() if name.startswith("t.") and value}
         hidden = query.get("blind", "1" if blind else "0") == "1"
         if hidden:
@@ -59,7 +61,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         )
 
     def query(self, **changes: object) -> str:
-        """The query string that says the same, or with changes."""
+        """Return the query string that says the same, or with changes."""
         one = msgspec.structs.replace(self, **changes) if changes else self
         pairs: list[tuple[str, str | int]] = [(f"t.{name}", value) for name, value in one.tags.items()]
         if one.sample:
@@ -83,7 +85,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         return name + (f":{urlencode(self.tags, errors='replace')}" if self.tags else "")
 
     def select(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        """The items, in order, without regard to who marked what. A sample is drawn from what the tags leave."""
+        """Return the items, in order, without regard to who marked what. A sample is drawn from what the tags leave."""
         found = [item for item in items if all(value in item.values(tag) for tag, value in self.tags.items())]
         if self.sample:
             found = sample_items(found, read_size(self.sample), self.seed, self.by)

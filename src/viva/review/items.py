@@ -14,7 +14,7 @@ from viva.visible import escape_invisible
 
 
 def name_problem(name: str) -> str:
-    """What is wrong with a reviewer's name, as a sentence; empty when nothing is."""
+    """Return what is wrong with a reviewer's name, as a sentence; empty when nothing is."""
     if not name:
         return "Please give your name: it stands beside every mark of yours."
     if len(name) > 60:
@@ -62,7 +62,7 @@ class Item(Struct, frozen=True, kw_only=True):
     code: bool = False
 
     def values(self, tag: str) -> tuple[str, ...]:
-        """The item's values of a tag; its aspects can have been decided by several."""
+        """Return the item's values of a tag; its aspects can have been decided by several."""
         if tag == DECIDED:
             return tuple(sorted({str(draft.decided) for draft in self.drafts if draft.decided}))
         if tag == UNCERTAINTY:
@@ -70,7 +70,9 @@ class Item(Struct, frozen=True, kw_only=True):
         return (self.about[tag],) if tag in self.about else ()
 
     def _uncertainty(self) -> str:
-        """How sure the judges are: how far two of them are apart on an aspect, else whether a mark is not at an end."""
+        """Return how sure the judges are: how far two of them are apart on an aspect, else whether a mark is not at an
+        end.
+        """
         if self.disagreement > 0:
             return "far apart" if self.disagreement >= _FAR else "near"
         middle = any(draft.value is not None and 0 < draft.value < 1 for draft in self.drafts)
@@ -78,12 +80,14 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 def spread(opinions: Sequence[Mapping[str, float]]) -> float:
-    """How far apart the judges are: the largest distance of two on any aspect; 0 where fewer than two spoke."""
+    """Return how far apart the judges are: the largest distance of two on any aspect; 0 where fewer than two spoke."""
     return max((max(given.values()) - min(given.values()) for given in opinions if len(given) > 1), default=0.0)
 
 
 def tags(items: Sequence[Item], most: int = 80) -> dict[str, tuple[str, ...]]:
-    """The tags that can tell items apart, with their values in order: those with two or more, and at most `most`."""
+    """Return the tags that can tell items apart, with their values in order: those with two or more, and at most
+    `most`.
+    """
     names = [name for name in dict.fromkeys(name for item in items for name in item.about) if name not in UNTAGGED]
     found: dict[str, tuple[str, ...]] = {}
     for name in dict.fromkeys((*names, DECIDED)):

@@ -17,7 +17,7 @@ LEAST = 5
 
 
 def read_size(text: str) -> int | float:
-    """How large a sample is: a number of items ("30"), or a share ("0.1", "10%"). Raises DataError."""
+    """Return how large a sample is: a number of items ("30"), or a share ("0.1", "10%"). Raises DataError."""
     wrong = DataError(f"a sample of {text!r} cannot be drawn: give a number of items (30) or a share (0.1 or 10%)")
     if len(text) > 20:
         raise DataError("the size of the sample is too long to be a number: give a number (30) or a share (0.1)")
@@ -33,7 +33,8 @@ def read_size(text: str) -> int | float:
 
 
 def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = "") -> list[Item]:
-    """A simple random sample without replacement, in the order of the items: so many (int) or that share (float).
+    """Return a simple random sample without replacement, in the order of the items: so many (int) or that share
+    (float).
 
     Every exam and model gets its share of the sample (largest remainders), and with `by` every value of the tag in it.
     Every item has a rank, made of seed and key; the lowest are drawn. By `UNCERTAINTY` a value's share is larger the
@@ -57,7 +58,9 @@ def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = 
 def _allocated(
     groups: Mapping[tuple[str, ...], Sequence[Item]], wanted: int, uneven: bool
 ) -> dict[tuple[str, ...], int]:
-    """How many of each group are drawn: in proportion to its items; `uneven`: to its items times their usual error."""
+    """Return how many of each group are drawn: in proportion to its items; `uneven`: to its items times their usual
+    error.
+    """
     sizes = {name: len(group) for name, group in groups.items()}
     counts: dict[tuple[str, ...], int] = {}
     if uneven:  # a group cannot give more than it has: what is left over is shared by the others

@@ -60,7 +60,9 @@ class Collected(Struct, kw_only=True):
 def collect(
     benchmark: str, paths: Sequence[Path], choice: TaskOptions, foreign: AnswerFileOptions, *, quiet: bool = False
 ) -> Collected:
-    """The answers in the files. Raises DataError for files that cannot be read, or hold nothing of this benchmark's."""
+    """Return the answers in the files. Raises DataError for files that cannot be read, or hold nothing of this
+    benchmark's.
+    """
     if foreign.wrote is not None and foreign.wrote not in FORMS:
         raise DataError(f"{foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}", field="wrote")
     form = foreign.wrote or form_of(paths)
@@ -85,13 +87,15 @@ def collect(
 
 
 def _are_parts(matchings: Sequence[Matching]) -> bool:
-    """Whether no question was answered in two files: then they are the parts of one model's answers."""
+    """Return whether no question was answered in two files: then they are the parts of one model's answers."""
     answered = [{match.question.id for match in matching.found} for matching in matchings]
     return len(set[str]().union(*answered)) == sum(map(len, answered))
 
 
 def _as_they_are(paths: Sequence[Path]) -> Collected:
-    """A model a file. Raises DataError for several that answer different questions, and would be parts of one."""
+    """Return a model a file. Raises DataError for several that answer different questions, and would be parts of
+    one.
+    """
     named = [plain_stem(path) if len(paths) > 1 else "" for path in paths]
     shown = [f"{name}#{at}" if name and named.count(name) > 1 else name for at, name in enumerate(named, 1)]
     found = Collected(replays=[], models=[])
@@ -108,7 +112,7 @@ def _as_they_are(paths: Sequence[Path]) -> Collected:
 
 
 def _answer_the_same(replays: Sequence[Replay]) -> bool:
-    """Whether a question was answered in two files: then each is a model's."""
+    """Return whether a question was answered in two files: then each is a model's."""
     known, first = KeyTable(), array("I")  # by a question's number: the file that answers it first
     for at, replay in enumerate(replays):
         for question in replay.questions():
@@ -121,7 +125,9 @@ def _answer_the_same(replays: Sequence[Replay]) -> bool:
 
 
 def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
-    """All questions of the benchmark, whatever part is to be graded; in all its languages, unless one is named."""
+    """Return all questions of the benchmark, whatever part is to be graded; in all its languages, unless one is
+    named.
+    """
     everything = msgspec.structs.replace(choice, limit=None, questions=None, shard=None, only="")
     languages = languages_of(benchmark)
     if len(languages) == 1 or choice.language:
@@ -137,7 +143,7 @@ def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
 
 
 def _progress(total: int, *, quiet: bool) -> Callable[[int], None]:
-    """A line every few seconds, where matching takes longer."""
+    """Return a line every few seconds, where matching takes longer."""
     screen = Screen("quiet" if quiet else "plain")
 
     def told(done: int) -> None:
@@ -189,6 +195,6 @@ def _kept(logs: Sequence[Log], matchings: Sequence[Matching]) -> Collected:
 
 
 def _shown(model: str, number: int, models: Sequence[str]) -> str:
-    """What tables call a model: as its log does."""
+    """Return what tables call a model: as its log does."""
     name = one_line(model, 120) or "replay/answers"
     return name if models.count(model) == 1 else f"{name}#{number}"

@@ -25,7 +25,7 @@ _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
 
 def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL, *, by_question: bool = False) -> Iterator[Answer]:
-    """Every answer of a run, in the order of scores.jsonl; of these, the `wanted` places (from 0).
+    """Yield every answer of a run, in the order of scores.jsonl; of these, the `wanted` places (from 0).
 
     `by_question`: all models' answers to a question come together, with one request for those who are asked alike.
     What an answer earned is taken from scores.jsonl where that is fresh, else graded here. Raises StorageError where
@@ -53,7 +53,7 @@ def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL, *, by_questi
 def _asked(
     opened: OpenRun, wanted: Callable[[int], bool], *, by_question: bool
 ) -> Iterator[tuple[int, Evaluation, Question, Request]]:
-    """The wanted places of scores.jsonl with what each is about."""
+    """Yield the wanted places of scores.jsonl with what each is about."""
     groups: dict[object, list[tuple[int, int, Evaluation]]] = {}
     ways: list[object] = []
     start = 0
@@ -79,7 +79,7 @@ def _asked(
 
 
 def _of_answer(row: ScoreRow | None, path: Path, evaluation: Evaluation, question: Question, sample: int) -> ScoreRow:
-    """A row of scores.jsonl, which must be of this answer."""
+    """Return a row of scores.jsonl, which must be of this answer."""
     whose = (evaluation.label, evaluation.model.name, question.id, sample)
     if row is None or (row.exam, row.model, row.question, row.sample) != whose:
         raise StorageError(f"{path / SCORES} is not of this run's questions; `viva score {path}` makes it anew")
@@ -87,7 +87,8 @@ def _of_answer(row: ScoreRow | None, path: Path, evaluation: Evaluation, questio
 
 
 def answered_without_questions(folder: RunFolder, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answer]:
-    """The same from scores.jsonl and responses.jsonl alone, where the questions are not at hand: no prompt, no gold.
+    """Yield the same from scores.jsonl and responses.jsonl alone, where the questions are not at hand: no prompt, no
+    gold.
 
     A reply is found by model, question and sample; where the run has several exams of that benchmark, in which
     questions share their ids, it is left out rather than guessed.
@@ -131,7 +132,7 @@ class Described(Struct, frozen=True):
     """Whether a program passed that shared a process with its test."""
 
     def data(self) -> dict[str, object]:
-        """The same for programs: outcomes and texts as the journals have them."""
+        """Return the same for programs: outcomes and texts as the journals have them."""
         return {
             "exam": self.exam,
             "model": self.model,
@@ -148,7 +149,7 @@ class Described(Struct, frozen=True):
 
 
 def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reasoning: bool) -> Iterator[Described]:
-    """Every answer, with its prompt where asked, and all that the model thought where `reasoning`."""
+    """Yield every answer, with its prompt where asked, and all that the model thought where `reasoning`."""
     answers = opened.folder.journal("responses")
     stack.callback(answers.close)
     evidence_store = open_evidence(opened, stack)
@@ -195,7 +196,7 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
 
 
 def _thought(response: Response, *, whole: bool) -> list[str]:
-    """What the model thought before its reply: its beginning and how long it is, or all of it."""
+    """Return what the model thought before its reply: its beginning and how long it is, or all of it."""
     size = thought_size(response)
     if not size:
         return []
@@ -210,7 +211,7 @@ def _thought(response: Response, *, whole: bool) -> list[str]:
 
 
 def _circumstances(entry: Entry) -> list[str]:
-    """What the reply took, and why it ended, as far as that is known."""
+    """Return what the reply took, and why it ended, as far as that is known."""
     cut = CUT_OFF_WORDS.get(entry.stop_reason)
     if not entry.usage:
         return [f"    ({cut})"] if cut else []
@@ -220,7 +221,7 @@ def _circumstances(entry: Entry) -> list[str]:
 
 
 def _replied(request: Request, response: Response) -> list[str]:
-    """What came back: a text, or how probable each continuation is."""
+    """Return what came back: a text, or how probable each continuation is."""
     if not isinstance(request, Choose) or response.error:
         return ["--- reply", escape_invisible(response.text, limit=4000)]
     lines = [f"--- log-probability, by {request.by}"]

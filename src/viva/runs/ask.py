@@ -58,7 +58,7 @@ class Queues(Struct, frozen=True):
 
 
 def new_run(limits: LimitOptions, journal: Journal, budget: Budget, total: int = 0, beside: Run | None = None) -> Run:
-    """The state of a stage that begins."""
+    """Return the state of a stage that begins."""
     policy = Policy(
         attempt=limits.timeout,
         question=limits.question_timeout,
@@ -71,7 +71,7 @@ def new_run(limits: LimitOptions, journal: Journal, budget: Budget, total: int =
 
 
 def ending_of(dispatcher: BatchDispatcher | None, stage: str, resume: str = "") -> Callable[[Run, Path], int]:
-    """What is said at the end of a stage that asks; `resume` is how to go on, if not by `viva resume`."""
+    """Return what is said at the end of a stage that asks; `resume` is how to go on, if not by `viva resume`."""
     if dispatcher:
         return dispatcher.ending(stage, resume)
     return functools.partial(ending_of_asking, resume=resume, verdicts=stage == "annotations")
@@ -166,7 +166,9 @@ async def _carry_part(
 
 
 def is_local(model: Model) -> bool:
-    """Whether a model is weights that are computed here, or on the cluster of --backend: one opens after the other."""
+    """Return whether a model is weights that are computed here, or on the cluster of --backend: one opens after the
+    other.
+    """
     return _opens_weights(model.rate_limit_group)
 
 
@@ -218,7 +220,7 @@ class BatchDispatcher(Struct, frozen=True):
     patience: Patience
 
     def takes(self, model: Model) -> bool:
-        """Whether a model is asked through batches."""
+        """Return whether a model is asked through batches."""
         return isinstance(model, BatchModel)
 
     async def leave(self, run: Run, stage: str, queues: Sequence[Queue]) -> None:
@@ -236,17 +238,17 @@ class BatchDispatcher(Struct, frozen=True):
         return carry_out_batches(run, self.log, stage, jobs, self.patience)
 
     def ending(self, stage: str, resume: str = "") -> Callable[[Run, Path], int]:
-        """What is said at the end of a stage that was asked through batches."""
+        """Return what is said at the end of a stage that was asked through batches."""
         return functools.partial(_ending, self, stage, resume)
 
 
 def _whole(queue: Queue, tally: Tally) -> Iterator[Task]:
-    """All of a queue: what goes into batches waits for the whole of the stage before."""
+    """Return all of a queue: what goes into batches waits for the whole of the stage before."""
     return (task for task in queue.wanted(tally) if task is not None)
 
 
 def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = FILE) -> BatchDispatcher | None:
-    """The way to the batch APIs, if this run takes it. From now on it does: batches.jsonl (or `file`) is there.
+    """Return the way to the batch APIs, if this run takes it. From now on it does: batches.jsonl (or `file`) is there.
 
     With --no-batch it is the way out of them, where there is still something to come.
     """
@@ -370,7 +372,7 @@ class LimitAnswer(Struct, kw_only=True, rename={"groups": "lanes"}):
 
 
 def read_file(path: Path, kind: type[T]) -> T | None:
-    """What a file of the two holds; None where there is none. Raises ValueError for one that cannot be used."""
+    """Return what a file of the two holds; None where there is none. Raises ValueError for one that cannot be used."""
     try:
         return msgspec.json.decode(read_regular(path, LONGEST), type=kind)
     except FileNotFoundError:
@@ -487,7 +489,9 @@ PATIENCE = 10.0
 
 
 def describe(group: GroupLimits) -> str:
-    """`openai http://…/v1: 64 at once (fixed), 60 in flight, 3 waiting to be asked again, 204 answered, 7 refused`."""
+    """Return `openai http://…/v1: 64 at once (fixed), 60 in flight, 3 waiting to be asked again, 204 answered, 7
+    refused`.
+    """
     parts = [f"{group.limit} at once ({group.doing})", f"{group.in_flight} in flight"]
     if group.waiting:
         parts.append(f"{group.waiting} waiting to be asked again")
@@ -496,7 +500,7 @@ def describe(group: GroupLimits) -> str:
 
 
 def asking_process(folder: Path) -> int:
-    """The number of the process that holds the run. Raises VivaError where none does."""
+    """Return the number of the process that holds the run. Raises VivaError where none does."""
     try:
         os.close(lock(folder / ".lock", os.O_RDONLY, shared=True))
     except LockedError as locked:
@@ -517,7 +521,7 @@ def _still(folder: Path) -> VivaError:
 
 
 def answer_to(folder: Path, number: str) -> LimitAnswer | None:
-    """What the run answers to the request of this number; None where it says nothing in PATIENCE seconds."""
+    """Return what the run answers to the request of this number; None where it says nothing in PATIENCE seconds."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         time.sleep(0.1)

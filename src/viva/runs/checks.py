@@ -76,7 +76,7 @@ def sample(exam: Exam, at_most: int) -> list[Question]:
 
 
 def failures(exam: Exam, questions: Iterable[Question] | None = None) -> list[str]:
-    """What went wrong in the self-test of these questions, of all where None, in words."""
+    """Return what went wrong in the self-test of these questions, of all where None, in words."""
     return [
         f"question {escape_invisible(question.id)}: {problem}"
         for question in (exam.questions() if questions is None else questions)
@@ -95,7 +95,7 @@ def _problems(exam: Exam, question: Question) -> Iterator[str]:
 
 
 def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
-    """An answer that is written: the gold one scores 1, a wrong one 0, in every phrasing."""
+    """Yield an answer that is written: the gold one scores 1, a wrong one 0, in every phrasing."""
     if question.answer is None:
         score = exam.score(question, Response(text="A"))
         if score.outcome != "unsound":
@@ -123,7 +123,7 @@ def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
 
 
 def phrasings(question: Question, answer: str) -> Sequence[str]:
-    """Replies that give `answer` to a question that a rule grades, in the question's language."""
+    """Return replies that give `answer` to a question that a rule grades, in the question's language."""
     if question.kind == "span":
         return [template.format(answer) for template in _SPAN]
     if question.kind == "truth":
@@ -145,7 +145,7 @@ def _wordings(question: Question, answer: str) -> Sequence[str]:
 
 
 def wrong_answer(question: Question) -> str:
-    """An answer other than the gold one."""
+    """Return an answer other than the gold one."""
     if question.kind == "span":
         return "xyzzy"  # shares no word with any phrase
     if question.kind == "term" and re.fullmatch("[A-G]+(?: [A-G]+)*", str(question.answer)):  # letters: the next ones
@@ -162,7 +162,7 @@ def wrong_answer(question: Question) -> str:
 
 
 def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[str]:
-    """A chosen answer: each option in turn is nearly certain, and one of them is right."""
+    """Yield a chosen answer: each option in turn is nearly certain, and one of them is right."""
     scores = [
         exam.score(
             question, Response(likelihoods=tuple(Likelihood(-0.1 if at == sure else -9.0) for at in range(options)))
@@ -179,7 +179,9 @@ def _chosen_problems(exam: Exam, question: Question, options: int) -> Iterator[s
 
 
 def _judged_problems(exam: Exam, question: Question) -> Iterator[str]:
-    """A judged question: the judge is asked about the gold answer, and its best and worst verdicts count as such."""
+    """Yield a judged question: the judge is asked about the gold answer, and its best and worst verdicts count as
+    such.
+    """
     gold = Response(text=str(question.answer))
     requests = exam.judgements(question, gold, 1, {})
     if len(requests) != 1 or str(question.answer) not in prompt_text(requests[0].prompt):
@@ -197,12 +199,14 @@ JUDGED = ("blank", "open")
 
 
 def said(verdict: str, *aspects: str) -> Evidence:
-    """What a judge replied about the answer (and other aspects)."""
+    """Return what a judge replied about the answer (and other aspects)."""
     return Evidence(opinions=[Opinion("self-test", aspect, verdict) for aspect in (aspects or (ANSWER,))])
 
 
 def explained_problems(exam: Exam, question: Question) -> Iterator[str]:
-    """What is wrong with the grading of one question: its gold must earn full marks, a wrong answer none for Q→A."""
+    """Yield what is wrong with the grading of one question: its gold must earn full marks, a wrong answer none for
+    Q→A.
+    """
     rationale = question.explanation or "It follows from the definition, as every other reading contradicts it."
     gold = str(question.answer)
     if question.kind in JUDGED:
@@ -241,7 +245,7 @@ def _judged(exam: Exam, question: Question, reply: str) -> Iterator[str]:
 
 
 def reply_of(rationale: str, answer: str) -> str:
-    """A reply in the form that is asked for."""
+    """Return a reply in the form that is asked for."""
     return json.dumps({"Rationale": rationale, "Answer": answer}, ensure_ascii=False)
 
 
@@ -272,7 +276,7 @@ class RubricCheck(Struct, frozen=True, kw_only=True):
 
 
 def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
-    """Every trap of an exam's rubrics; the tests are run on the questions' own text, in the sandbox."""
+    """Return every trap of an exam's rubrics; the tests are run on the questions' own text, in the sandbox."""
     wanted: dict[bytes, Execute] = {}
     sound = [question for question in exam.questions() if question.answer is not None]
     for question in sound:
@@ -305,7 +309,7 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
 
 
 def weak_tests(exam: RubricExam, *, unsafe: bool = False) -> list[Defect]:
-    """The questions whose tests a program passes that solves nothing."""
+    """Return the questions whose tests a program passes that solves nothing."""
     found = {question.id: _trivial(exam, question) for question in exam.questions() if question.answer is not None}
     return list(_weak(found, run_programs(_requests(found), [], unsafe=unsafe)))
 
@@ -348,7 +352,9 @@ def _weak(trivial: Trivial, fared: Mapping[bytes, Execution]) -> Iterator[Defect
 
 
 def _trivial(exam: RubricExam, question: Question) -> dict[str, tuple[Execute, ...]]:
-    """What a program that solves nothing does → its requests, one a test; nothing for a question without tests."""
+    """Return what a program that solves nothing does → its requests, one a test; nothing for a question without
+    tests.
+    """
     tests = exam.rubric_of(question).tests
     if tests is None:
         return {}
@@ -365,7 +371,7 @@ def _placed(trap: Trap) -> str:
 
 
 def _earned(graded: Graded) -> str:
-    """The points, and the lines that gave them."""
+    """Return the points, and the lines that gave them."""
     lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
     giving = [line for line in lines if ": +" in line and ": +0 " not in line]
     return f"{graded.points:g} of {graded.total:g} points: {'; '.join(giving)}"
@@ -374,7 +380,7 @@ def _earned(graded: Graded) -> str:
 def example_problems(
     questions: Sequence[OwnQuestion], exam: RubricExam, notes: list[str], *, unsafe: bool = False
 ) -> list[Problem]:
-    """Every example that does not score as it should, its tests run in the sandbox."""
+    """Return every example that does not score as it should, its tests run in the sandbox."""
     answers = ((own, example.answer) for own in questions for example in own.examples)
     grade = grader(exam, answers, notes, unsafe=unsafe)
     return [problem for own in questions for problem in check_examples(own, grade)]
@@ -388,7 +394,9 @@ def grader(
     unsafe: bool,
     announced: bool = False,
 ) -> Callable[[OwnQuestion, str], Graded]:
-    """What grades these answers. All their programs run once, in one sandbox; where there is none, `notes` says so."""
+    """Return what grades these answers. All their programs run once, in one sandbox; where there is none, `notes` says
+    so.
+    """
     asked = {question.id: question for question in exam.questions()}
     wanted: dict[bytes, Execute] = {}
     for own, answer in answers:
@@ -491,7 +499,7 @@ class Works(Struct, frozen=True):
 
 
 def commands(report: Report) -> list[Works]:
-    """What can be done with a server that answers so."""
+    """Return what can be done with a server that answers so."""
     found = report.findings
     chat, text = found["chat"].usable, found["completions"].usable
 

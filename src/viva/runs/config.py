@@ -338,7 +338,7 @@ class LimitOptions(RunLimits, frozen=True, kw_only=True):
     ] = False
 
     def of_run(self) -> RunLimits:
-        """Those that run.json keeps."""
+        """Return those that run.json keeps."""
         return pick(RunLimits, asdict(self))
 
 
@@ -367,7 +367,9 @@ SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".tex": "latex"}
 
 
 def form_of(form: str | None, out: Path | None, usual: str = "terminal") -> str:
-    """The form that is asked for, else that of the file's name, else the usual one. Raises VivaError for another."""
+    """Return the form that is asked for, else that of the file's name, else the usual one. Raises VivaError for
+    another.
+    """
     known = {"": usual, ".html" if usual == "html" else ".txt": usual, **SUFFIXES}
     suffix = out.suffix.lower() if out else ""
     if not form and suffix not in known:
@@ -516,12 +518,12 @@ class RunPlan(Struct, frozen=True, kw_only=True):
         settings: Mapping[str, Mapping[str, Any]],
         command: Sequence[str],
     ) -> RunPlan:
-        """The plan that options say, by their names; `settings`: options of single models."""
+        """Return the plan that options say, by their names; `settings`: options of single models."""
         own = {name: pick(ModelPlan, {**values, "revision": None, **said}) for name, said in settings.items()}
         return pick(cls, values, benchmarks=(*benchmarks,), models=(*models,), own=own, command=(*command,))
 
     def kept(self, without: Collection[str] = ()) -> dict[str, Any]:
-        """What is not at its default, as a configuration file says it; never what only the user agrees to."""
+        """Return what is not at its default, as a configuration file says it; never what only the user agrees to."""
 
         def said(options: Struct) -> dict[str, Any]:
             left_out = (*_NOT_OPTIONS, *CONSENT, *without)
@@ -552,12 +554,12 @@ class ResumePlan(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ResumePlan:
-        """The plan that options say, by their names; None and () are not given."""
+        """Return the plan that options say, by their names; None and () are not given."""
         said = {name: value for name, value in values.items() if value not in (None, ())}
         return pick(cls, said, given=frozenset(said))
 
     def limits_after(self, known: RunLimits | None) -> LimitOptions:
-        """The limits: those of the run where none are given. Caps count all that the run ever spent."""
+        """Return the limits: those of the run where none are given. Caps count all that the run ever spent."""
         kept = asdict(known or RunLimits())
         return replace(self.limits, **{name: value for name, value in kept.items() if name not in self.given})
 
@@ -577,7 +579,7 @@ class GradePlan(Struct, frozen=True, kw_only=True):
 
 
 def per_provider(values: tuple[str, ...], field: str) -> dict[str, str]:
-    """`64` and `openai=32` → {"": "64", "openai": "32"}."""
+    """Return `64` and `openai=32` → {"": "64", "openai": "32"}."""
     found: dict[str, str] = {}
     for value in values:
         provider, _, amount = value.rpartition("=")

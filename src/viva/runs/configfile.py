@@ -46,7 +46,7 @@ class Configuration(Struct, kw_only=True, frozen=True):
 
 
 def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Configuration:
-    """The file's content; `own`: options that a way of asking has beside those of every run.
+    """Return the file's content; `own`: options that a way of asking has beside those of every run.
 
     Raises DataError, naming file and line, for what is not allowed.
     """
@@ -73,7 +73,9 @@ def read_config(path: Path, own: Map[str, Option] = MappingProxyType({})) -> Con
 def config_text(
     plan: RunPlan, given: Map[str, Any] = MappingProxyType({}), own: Map[str, Option] = MappingProxyType({})
 ) -> str:
-    """The file that says what the plan says, and of the options `own` to a way of asking those that are `given`."""
+    """Return the file that says what the plan says, and of the options `own` to a way of asking those that are
+    `given`.
+    """
     import yaml
 
     said = {name: written(given[name]) for name, option in own.items() if given[name] != option.default}

@@ -45,7 +45,7 @@ class Until(Struct, frozen=True):
 
 
 def read_until(text: str) -> Until:
-    """`500`, `interval<2`, `score>60`, `a>b`. Raises VivaError for what is none of these."""
+    """Return `500`, `interval<2`, `score>60`, `a>b`. Raises VivaError for what is none of these."""
     found = _UNTIL.fullmatch(text.strip().lower())
     name, sign, value = found.group("name", "sign", "value") if found else ("", "?", "")
     if (name, sign) == ("", "") and value.isdecimal() and int(value) >= 2:
@@ -65,7 +65,7 @@ def read_until(text: str) -> Until:
 
 
 def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
-    """When an adaptive run stops, and what it drew so far. Raises StorageError for a damaged folder."""
+    """Return when an adaptive run stops, and what it drew so far. Raises StorageError for a damaged folder."""
     path, record = folder.path, folder.record
     until = read_until(record.adaptive.until if record.adaptive else "")
     wanted = 2 if until.kind == "difference" else 1
@@ -87,7 +87,7 @@ def read_draws(folder: RunFolder) -> tuple[Until, list[Draw]]:
 
 
 def question_scores(scores: Columns, headline: Aggregate) -> dict[str, float]:
-    """Question → its score as the headline counts it, of one model's scores; without those that have none."""
+    """Return question → its score as the headline counts it, of one model's scores; without those that have none."""
     from viva.analysis.items.itemscores import item_scores
 
     found = item_scores("", {"": scores}, headline)
@@ -95,7 +95,7 @@ def question_scores(scores: Columns, headline: Aggregate) -> dict[str, float]:
 
 
 def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], target: int, until: Until) -> Estimate:
-    """A mean over all questions, from the `scores` of one model, or of two for the difference of the two.
+    """Return a mean over all questions, from the `scores` of one model, or of two for the difference of the two.
 
     Where drawn questions have no score, the interval holds whatever they would score.
     """
@@ -122,7 +122,9 @@ def estimate(draws: Sequence[Draw], scores: Sequence[Mapping[str, float]], targe
 def estimated_cell(
     cell: Estimate, draws: Sequence[Draw], scores: Mapping[str, float], target: int, until: Until
 ) -> Estimate:
-    """A model's score: the cell of the questions drawn, with the estimate for all questions in place of their mean."""
+    """Return a model's score: the cell of the questions drawn, with the estimate for all questions in place of their
+    mean.
+    """
     if not any(one.question in scores for one in draws):
         return cell  # what is predicted alone is no score
     found = estimate(draws, [scores], target, until)

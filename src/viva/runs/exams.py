@@ -50,7 +50,7 @@ def open_exams(
     asking: bool = False,
     change: Change | None = None,
 ) -> list[tuple[Exam, Path | None]]:
-    """Every exam that the options ask for, with its data folder (None for the bundled sample).
+    """Return every exam that the options ask for, with its data folder (None for the bundled sample).
 
     `asking`: whether models are to be asked, as a card says where the options do not. `change`: what a way of asking
     makes of the settings and templates of each.
@@ -94,7 +94,9 @@ def open_exams(
 
 
 def _published(name: str, card: Path | None) -> Path | None:
-    """The files of a set that is named in place of a card, fetched where they are not there yet; None for a card."""
+    """Return the files of a set that is named in place of a card, fetched where they are not there yet; None for a
+    card.
+    """
     if card is None or not is_set(name):
         return None
     can_ask = terminal() and caller() is None
@@ -102,7 +104,7 @@ def _published(name: str, card: Path | None) -> Path | None:
 
 
 def _as_its_card_says(choice: TaskOptions, path: Path, *, asking: bool) -> TaskOptions:
-    """The options with what a card says where they say nothing: its task of lm-eval, its published exemplars."""
+    """Return the options with what a card says where they say nothing: its task of lm-eval, its published exemplars."""
     card = read_card(path)
     task = card.lm_eval
     if task is None and card.shown.text and choice.shots is None:
@@ -127,7 +129,7 @@ def _refuse_invalid_gold(exam: Exam, name: str) -> None:
 
 
 def languages_of(benchmark: str) -> tuple[Language, ...]:
-    """The languages of a benchmark or question file, by its name on the command line."""
+    """Return the languages of a benchmark or question file, by its name on the command line."""
     own = question_file(benchmark)
     return find_benchmark(file_benchmark(own) if own else benchmark).about.languages
 
@@ -141,7 +143,8 @@ def refuse_unused(rubric: Mapping[str, object], asked: Iterable[ExamSpec]) -> No
 
 
 def read_rubric(path: Path) -> dict[str, object]:
-    """A rubric file as templates of an exam: `[answer]` for the answer's judge, `[rationale]` for the rationale's.
+    """Return a rubric file as templates of an exam: `[answer]` for the answer's judge, `[rationale]` for the
+    rationale's.
 
     Raises DataError for a file that does not say what it is.
     """
@@ -165,7 +168,9 @@ def read_rubric(path: Path) -> dict[str, object]:
 
 
 def _templates(path: Path | None, names: list[str]) -> dict[str, dict[str, object]]:
-    """A prompt file's templates for each benchmark: a table of its name, or the whole file when there is only one."""
+    """Return a prompt file's templates for each benchmark: a table of its name, or the whole file when there is only
+    one.
+    """
     if path is None:
         return {}
     content = read_templates(path)
@@ -187,7 +192,7 @@ _FEW = 0.05
 
 
 def reopen(record: ExamRecord) -> Exam:
-    """An exam as run.json describes it. Raises DataError when its data is not what it was."""
+    """Return an exam as run.json describes it. Raises DataError when its data is not what it was."""
     data = Path(record.data) if record.data else None
     templates: dict[str, Any] = record.templates
     if "data" in templates and not Path(templates["data"]).exists() and (here := fetched_folder(record.spec.name)):
@@ -204,12 +209,12 @@ def reopen(record: ExamRecord) -> Exam:
 
 
 def label(exam: Exam) -> str:
-    """How a run calls an exam: benchmark and language, or the question file."""
+    """Return how a run calls an exam: benchmark and language, or the question file."""
     return exam.spec.label
 
 
 def remember(exam: Exam, data: Path | None) -> ExamRecord:
-    """An exam for run.json."""
+    """Return an exam for run.json."""
     return ExamRecord(
         spec=exam.spec,
         data=str(data) if data else None,
@@ -231,12 +236,12 @@ def sample_note(exams: Sequence[tuple[str, int]]) -> str:
 
 
 def data_notes(exam: Exam, data: Path | None) -> list[str]:
-    """What a user should know about an exam's data before trusting a number."""
+    """Return what a user should know about an exam's data before trusting a number."""
     return [*([sample_note([(label(exam), len(exam))])] if data is None else []), *set_notes(exam)]
 
 
 def set_notes(exam: Exam) -> list[str]:
-    """The same, whatever set is asked: which part of it, and what is wrong with it."""
+    """Return the same, whatever set is asked: which part of it, and what is wrong with it."""
     notes: list[str] = []
     name = label(exam)
     if exam.spec.shard:
@@ -271,7 +276,8 @@ def set_notes(exam: Exam) -> list[str]:
 
 
 def _shared_texts(exam: Exam) -> str:
-    """What questions have in common: their clusters, or else a paragraph that more than a few share with some others.
+    """Return what questions have in common: their clusters, or else a paragraph that more than a few share with some
+    others.
 
     A paragraph that most questions have is an instruction.
     """
@@ -302,7 +308,7 @@ def _named(choice: TaskOptions) -> list[Language]:
 
 
 def languages(choice: TaskOptions, supported: tuple[Language, ...], *, more: bool = False) -> list[Language]:
-    """The languages asked for, of those a benchmark has; its first by default. With `more`, data may be in any.
+    """Return the languages asked for, of those a benchmark has; its first by default. With `more`, data may be in any.
 
     Raises VivaError for an unknown one.
     """
@@ -316,7 +322,7 @@ def languages(choice: TaskOptions, supported: tuple[Language, ...], *, more: boo
 
 
 def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
-    """One exam for each language asked for. A benchmark of one language is asked in that one."""
+    """Return one exam for each language asked for. A benchmark of one language is asked in that one."""
     supported = about.languages
     encoder = about.encoder if choice.encoder is None else choice.encoder
     wanted = languages(choice, supported, more=about.more_languages) if len(supported) > 1 else list(supported)
@@ -346,7 +352,7 @@ def specs(choice: TaskOptions, about: BenchmarkInfo) -> list[ExamSpec]:
 
 
 def sampling(draw: SamplingOptions, seed: int | None, paper: Sampling | None = None) -> Sampling:
-    """The sampling that `draw` describes, and the paper's where it says nothing.
+    """Return the sampling that `draw` describes, and the paper's where it says nothing.
 
     Raises VivaError for a temperature that is none.
     """
@@ -367,7 +373,9 @@ def sampling(draw: SamplingOptions, seed: int | None, paper: Sampling | None = N
 
 
 def read_listed(path: Path) -> tuple[str, ...]:
-    """The ids in their order, each once. Raises DataError where there is no such file, no column of ids, or no id."""
+    """Return the ids in their order, each once. Raises DataError where there is no such file, no column of ids, or no
+    id.
+    """
     kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
     found = _of_rows(path) if kind in ("csv", "jsonl") else _of_lines(path)
     if not found:
@@ -376,7 +384,7 @@ def read_listed(path: Path) -> tuple[str, ...]:
 
 
 def read_level_file(path: Path) -> dict[str, int]:
-    """Question → its published level of difficulty. Raises DataError for what cannot be read, with the line."""
+    """Return question → its published level of difficulty. Raises DataError for what cannot be read, with the line."""
     try:
         return read_levels(path.read_text(encoding="utf-8-sig"), str(path))
     except FileNotFoundError:
@@ -396,7 +404,7 @@ def _of_rows(path: Path) -> list[str]:
 
 
 def unguarded(text: str) -> str:
-    """A CSV field as it was before `viva.visible.csv_safe` kept a spreadsheet from running it."""
+    """Return a CSV field as it was before `viva.visible.csv_safe` kept a spreadsheet from running it."""
     return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
 
 

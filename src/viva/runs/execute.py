@@ -109,7 +109,9 @@ class RunningScore:
 
 
 def spent(opened: OpenRun) -> Spent:
-    """What the run has spent so far: as it remembers or, where the last to ask was killed, as its journals say."""
+    """Return what the run has spent so far: as it remembers or, where the last to ask was killed, as its journals
+    say.
+    """
     known, limits = opened.folder.record.spent, opened.limits
     if limits.max_cost is None and limits.max_requests is None:
         return known
@@ -221,7 +223,7 @@ class _Execution:
         return self._opened.encoder is not None and any(map(is_local, self._opened.models))
 
     def _judges_wait(self, judge_panel: JudgePanel) -> bool:
-        """Whether nobody is judged before all answers are there."""
+        """Return whether nobody is judged before all answers are there."""
         models = [judge.model for judge in judge_panel.judges]
         local = sum(map(is_local, models))
         if local > 1 or (local and any(map(is_local, self._opened.models))):
@@ -402,7 +404,7 @@ def _executions(one: Answered) -> tuple[Execute, ...]:
 
 
 def _mixed(canaries: Iterator[Task], others: Iterator[Task | None]) -> Iterator[Task | None]:
-    """A canary, some others, and so on."""
+    """Yield a canary, some others, and so on."""
     since = APART
     for task in others:
         if since == APART:

@@ -49,7 +49,7 @@ class Judged(Struct):
     most_replies: int = 0
 
     def asked(self) -> bool:
-        """Whether it is asked anything."""
+        """Return whether it is asked anything."""
         return self.requests > 0
 
     def add(self, requests: Sequence[Generate], times: int, longest: int) -> None:
@@ -64,7 +64,7 @@ class Judged(Struct):
 
 
 def estimate(opened: OpenRun) -> Iterator[str]:
-    """Requests, tokens and money for every model, a line each."""
+    """Yield requests, tokens and money for every model, a line each."""
     yield (
         "An estimate from the prompts' lengths (no tokenizer); replies are assumed typical, the most is "
         f"{option('max_tokens')} "
@@ -133,7 +133,7 @@ def estimate(opened: OpenRun) -> Iterator[str]:
 def estimate_verdicts(
     judges: Sequence[Judge], records: Sequence[ModelRecord], requests: Sequence[Sequence[Generate]]
 ) -> Iterator[str]:
-    """What it is to ask every judge its own requests once, a line each."""
+    """Yield what it is to ask every judge its own requests once, a line each."""
     thoughts = _thoughts([judge.model for judge in judges], records)
     yield from _assumed(thoughts)
     for judge, asked in zip(judges, requests, strict=True):
@@ -143,7 +143,7 @@ def estimate_verdicts(
 
 
 def _thoughts(models: Sequence[Model], records: Sequence[ModelRecord]) -> dict[str, int]:
-    """Tokens that each model is assumed to think for before a reply; 0 for one that does not reason."""
+    """Return tokens that each model is assumed to think for before a reply; 0 for one that does not reason."""
     found: dict[str, int] = {}
     for model, record in zip(models, records, strict=True):
         said = record.request or RequestOptions()
@@ -163,7 +163,7 @@ def _assumed(thoughts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _judging(judged: Judged, what: str = "") -> tuple[tuple[float, float], str]:
-    """What one judge is asked: what it costs, about and at most, and the line that says so."""
+    """Return what one judge is asked: what it costs, about and at most, and the line that says so."""
     judge = judged.judge
     typical, most = Usage(judged.prompts, judged.replies), Usage(judged.most_prompts, judged.most_replies)
     costs = _costs(judge.price, typical, most)
@@ -184,7 +184,7 @@ def _money(price: Price | None, costs: tuple[float, float]) -> str:
 
 
 def _typical(spec: ExamSpec, question: Question) -> Response:
-    """The gold answer, with the gold rationale where one is asked for: what a judge would be shown of it.
+    """Return the gold answer, with the gold rationale where one is asked for: what a judge would be shown of it.
 
     Similarity may settle some of it before a judge does, and equal answers are judged once: there is less to ask then.
     """

@@ -17,7 +17,7 @@ ADAPTIVE = "was asked adaptively: the questions drawn are no sample of the exam,
 
 
 def runs_in(path: Path) -> list[Path]:
-    """The folder itself where it is a run, else all runs in it. Raises VivaError where there is none."""
+    """Return the folder itself where it is a run, else all runs in it. Raises VivaError where there is none."""
     if (path / "run.json").exists():
         return [path]
     found = sorted(one.parent for one in path.glob("*/run.json"))
@@ -27,7 +27,9 @@ def runs_in(path: Path) -> list[Path]:
 
 
 def is_fresh(folder: RunFolder) -> bool:
-    """Whether scores.jsonl is what was made of the files beside it; of an earlier Viva's run, as new as all of them."""
+    """Return whether scores.jsonl is what was made of the files beside it; of an earlier Viva's run, as new as all of
+    them.
+    """
     found = fault(folder.path)
     if found is None or found.kind != "unrecorded":
         return found is None
@@ -69,7 +71,7 @@ def regraded(path: Path) -> None:
 
 
 def rows_by_evaluation(path: Path, record: RunRecord) -> Iterator[tuple[ExamRecord, str, Iterator[ScoreRow]]]:
-    """Exam, model and rows, one model on one exam after the other; rows must be read before the next.
+    """Yield exam, model and rows, one model on one exam after the other; rows must be read before the next.
 
     Raises StorageError for a file that is damaged, edited, or lacks a model or an exam.
     """

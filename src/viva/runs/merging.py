@@ -99,7 +99,9 @@ class JournalMerge:
 
 
 def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Entry, bytes]]:
-    """Every whole line of a journal, read and as it is. What a crash tore at the end is left out, as on resume."""
+    """Yield every whole line of a journal, read and as it is. What a crash tore at the end is left out, as on
+    resume.
+    """
     try:
         file = open_regular(source)
     except FileNotFoundError:
@@ -123,7 +125,7 @@ def _lines(source: Path, decode: Callable[[bytes], Entry]) -> Iterator[tuple[Ent
 
 
 def merge_reviews(sources: Sequence[Path], path: Path) -> int:
-    """The experts' marks of all runs in one file, in the order in which they were given; each line once.
+    """Return the experts' marks of all runs in one file, in the order in which they were given; each line once.
 
     Within a run the order of lines stays: the last one of a reviewer about an aspect counts. Returns how many lines
     were left out since they cannot be read. Raises StorageError for files that cannot be read or written.
@@ -171,7 +173,7 @@ Renamed = dict[bytes, bytes]
 
 
 def moved(one: RunRecord, other: RunRecord) -> bool:
-    """Whether their models or judges have different addresses."""
+    """Return whether their models or judges have different addresses."""
     return [model.base_url for model in (*one.models, *one.judges)] != [
         model.base_url for model in (*other.models, *other.judges)
     ]
@@ -202,7 +204,7 @@ def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
 
 
 def _there(model: Model, here: ModelRecord, there: ModelRecord) -> Model:
-    """The model as the other run reaches it."""
+    """Return the model as the other run reaches it."""
     return model if here.base_url == there.base_url else reach(there, 0)
 
 
@@ -215,7 +217,7 @@ def _verdicts(
     journal: Journal,
     judges: Sequence[Model],
 ) -> Renamed:
-    """The keys of the verdicts on one answer."""
+    """Return the keys of the verdicts on one answer."""
     entry, judge_panel = journal.read(key), opened.judge_panel
     if entry is None or entry.error or judge_panel is None:
         return {}

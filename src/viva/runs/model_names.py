@@ -54,7 +54,7 @@ def named_models(
     checkpoints: Checkpoints | None = None,
     settings: Mapping[str, ModelPlan] = MappingProxyType({}),
 ) -> list[Named]:
-    """Every model to ask, once: those of --model with their revisions, then those of the file of checkpoints.
+    """Return every model to ask, once: those of --model with their revisions, then those of the file of checkpoints.
 
     `settings` are options that a model has for itself, by the model's name in `given`.
 
@@ -94,7 +94,7 @@ def separate_benchmarks_and_models(arguments: Iterable[str], models: Iterable[st
 
 
 def in_natural_order(paths: Iterable[str]) -> list[str]:
-    """Numbers by their value: step2 before step10."""
+    """Return numbers by their value: step2 before step10."""
     return sorted(paths, key=_natural)
 
 
@@ -122,7 +122,7 @@ def _natural(path: str) -> tuple[list[tuple[str, int, str]], str]:
 
 
 def _expanded(name: str) -> list[str]:
-    """The folders of a pattern; any other name as it is."""
+    """Return the folders of a pattern; any other name as it is."""
     if not name.startswith(HF) or folder_of(name) or not glob.has_magic(name):
         return [name]
     pattern = os.path.expanduser(name.removeprefix(HF))  # noqa: PTH111 - Path raises for an unknown user
@@ -139,7 +139,7 @@ def _expanded(name: str) -> list[str]:
 
 
 def _revisions(text: str) -> dict[str, float | None]:
-    """`step1=2.1B,main` → {"step1": 2.1e9, "main": None}. Raises VivaError for what names no revision."""
+    """Return `step1=2.1B,main` → {"step1": 2.1e9, "main": None}. Raises VivaError for what names no revision."""
     found: dict[str, float | None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, tokens = part.rpartition("=")
@@ -206,7 +206,7 @@ def _listed(checkpoints: Checkpoints | None) -> list[tuple[str, float | None]]:
 
 
 def _shown(names: Sequence[str]) -> list[str]:
-    """What tables call them: a folder by the shortest end of its path that tells it from the others."""
+    """Return what tables call them: a folder by the shortest end of its path that tells it from the others."""
     parts: list[tuple[str, ...]] = []
     for name in names:
         folder = typed_folder(name)
@@ -220,7 +220,7 @@ def _shown(names: Sequence[str]) -> list[str]:
 
 
 def _merged(one: Named, same: Named) -> Named:
-    """A model that is named twice."""
+    """Return a model that is named twice."""
     if None not in (one.trained, same.trained) and one.trained != same.trained:
         raise VivaError(f"{one_line(one.name, 200)} is there twice, after {one.trained:g} and {same.trained:g} tokens")
     return msgspec.structs.replace(one, trained=same.trained if one.trained is None else one.trained)
@@ -245,8 +245,8 @@ _NOT_IN_REVISIONS = re.compile(r"[\s\x00-\x1f\x7f~^:?*\[\\@]|\.\.|^[/-]")
 
 
 def existing(path: str, beside: str = "") -> str:
-    """A folder by its whole path, with links as they were typed; "" if there is none. It is looked for here, then in
-    `beside`.
+    """Return a folder by its whole path, with links as they were typed; "" if there is none. It is looked for here,
+    then in `beside`.
     """
     # os.path, since Path raises for an unknown user and for what can be no path.
     for start in dict.fromkeys(("", beside)):
@@ -257,17 +257,17 @@ def existing(path: str, beside: str = "") -> str:
 
 
 def is_model(folder: str) -> bool:
-    """Whether a folder looks like a model's."""
+    """Return whether a folder looks like a model's."""
     return bool(folder) and os.path.isfile(os.path.join(folder, "config.json"))  # noqa: PTH113, PTH118
 
 
 def resolve_path(path: str) -> str:
-    """The full path, links followed, of what need not be there any more."""
+    """Return the full path, links followed, of what need not be there any more."""
     return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111
 
 
 def typed_folder(name: str, beside: str = "") -> str:
-    """The folder of `hf/FOLDER`, with links as they were typed; "" if there is no such folder.
+    """Return the folder of `hf/FOLDER`, with links as they were typed; "" if there is no such folder.
 
     A folder counts before a name on the Hub, as transformers has it. `hf/FOLDER` itself may be one, which a shell
     completes: of a model, and if FOLDER is none.
@@ -282,13 +282,13 @@ def typed_folder(name: str, beside: str = "") -> str:
 
 
 def folder_of(name: str, beside: str = "") -> str:
-    """The same with links followed, so that it stays the same folder when a link is changed."""
+    """Return the same with links followed, so that it stays the same folder when a link is changed."""
     typed = typed_folder(name, beside)
     return resolve_path(typed) if typed else ""
 
 
 def split_revision(name: str) -> tuple[str, str]:
-    """`hf/NAME@REVISION` as NAME and REVISION; "" for the revision of a folder, and where none is named.
+    """Return `hf/NAME@REVISION` as NAME and REVISION; "" for the revision of a folder, and where none is named.
 
     Raises VivaError for FOLDER@REVISION.
     """
@@ -302,12 +302,13 @@ def split_revision(name: str) -> tuple[str, str]:
 
 
 def is_revision(text: str) -> bool:
-    """Whether a branch, tag or commit can be called so."""
+    """Return whether a branch, tag or commit can be called so."""
     return bool(text) and not _NOT_IN_REVISIONS.search(text)
 
 
 def placed(name: str) -> str:
-    """A name for run.json: a replay's file or a folder of weights by its full path, so that it is found from anywhere.
+    """Return a name for run.json: a replay's file or a folder of weights by its full path, so that it is found from
+    anywhere.
 
     Raises VivaError for a folder that run.json cannot name.
     """
@@ -362,7 +363,7 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
         return f"{name}@{self.base_url}" if self.base_url else name
 
     def is_of(self, run: Path, model: str, recorded: str = "") -> bool:
-        """Whether it is this model of this run. A model without an address is meant at any.
+        """Return whether it is this model of this run. A model without an address is meant at any.
 
         `model` is what tables call it, and `recorded` how run.json names one from weights: hf/ and a full path, or
         hf/NAME@REVISION.
@@ -378,7 +379,9 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
         return name == model or (not self.base_url and model.partition("@http")[0] in (name, self.model))
 
     def _names(self, *, folder: bool) -> set[str]:
-        """What a model from weights may be called. A folder is known by its path, even if it is not there any more."""
+        """Return what a model from weights may be called. A folder is known by its path, even if it is not there any
+        more.
+        """
         if not folder:
             return {self.name}
         path = self.model.removeprefix(HF)
@@ -398,7 +401,7 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
         return self.axis == AXES["tokens"]
 
     def find(self, run: Path, model: str, recorded: str = "") -> Checkpoint | None:
-        """The row of a model of a run (see `Checkpoint.is_of`); None where the file has none.
+        """Return the row of a model of a run (see `Checkpoint.is_of`); None where the file has none.
 
         Raises DataError where it has several.
         """
@@ -413,7 +416,7 @@ class Checkpoints(Struct, frozen=True, kw_only=True):
 
 
 def read_checkpoints(path: Path) -> Checkpoints:
-    """The file's rows. Raises DataError with the line and the value."""
+    """Return the file's rows. Raises DataError with the line and the value."""
     header, rows = read_csv(path, table_text(path, "file of checkpoints"))
     axis = next((name for name in AXES if name in header), "")
     if not {"model", "run"} & set(header):
@@ -430,7 +433,7 @@ def read_checkpoints(path: Path) -> Checkpoints:
 
 
 def models_of(checkpoints: Checkpoints) -> list[tuple[str, Checkpoint]]:
-    """Every checkpoint that can be asked, as --model names it.
+    """Return every checkpoint that can be asked, as --model names it.
 
     Raises DataError for a row without a model, for one that cannot be, and for the same one twice.
     """
@@ -468,7 +471,7 @@ def _check_weights(where: str, row: Checkpoint) -> None:
 
 
 def amount(text: str) -> float | None:
-    """`300B`, `2.1e9`, `1000`, `1.5 T` as a number; None for what is none."""
+    """Return `300B`, `2.1e9`, `1000`, `1.5 T` as a number; None for what is none."""
     found = _NUMBER.fullmatch(text.strip())
     if found is None:
         return None

@@ -66,7 +66,7 @@ class OpenRun(Struct, kw_only=True):
         return sum(len(evaluation.exam) * evaluation.samples for evaluation in self.evaluations)
 
     def notes(self) -> list[str]:
-        """What belongs beside the numbers."""
+        """Return what belongs beside the numbers."""
         records = self.folder.record.exams
         samples = [
             (label(exam), record.questions)
@@ -78,7 +78,7 @@ class OpenRun(Struct, kw_only=True):
         return [*first, *about_data, *self._left_out(), *self.conflicts()]
 
     def _left_out(self) -> Iterator[str]:
-        """Exemplars that did not fit, an exam; and a model, where one fits more than another."""
+        """Yield exemplars that did not fit, an exam; and a model, where one fits more than another."""
         for name in dict.fromkeys(evaluation.label for evaluation in self.evaluations):
             evaluations = [evaluation for evaluation in self.evaluations if evaluation.label == name]
             same = len({evaluation.dropped for evaluation in evaluations}) == 1
@@ -88,7 +88,7 @@ class OpenRun(Struct, kw_only=True):
                     yield f"{name}: {evaluation.dropped} exemplars did not fit {whose} and were left out."
 
     def conflicts(self) -> list[str]:
-        """Who judges themselves: models tend to like their own answers."""
+        """Return who judges themselves: models tend to like their own answers."""
         judges = {
             tuple(sorted(judge.model.identity.items()))
             for judge in (self.judge_panel.judges if self.judge_panel else ())
@@ -173,7 +173,7 @@ def _drawn(exam: Exam, folder: RunFolder) -> Exam:
 
 
 def _mended(replay: Replay) -> str:
-    """Which answers are not as they stand in the file."""
+    """Return which answers are not as they stand in the file."""
     numbers = ", ".join(map(str, replay.mended[:5])) + (" ..." if replay.mended[5:] else "")
     return (
         f"{replay.name}: half of a surrogate pair in line {numbers}, which nobody can write down: a question mark "
@@ -193,7 +193,7 @@ def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
 
 
 def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, limits: LimitOptions) -> JudgePanel:
-    """Judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
+    """Return judges that are asked apart from a run's own. Raises VivaError for limits that nobody can keep."""
     refuse_inherited_code(records, limits)
     prices = prices_said(limits.price)
     models = [placed(reach(record, seed, "judge_base_url"), limits) for record in records]
@@ -264,7 +264,7 @@ def reach(record: ModelRecord, seed: int, field: str = "base_url") -> Model:
 
 
 def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
-    """`--price` by model, "" for all. Raises VivaError for what is no price."""
+    """Return `--price` by model, "" for all. Raises VivaError for what is no price."""
     prices: dict[str, Price] = {}
     for value in values:
         name, _, amounts = value.rpartition("=")
@@ -279,12 +279,16 @@ def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
 
 
 def prices_of(record: RunRecord, said: Mapping[str, Price]) -> dict[str, Price]:
-    """The prices of a run with those that are `said` now, which come first: one for all is over what each model had."""
+    """Return the prices of a run with those that are `said` now, which come first: one for all is over what each model
+    had.
+    """
     return dict(said) if "" in said else {**record.prices, **said}
 
 
 def price_of(model: Model, given: Price | None) -> Price | None:
-    """What a model costs: as the user says, nothing for a replay, else the vendor's list price where it is known."""
+    """Return what a model costs: as the user says, nothing for a replay, else the vendor's list price where it is
+    known.
+    """
     provider = model.identity.get("provider", "")
     kind = traits_of(provider)
     if given or not kind.paid:
@@ -295,7 +299,7 @@ def price_of(model: Model, given: Price | None) -> Price | None:
 
 
 def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Price | None:
-    """The user's price unchanged, or the list price with the batch discount."""
+    """Return the user's price unchanged, or the list price with the batch discount."""
     said = given.get(model.name) or given.get("")
     found = price_of(model, said)
     if limits.batch and found and not said and isinstance(model, BatchModel):
@@ -304,12 +308,12 @@ def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Pr
 
 
 def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
-    """The runs whose answers may be taken over. Raises VivaError for one that is none."""
+    """Return the runs whose answers may be taken over. Raises VivaError for one that is none."""
     return [RunFolder.open(find_run(path)) for path in reuse]
 
 
 def ceilings(limits: LimitOptions) -> dict[str, int]:
-    """Requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
+    """Return requests in flight by provider; 0 is `auto`. Raises VivaError for what is no number."""
     found: dict[str, int] = {}
     for provider, amount in per_provider(limits.concurrency, "concurrency").items():
         if provider == "hf":
@@ -338,7 +342,7 @@ def paces(values: tuple[str, ...], field: str) -> dict[str, float]:
 
 
 def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
-    """All that the run folder holds about its answers, to read."""
+    """Return all that the run folder holds about its answers, to read."""
     folder = opened.folder
     verdicts, executions, similarities = (
         folder.journal(stage, write=False) for stage in ("annotations", "executions", "similarities")
@@ -356,7 +360,7 @@ def open_evidence(opened: OpenRun, stack: ExitStack) -> EvidenceStore:
 
 
 def open_sandbox(limits: LimitOptions) -> tuple[Sandbox, int]:
-    """A sandbox, and how many programs to give it at once. Raises VivaError where no program can be run."""
+    """Return a sandbox, and how many programs to give it at once. Raises VivaError where no program can be run."""
     unsafe = limits.unsafe_host_execution
     if limits.backend == "local":
         from viva.sandbox import Sandbox as Bubble
@@ -377,7 +381,7 @@ def open_sandbox(limits: LimitOptions) -> tuple[Sandbox, int]:
 
 
 def open_encoder(name: str, limits: LimitOptions) -> Encoder:
-    """An encoder, here or there. Raises VivaError where it cannot be used."""
+    """Return an encoder, here or there. Raises VivaError where it cannot be used."""
     if limits.backend == "local":
         from viva.models.encoder import open_encoder as open_here
 
@@ -389,7 +393,7 @@ def open_encoder(name: str, limits: LimitOptions) -> Encoder:
 
 
 def batches_at_once(encoder: Encoder) -> int:
-    """How many batches of pairs an encoder works on side by side."""
+    """Return how many batches of pairs an encoder works on side by side."""
     return int(getattr(encoder, "jobs", 1))
 
 

@@ -61,7 +61,7 @@ from viva.visible import one_line
 
 
 def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool) -> tuple[OpenRun, list[RunFolder]]:
-    """The run that is planned, and the runs to take answers from. Nothing is asked or written yet.
+    """Return the run that is planned, and the runs to take answers from. Nothing is asked or written yet.
 
     `own` are models that are there already, by their names in run.json; they are asked beside those that the plan
     names. Only where it is `asking` do they need keys. Raises VivaError for what cannot be.
@@ -126,7 +126,7 @@ def _remember_all(opened: OpenRun) -> None:
 
 
 def begin(opened: OpenRun, plan: RunPlan) -> OpenRun:
-    """The last checks, then the run folder.
+    """Return the last checks, then the run folder.
 
     What guesses is worth no download: where the encoder that a benchmark takes by default is not here, baselines are
     graded without it. Raises VivaError for what cannot be asked or graded.
@@ -147,7 +147,7 @@ def begin(opened: OpenRun, plan: RunPlan) -> OpenRun:
 
 
 def _without_encoder(opened: OpenRun) -> OpenRun:
-    """The same run, its exams without an encoder; models and judges are those that are open."""
+    """Return the same run, its exams without an encoder; models and judges are those that are open."""
     folder = opened.folder
     folder.record, exams = rejudge(folder.record, RejudgeOptions(encoder="none"), folder.record.judges)
     own = {model.name: one for model, one in zip(folder.record.models, opened.models, strict=True)}
@@ -169,7 +169,9 @@ def create_folder(opened: OpenRun) -> None:
 
 
 def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelRecord]:
-    """The judges named, or the run's. A judge of the run is reached as before, unless an address or key is given."""
+    """Return the judges named, or the run's. A judge of the run is reached as before, unless an address or key is
+    given.
+    """
     known = {judge.name: judge for judge in record.judges}
     names = rejudging.judge or tuple(known)
     if not names and (rejudging.judge_base_url or rejudging.judge_key_env):
@@ -197,7 +199,9 @@ def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelR
 
 
 def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamRecord:
-    """The exam with its paper's way of drawing answers, where the user did not say another and it is not the usual."""
+    """Return the exam with its paper's way of drawing answers, where the user did not say another and it is not the
+    usual.
+    """
     about = find_benchmark(exam.spec.benchmark).about
     paper = (about.few_shot if exam.spec.shots else None) or about.draws
     own = sampling(draw, seed, paper.sampling)
@@ -227,7 +231,7 @@ def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, reach: Mode
 def judge_records(
     judging: JudgeOptions, base_url: str | None, key_variable: str | None, models: tuple[str, ...] = ()
 ) -> list[ModelRecord]:
-    """The judges for run.json."""
+    """Return the judges for run.json."""
     return [_judge_record(name, judging, base_url, key_variable, models) for name in dict.fromkeys(judging.judge)]
 
 
@@ -256,7 +260,7 @@ def model_record(
     opening: WeightsOptions | None = None,
     request: RequestOptions | None = None,
 ) -> ModelRecord:
-    """A model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
+    """Return a model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
     kind = traits_of(name)
     record = ModelRecord(name=placed(name), base_url=base_url if kind.served else None, key_variable=key_variable)
     if request not in (None, RequestOptions()) and kind.takes_options:
@@ -348,7 +352,7 @@ class Way:
     def exam(
         self, spec: ExamSpec, own: Path | None, templates: dict[str, object] | None
     ) -> tuple[ExamSpec, dict[str, object] | None]:
-        """An exam's settings and templates before it is opened; `own`: its question file or card."""
+        """Return an exam's settings and templates before it is opened; `own`: its question file or card."""
         return spec, templates
 
     def judging(self, record: RunRecord, exams: Sequence[Exam]) -> RunRecord:
@@ -367,7 +371,9 @@ class Way:
 
 
 def way_of(record: RunRecord) -> Way:
-    """How a run goes on that was begun in a way of a package. Raises VivaError where that package is not installed."""
+    """Return how a run goes on that was begun in a way of a package. Raises VivaError where that package is not
+    installed.
+    """
     if record.adaptive is None:
         return Way()
     known = registered().get(ROUNDS)
@@ -382,7 +388,7 @@ def way_of(record: RunRecord) -> Way:
 
 
 def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelRecord]) -> tuple[RunRecord, list[Exam]]:
-    """The run's record with what `rejudging` says and with these judges, and its exams. Nothing is written.
+    """Return the run's record with what `rejudging` says and with these judges, and its exams. Nothing is written.
 
     Raises VivaError for options that this run has no use for, and for a rubric that does not fit its benchmarks.
     """
@@ -412,7 +418,7 @@ def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelReco
 
 
 def _verdicts(record: RunRecord, rejudging: RejudgeOptions) -> VerdictFormat:
-    """Judges that are asked again carry a nonce, also where those of a run of an earlier Viva did not."""
+    """Return judges that are asked again carry a nonce, also where those of a run of an earlier Viva did not."""
     asked = rejudging.judge or rejudging.rubric is not None
     return "nonce" if asked and record.verdicts == "line" else record.verdicts
 
@@ -429,7 +435,9 @@ def _with(old: ExamRecord, rejudging: RejudgeOptions) -> ExamRecord:
 
 
 def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
-    """The run's templates with the judge's from `file`. What the file leaves out is bundled, not the last file's."""
+    """Return the run's templates with the judge's from `file`. What the file leaves out is bundled, not the last
+    file's.
+    """
     bundled = dict(open_exam(old.spec, Path(old.data) if old.data else None).templates)
     templates: dict[str, object] = dict(old.templates)
     over = {} if str(file) == BUNDLED else read_rubric(file)
@@ -455,7 +463,7 @@ _OF_THE_WIRE = frozenset(
 
 
 def request_options(given: ServerOptions, *, limit_kept: bool) -> RequestOptions:
-    """The options of one model. Raises VivaError for what cannot be sent."""
+    """Return the options of one model. Raises VivaError for what cannot be sent."""
     return RequestOptions(
         effort=given.reasoning_effort or "",
         budget=_budget(given.reasoning_effort, given.reasoning_budget, "reasoning"),
@@ -472,7 +480,7 @@ def request_options(given: ServerOptions, *, limit_kept: bool) -> RequestOptions
 
 
 def judge_request_options(given: JudgeOptions) -> RequestOptions:
-    """Those of the judges."""
+    """Return those of the judges."""
     return RequestOptions(
         effort=given.judge_reasoning_effort or "",
         budget=_budget(given.judge_reasoning_effort, given.judge_reasoning_budget, "judge_reasoning"),
@@ -488,7 +496,9 @@ def _budget(effort: str | None, budget: int | None, of: str) -> int:
 
 
 def _pairs(given: tuple[str, ...], field: str, refused: frozenset[str] = frozenset()) -> tuple[tuple[str, str], ...]:
-    """`KEY=JSON` → (key, JSON); what is no JSON is taken as a text where it cannot be meant for anything else."""
+    """Return `KEY=JSON` → (key, JSON); what is no JSON is taken as a text where it cannot be meant for anything
+    else.
+    """
     found: dict[str, str] = {}
     for each in given:
         name, equals, value = each.partition("=")
@@ -537,7 +547,7 @@ def _header(given: str) -> tuple[str, str]:
 
 
 def _system(given: str) -> str:
-    """The text, or that of the @FILE."""
+    """Return the text, or that of the @FILE."""
     if not given.startswith("@"):
         return given
     try:

@@ -24,7 +24,7 @@ _log = logging.getLogger("viva")
 
 
 def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool = False) -> str:
-    """`412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`.
+    """Return `412/2183 19 % · 25.1/s · ETA 1:11 · 64 in flight · 180k+3k tokens · $0.52 · 3 retries · 1 error`.
 
     What no server counted is called unknown. Questions that failed are not done: they count apart. In `width` columns
     what matters least is left out first; the `final` line has no score, since the tables have that of all answers.
@@ -58,7 +58,7 @@ def describe(tally: Tally, rate: float, width: int | None = None, *, final: bool
 
 
 def _fitting(parts: Sequence[tuple[int, str]], width: int | None) -> list[str]:
-    """The parts that find place, in their order: of the smallest number first, and of 0 and 1 always."""
+    """Return the parts that find place, in their order: of the smallest number first, and of 0 and 1 always."""
     taken: list[int] = []
     free = float("inf") if width is None else float(width)
     for at in sorted(range(len(parts)), key=lambda at: parts[at][0]):
@@ -70,7 +70,7 @@ def _fitting(parts: Sequence[tuple[int, str]], width: int | None) -> list[str]:
 
 
 def cost_text(tally: Tally) -> str:
-    """`$0.52`; where servers counted no tokens, what is not known and what it is at most; empty for nothing."""
+    """Return `$0.52`; where servers counted no tokens, what is not known and what it is at most; empty for nothing."""
     known = f"${dollars(tally.cost)}" if tally.cost else ""
     if not tally.at_most:
         return known
@@ -79,7 +79,7 @@ def cost_text(tally: Tally) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as h:mm:ss or m:ss."""
+    """Return seconds as h:mm:ss or m:ss."""
     minutes, rest = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
@@ -153,7 +153,7 @@ class Progress:
 
 
 def _beside(name: str, tally: Tally) -> str:
-    """` | judging: 40/44 · $0.02`."""
+    """Return ` | judging: 40/44 · $0.02`."""
     parts = [f"{tally.answered + tally.kept:,}/{tally.total + tally.waiting:,}", cost_text(tally)]
     if tally.failed:
         parts.append(plural(tally.failed, "error"))
@@ -177,7 +177,7 @@ def clear() -> None:
 
 
 def columns() -> int:
-    """Columns of the terminal that stderr is."""
+    """Return columns of the terminal that stderr is."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except (OSError, ValueError):
@@ -185,7 +185,7 @@ def columns() -> int:
 
 
 def folded(text: str) -> str:
-    """A text as stderr shows it: broken between words on a terminal, and as it is in a pipe."""
+    """Return a text as stderr shows it: broken between words on a terminal, and as it is in a pipe."""
     if not sys.stderr.isatty():
         return text
     wide = columns()
@@ -200,7 +200,7 @@ def say(text: str) -> None:
 
 
 def cut_to_columns(line: str, width: int) -> str:
-    """The beginning of a line in so many columns of a terminal, of which a Chinese character takes two."""
+    """Return the beginning of a line in so many columns of a terminal, of which a Chinese character takes two."""
     from unicodedata import east_asian_width
 
     wide = [2 if east_asian_width(character) in "FW" else 1 for character in line]
@@ -226,7 +226,7 @@ class Screen:
         self.started = self._said = time.monotonic()
 
     def due(self) -> bool:
-        """Whether it is time to say how far it is."""
+        """Return whether it is time to say how far it is."""
         now = time.monotonic()
         if self.quiet or now - self._said < self._pause:
             return False

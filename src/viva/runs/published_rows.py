@@ -29,7 +29,7 @@ _SAMPLE = "the bundled sample's questions are Viva's own, and nobody published a
 
 
 def settings_of(exams: Iterable[ExamRecord]) -> list[tuple[ExamSpec, bool]]:
-    """Settings of a run's exams, and whether each asks the bundled sample."""
+    """Return settings of a run's exams, and whether each asks the bundled sample."""
     return [(exam.spec, exam.data is None) for exam in exams]
 
 
@@ -61,7 +61,7 @@ def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
 
 
 def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRecord) -> Result:
-    """The result with the published rows in its tables. A name that this exam lacks is another exam's.
+    """Return the result with the published rows in its tables. A name that this exam lacks is another exam's.
 
     Beside a set of one's own there is none unless it is asked for, and beside the bundled sample none at all: nobody
     published a figure of those questions. Beside a baseline there are published baselines alone. Where the score lacks
@@ -86,7 +86,7 @@ def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRe
 
 
 def _template(run: RunRecord, model: str) -> str:
-    """The family of templates that a model is asked with; "" where it has its own."""
+    """Return the family of templates that a model is asked with; "" where it has its own."""
     record = run.model(model)
     if record is None:
         return ""
@@ -98,7 +98,7 @@ def _named(everything: tuple[Neighbour, ...], asked: str) -> tuple[Neighbour, ..
 
 
 def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[str, str, str], float | None]:
-    """The cell with most answers of those that published figures may stand beside, and its mean."""
+    """Return the cell with most answers of those that published figures may stand beside, and its mean."""
     known = {cell for one in rows for cell in one.figures}
     found = [
         (cell.n, (table.name, row, column), cell.mean)
@@ -112,7 +112,7 @@ def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[
 
 
 def _is_custom(exam: ExamRecord) -> bool:
-    """Whether the questions are those of a set that `viva build infibench export` wrote."""
+    """Return whether the questions are those of a set that `viva build infibench export` wrote."""
     if exam.data is None or not find_benchmark(exam.spec.benchmark).about.built_sets:
         return False
     from viva.benchmarks.infibench.built import find_built
@@ -123,7 +123,9 @@ def _is_custom(exam: ExamRecord) -> bool:
 
 
 def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]) -> list[str]:
-    """Which named rows an exam lacks (some other exam of the run has each), and beside whom none of them stand."""
+    """Return which named rows an exam lacks (some other exam of the run has each), and beside whom none of them
+    stand.
+    """
     notes: list[str] = []
     for exam in exams if _names(asked) else ():
         label = exam.spec.label

@@ -52,8 +52,9 @@ class Reported(Struct, kw_only=True):
     """What each judge took."""
 
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
-        """The wanted answers (places in scores.jsonl), those to a question together. `name`: what the report calls
-        (exam, model)."""
+        """Yield the wanted answers (places in scores.jsonl), those to a question together. `name`: what the report
+        calls (exam, model).
+        """
         found = (
             answered(self.opened_run, wanted, by_question=True)
             if self.opened_run
@@ -70,7 +71,7 @@ class Reported(Struct, kw_only=True):
 
 
 def read_run(path: Path, beside: str) -> Reported:
-    """All results of a graded run. Asks nobody and writes nothing.
+    """Return all results of a graded run. Asks nobody and writes nothing.
 
     Raises StorageError for one whose scores.jsonl is missing, damaged, or not what was made of the files beside it.
     """
@@ -97,7 +98,7 @@ def read_run(path: Path, beside: str) -> Reported:
 
 
 def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
-    """The run opened for its prompts; where that cannot be (its data moved, say), why not."""
+    """Return the run opened for its prompts; where that cannot be (its data moved, say), why not."""
     try:
         return prepare(folder, LimitOptions(progress="quiet")), []
     except VivaError as problem:
@@ -108,7 +109,7 @@ def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
 
 
 def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Aggregate, tuple[TableSpec, ...]] | None:
-    """The exam's headline and tables: of the exam itself, else of its bundled sample; None for neither."""
+    """Return the exam's headline and tables: of the exam itself, else of its bundled sample; None for neither."""
     if found.opened_run:
         exam = found.opened_run.exams[index]
         return exam.headline(), exam.layouts()
@@ -179,7 +180,9 @@ def _result(
 
 
 def _consumed(found: Reported, exam: str, model: str, right: int) -> Consumed | None:
-    """What the answers took, where the run can be opened, so that its answers are told from others in its journal."""
+    """Return what the answers took, where the run can be opened, so that its answers are told from others in its
+    journal.
+    """
     for evaluation in found.opened_run.evaluations if found.opened_run else ():
         if (evaluation.label, evaluation.model.name) == (exam, model) and not recorded(evaluation):
             journal = found.folder.journal("responses", write=False)

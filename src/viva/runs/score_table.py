@@ -53,7 +53,7 @@ class ModelScores(Struct):
 
 
 def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, ModelScores]:
-    """Model → its answers, both in the order of the file. `tags` names the columns that are to be kept.
+    """Return model → its answers, both in the order of the file. `tags` names the columns that are to be kept.
 
     Raises DataError with the line and the value: not there, torn, a missing column, a score that is none, an answer
     that is there twice, a question with two values of a tag.
@@ -97,7 +97,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
-    """The rows of any CSV or JSONL file with their lines; a `tags` object's entries stand beside the others.
+    """Yield the rows of any CSV or JSONL file with their lines; a `tags` object's entries stand beside the others.
 
     Raises DataError where it is not there or torn.
     """
@@ -147,7 +147,9 @@ def _whole(value: object, name: str, where: str) -> int:
 
 
 def _score(row: Row, where: str) -> float | None:
-    """A share of 1, or None. A reply that earned nothing because it could not be read is a zero, as everywhere."""
+    """Return a share of 1, or None. A reply that earned nothing because it could not be read is a zero, as
+    everywhere.
+    """
     value = _column(row, SCORE, where)
     if value is None or value == "":
         return 0.0 if row.get("outcome") in UNREADABLE else None

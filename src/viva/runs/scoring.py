@@ -90,7 +90,7 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
 def result_of(
     evaluation: Evaluation, rows: Iterable[ScoreRow], said: str, *, judged: bool, shortened: bool = False
 ) -> Result:
-    """What came of one model on one exam; `shortened`: without the tables of details."""
+    """Return what came of one model on one exam; `shortened`: without the tables of details."""
     from viva.analysis.breakdown import Breakdown, frame
 
     every = evaluation.exam.layouts()
@@ -117,7 +117,7 @@ def constant_of(exam: Exam) -> Constant | None:
 
 
 def _shown(rows: Iterator[ScoreRow], screen: Screen, graded: Iterator[int], expected: int) -> Iterator[ScoreRow]:
-    """Rows on their way, and how many of those of all models there were where that takes long."""
+    """Yield rows on their way, and how many of those of all models there were where that takes long."""
     for row, number in zip(rows, graded, strict=False):
         if screen.due():
             screen.show(f"grading: {number:,}/{expected:,}")
@@ -161,7 +161,7 @@ def judging_consumed(opened: OpenRun) -> dict[str, Consumed]:
 
 
 def canary_marks(opened: OpenRun) -> tuple[CanaryMarks, ...]:
-    """What every judge of a run gave its canaries, exam by exam, from the journals alone."""
+    """Return what every judge of a run gave its canaries, exam by exam, from the journals alone."""
     judge_panel, canaries = opened.judge_panel, opened.folder.record.canaries
     if judge_panel is None or not canaries:
         return ()
@@ -187,7 +187,7 @@ def with_estimates(
     results: Sequence[Result],
     rows: Sequence[Sequence[ScoreRow]] | None = None,
 ) -> tuple[list[Result], list[str]]:
-    """The results with estimates, and what must be known beside them; of any other run the results, and nothing.
+    """Return the results with estimates, and what must be known beside them; of any other run the results, and nothing.
 
     Tables of parts are left out: the questions drawn are no sample of any part. `rows`: of each result; by default
     scores.jsonl has them. Questions that were drawn after these were read do not count.

@@ -67,7 +67,9 @@ class Session(Struct, frozen=True, kw_only=True):
     def begun(
         cls, plan: RunPlan, way: Way | None = None, own: Own | None = None, kept: Mapping[str, bytes] | None = None
     ) -> Session:
-        """A new run; `kept`: more files for its folder. Raises VivaError for what cannot be asked: nothing is then."""
+        """Return a new run; `kept`: more files for its folder. Raises VivaError for what cannot be asked: nothing is
+        then.
+        """
         way = way or Way()
         opened, earlier = plan_run(plan, own or {}, way, asking=True)
         opened.kept |= kept or {}
@@ -75,7 +77,9 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def estimated(cls, plan: RunPlan, way: Way | None = None) -> Iterator[str]:
-        """Lines on what a run would ask, and what that would cost. Raises VivaError as it would; nothing is asked."""
+        """Return lines on what a run would ask, and what that would cost. Raises VivaError as it would; nothing is
+        asked.
+        """
         from viva.runs.forecast import estimate
 
         return estimate(plan_run(plan, {}, way or Way(), asking=False)[0])
@@ -89,7 +93,7 @@ class Session(Struct, frozen=True, kw_only=True):
         own: Callable[[RunFolder], Own] | None = None,
         confirm: Callable[[RunFolder, LimitOptions], None] = confirm_endpoints,
     ) -> Session:
-        """A run that is there: locked, then read, then checked.
+        """Return a run that is there: locked, then read, then checked.
 
         Raises VivaError, StorageError where another process writes to it.
         """
@@ -118,7 +122,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def graded(cls, plan: GradePlan, way: Way | None = None, collected: Collected | None = None) -> tuple[Session, str]:
-        """Answers collected elsewhere as a new run, and their column of questions."""
+        """Return answers collected elsewhere as a new run, and their column of questions."""
         opened, replay = plan_grading(plan, collected, way)
         open_encoder_of(opened, new=True)
         create_folder(opened)
@@ -134,7 +138,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 def plan_grading(plan: GradePlan, collected: Collected | None = None, way: Way | None = None) -> tuple[OpenRun, Replay]:
-    """What `viva grade` would do so, and the answers: all is checked, and nothing is written yet.
+    """Return what `viva grade` would do so, and the answers: all is checked, and nothing is written yet.
 
     `collected` are answers that are there already; then `plan.answers` is only what they are called.
     """
@@ -182,7 +186,7 @@ def _repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
 
 
 def _language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tuple[str, ...]:
-    """The language whose ids the answers carry: CS-Bench numbers its languages apart."""
+    """Return the language whose ids the answers carry: CS-Bench numbers its languages apart."""
     languages = languages_of(benchmark)
     found: list[str] = []
     for language in languages:
@@ -233,7 +237,9 @@ def _refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Pat
 
 
 def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
-    """A row an answer; the score is empty where an answer is unscored. Scores are exact: they can be compared."""
+    """Return a row an answer; the score is empty where an answer is unscored. Scores are exact: they can be
+    compared.
+    """
     table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "model"])
     for row in rows:
         score = "" if row.value is None else _exactly(row.value)

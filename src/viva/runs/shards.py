@@ -70,7 +70,7 @@ class Parts(Struct, frozen=True, kw_only=True):
 
 
 def find_parts(paths: Sequence[Path], *, any_address: bool) -> Parts:
-    """The shards that the paths name: run folders, and folders of runs.
+    """Return the shards that the paths name: run folders, and folders of runs.
 
     Raises VivaError for a run that is no shard, and for shards of different runs, with what differs; StorageError for
     one that cannot be read, or that somebody is writing to.
@@ -139,7 +139,7 @@ def _refuse_strangers(parts: Sequence[Part], *, any_address: bool) -> None:
 
 
 def _compared(folder: RunFolder, any_address: bool) -> dict[str, object]:
-    """All of run.json that an answer or a score depends on, by name."""
+    """Return all of run.json that an answer or a score depends on, by name."""
     content: dict[str, Any] = msgspec.to_builtins(folder.record)
     exams = [_exam(exam) for exam in content["exams"]]
     models = {kind: [_model(model, folder, any_address) for model in content[kind]] for kind in ("models", "judges")}
@@ -148,7 +148,7 @@ def _compared(folder: RunFolder, any_address: bool) -> dict[str, object]:
 
 
 def _exam(exam: dict[str, Any]) -> dict[str, Any]:
-    """Where the data lies and how many questions this part has is the shard's own; what the data is, is not."""
+    """Return where the data lies and how many questions this part has is the shard's own; what the data is, is not."""
     spec = {**exam["spec"], "shard": ""}
     return {**exam, "spec": spec, "questions": 0, "data": "the bundled sample" if exam["data"] is None else "files"}
 
@@ -166,7 +166,7 @@ def _model(model: dict[str, Any], folder: RunFolder, any_address: bool) -> dict[
 
 
 def kept_file(model: str) -> str:
-    """The name of the file in its run's folder that a replay plays; "" where it is none of the folder's."""
+    """Return the name of the file in its run's folder that a replay plays; "" where it is none of the folder's."""
     start = f"replay/{KEPT}"
     name = model.removeprefix(start)
     return name if model.startswith(start) and "/" not in name and name not in ("", ".", "..") else ""
@@ -238,7 +238,7 @@ def merged_record(parts: Parts, command: Sequence[str]) -> RunRecord:
 
 
 def _whole_exam(records: list[ExamRecord]) -> ExamRecord:
-    """The whole exam, with its data where one of the shards found it and it still is."""
+    """Return the whole exam, with its data where one of the shards found it and it still is."""
     here = next((one for one in records if one.data is None or Path(one.data).exists()), records[0])
     whole = msgspec.structs.replace(here, spec=msgspec.structs.replace(here.spec, shard=""))
     return msgspec.structs.replace(whole, questions=len(reopen(whole)))

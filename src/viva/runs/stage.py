@@ -161,13 +161,13 @@ def ending_of_asking(run: Run, path: Path, resume: str = "", *, verdicts: bool =
 
 
 def _missing(tally: Tally) -> tuple[int, str]:
-    """How much is left to do, and that in words: there may be more than what is known."""
+    """Return how much is left to do, and that in words: there may be more than what is known."""
     missing = max(0, tally.total - tally.answered - tally.kept)
     return missing or int(tally.more), f"{missing:,}{' or more' if tally.more else ''}"
 
 
 def complete(run: Run) -> bool:
-    """Whether a stage has done all that there was to do, so far."""
+    """Return whether a stage has done all that there was to do, so far."""
     return not (run.stop or run.refused or _missing(run.tally)[0])
 
 
@@ -182,7 +182,7 @@ def resumable(run: Run) -> bool:
 
 
 def _held(tally: Tally) -> str:
-    """What a budget takes for replies without a count of tokens; nothing where all have one."""
+    """Return what a budget takes for replies without a count of tokens; nothing where all have one."""
     if not tally.at_most:
         return ""
     return (
@@ -192,12 +192,12 @@ def _held(tally: Tally) -> str:
 
 
 def given_up(run: Run, model: str, why: str) -> str:
-    """The sentence for a model that got no more questions."""
+    """Return the sentence for a model that got no more questions."""
     return f"{model}: {why}" if model in run.absent else f"{model} was given up: {why}"
 
 
 def _failed(run: Run, missing: str, left: str, resume: str) -> str:
-    """What to say of questions that were asked and not answered."""
+    """Return what to say of questions that were asked and not answered."""
     tally = run.tally
     if tally.failures == {"missing"}:
         return f"answers missing in the file: {missing} ({tally.last_error})"

@@ -64,7 +64,7 @@ def keep_approval(folder: RunFolder) -> None:
 
 
 def _described(one: ModelRecord) -> str:
-    """`openai/NAME at http://… with the key in GITHUB_TOKEN`."""
+    """Return `openai/NAME at http://… with the key in GITHUB_TOKEN`."""
     address = f" at {one_line(one.base_url, 200)}" if one.base_url else ""
     key = f"the key in {one_line(one.key_variable, 80)}" if one.key_variable else "its provider's usual key"
     headers = "".join(
@@ -85,7 +85,7 @@ def refuse_inherited_code(records: Sequence[ModelRecord], limits: LimitOptions) 
 
 
 def without_consent(record: RunRecord) -> RunRecord:
-    """The same run with models that are opened for their names: no key is read, no code of theirs is run."""
+    """Return the same run with models that are opened for their names: no key is read, no code of theirs is run."""
     os.environ[_NO_KEY] = "none"
 
     def named(models: list[ModelRecord]) -> list[ModelRecord]:
@@ -113,7 +113,7 @@ class Approval(Struct, kw_only=True):
 
 
 def addressed(record: RunRecord) -> list[ModelRecord]:
-    """The models and judges for which run.json names an address or the variable of a key."""
+    """Return the models and judges for which run.json names an address or the variable of a key."""
     return [
         one
         for one in (*record.models, *record.judges)
@@ -122,8 +122,9 @@ def addressed(record: RunRecord) -> list[ModelRecord]:
 
 
 def is_approved(folder: Path, record: RunRecord) -> bool:
-    """Whether this user agreed to the run's addresses, or it has none. Raises StorageError where the user's secret
-    cannot be had."""
+    """Return whether this user agreed to the run's addresses, or it has none. Raises StorageError where the user's
+    secret cannot be had.
+    """
     if not addressed(record):
         return True
     try:

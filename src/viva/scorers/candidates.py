@@ -93,7 +93,7 @@ _ASKED = re.compile(r"[^.n?]{0,20}\?")
 
 
 def groups(marked: Marked, letters: str) -> Iterator[Group]:
-    """The letters mentioned, joined ones ("A and C", "A/B") together. Of very many, the first and last ones."""
+    """Yield the letters mentioned, joined ones ("A and C", "A/B") together. Of very many, the first and last ones."""
     found = list(_JOINED.finditer(marked.kinds))
     if len(found) > 400:
         found = found[:100] + found[-300:]
@@ -109,7 +109,7 @@ def groups(marked: Marked, letters: str) -> Iterator[Group]:
 
 
 def judge(marked: Marked, group: Group) -> Judgement | None:
-    """What the reply says of this option (or of these), if anything."""
+    """Return what the reply says of this option (or of these), if anything."""
     kinds = marked.kinds
     match = _JUDGED.match(kinds, group.end) or _JUDGED.match(kinds, _past_brackets(marked, group))
     if match:
@@ -130,7 +130,7 @@ def judge(marked: Marked, group: Group) -> Judgement | None:
 
 
 def _past_brackets(marked: Marked, group: Group) -> int:
-    """The token behind the option's text in brackets: "A (stack) is wrong"."""
+    """Return the token behind the option's text in brackets: "A (stack) is wrong"."""
     match = _BRACKETED.match(marked.text, group.right)
     at = group.end
     while match and at < len(marked.tokens) and marked.tokens[at].start < match.end():
@@ -139,7 +139,9 @@ def _past_brackets(marked: Marked, group: Group) -> int:
 
 
 def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
-    """The verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for …")."""
+    """Return the verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for
+    …").
+    """
     cell = group.end + 1
     if marked.kinds[group.end : cell] in {"-", ":"} and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
         word = marked.said(cell, min(cell + 1, len(marked.kinds))).lower()
@@ -155,7 +157,7 @@ def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
 
 
 def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate | None:
-    """The commitment that this mention is part of, if it is one."""
+    """Return the commitment that this mention is part of, if it is one."""
     kinds = marked.kinds
     left = kinds[max(0, group.start - 24) : group.start]
     if group.listing or _NEGATED.search(left) or _INSTRUCTION.search(left) or _ASKED.match(kinds, group.end):

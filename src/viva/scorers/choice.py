@@ -64,7 +64,7 @@ def read_choice(
     exemplars: int = 0,
     ended: bool = True,
 ) -> Reading:
-    """The letter of `letters` that the reply commits to, or why there is none.
+    """Return the letter of `letters` that the reply commits to, or why there is none.
 
     With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. All four
     languages are recognised whatever `language` says; it only decides what a bare "A" may mean. A reply of as many bare
@@ -75,7 +75,7 @@ def read_choice(
 
 
 def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
-    """The letter by the rule that `extraction` names, to match another tool's numbers.
+    """Return the letter by the rule that `extraction` names, to match another tool's numbers.
 
     `stated` is `read_choice`; `strict` leaves of it the letter alone, the boxed one and "the answer is B"; `first` and
     `last` take the first or last capital letter that stands by itself, whatever is said of it.
@@ -103,7 +103,7 @@ def _by_place(text: str, letters: str, extraction: Extraction) -> Reading:
 
 @lru_cache(maxsize=4096)
 def _lone(text: str, letters: str, language: str) -> Reading:
-    """A letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
+    """Return a letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
     return _by_rules(Part(text, AskedFor(letters, language)))
 
 
@@ -164,7 +164,7 @@ _BARE = 48
 
 
 def _behind_exemplars(part: Part) -> Reading | None:
-    """The last of exactly one bare statement for each exemplar and one more: "The answer is (A). …"."""
+    """Return the last of exactly one bare statement for each exemplar and one more: "The answer is (A). …"."""
     known = part.known
     if not known.exemplars or len(part.text) > (known.exemplars + 1) * _BARE:
         return None
@@ -189,7 +189,7 @@ def _with_own_text(part: Part) -> Reading | None:
 
 
 def _stated(part: Part) -> Reading | None:
-    """What the reply states, unless it takes that back, or puts another option's text next to the letter."""
+    """Return what the reply states, unless it takes that back, or puts another option's text next to the letter."""
     chosen, view = part.chosen, part.view
     if chosen is None or not chosen.letter or view.by_cases(chosen):
         return None
@@ -201,7 +201,7 @@ def _stated(part: Part) -> Reading | None:
 
 
 def _from_slots(part: Part) -> Reading | None:
-    """What a slot holds: an option's text, and its letter where no statement of the four languages names one."""
+    """Return what a slot holds: an option's text, and its letter where no statement of the four languages names one."""
     letters = part.letters if part.chosen is None else ""
     return from_slots(part.body, letters, part.texts, ended=part.known.ended)
 
@@ -212,7 +212,7 @@ def _several(part: Part) -> Reading | None:
 
 
 def _lettered_line(part: Part) -> Reading | None:
-    """The one line that is a letter with its own option's text, as an answer set apart; several are a list."""
+    """Return the one line that is a letter with its own option's text, as an answer set apart; several are a list."""
     lines = _LETTERED_LINE.finditer(part.body)
     own = [(line.start(), each) for line in lines if part.texts and (each := with_own_text(line[0], part.texts))]
     if len({each[0] for _, each in own}) != 1:
@@ -230,7 +230,7 @@ def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
 
 
 def _last_resort(part: Part) -> Reading | None:
-    """What the end of the reply suggests where nothing states the answer."""
+    """Return what the end of the reply suggests where nothing states the answer."""
     hint = concluded(part.view.marked) if part.known.ended else None
     if hint is None or any(
         each.letters != hint.letter if each.good else hint.letter in each.letters for each in part.judged
@@ -253,7 +253,7 @@ RULES: dict[str, Callable[[Part], Reading | None]] = {
 
 
 def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, ended: bool = True) -> Candidate | None:
-    """The one commitment that counts.
+    """Return the one commitment that counts.
 
     Explicit statements beat judgements of single options. Among statements the last *final* one counts, unless a
     correction follows it; without a final one the last. Judgements decide only when exactly one option is called
@@ -275,7 +275,9 @@ def resolve(stated: list[Candidate], judged: list[Judgement], kinds: str, *, end
 
 
 def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
-    """The statement that counts: the last, but not where statements contradict each other without a correction."""
+    """Return the statement that counts: the last, but not where statements contradict each other without a
+    correction.
+    """
     if not firm:
         return None
     firm = _since_correction(firm, kinds)
@@ -306,7 +308,7 @@ def _since_correction(firm: list[Candidate], kinds: str) -> list[Candidate]:
 
 
 def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
-    """The one that the reply argues for, of statements that name different letters.
+    """Return the one that the reply argues for, of statements that name different letters.
 
     A model that does not stop adds bare letters to its reasoned answer; one that begins with those of the exemplars
     reasons last; one that answers part by part reasons for each, and for which of them it is cannot be known.

@@ -61,7 +61,7 @@ class ChoiceWindow:
         return {letter for letter in self.letters if used[letter] > 1}
 
     def stated(self) -> list[Candidate]:
-        """What commits to a letter, in order."""
+        """Return what commits to a letter, in order."""
         found: list[Candidate] = []
         for group in self.groups:
             if self._opens_list(group):
@@ -91,11 +91,11 @@ class ChoiceWindow:
         return self.marked.text[slice(*found.span)]
 
     def _is_variable(self, group: Group) -> bool:
-        """Whether the letter is one that formulas of the reply use, as in a truth table."""
+        """Return whether the letter is one that formulas of the reply use, as in a truth table."""
         return self.marked.kinds[group.start] != "P" and bool(set(group.letters) & self.variables)
 
     def by_cases(self, chosen: Candidate) -> bool:
-        """Whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
+        """Return whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
         cases = [case for case in _CASE.finditer(self.kinds) if re.search("[LPl]", case.group())]
         if chosen.strength > Firmness.STATED or not any(case.start() <= chosen.at < case.end() for case in cases):
             return False
@@ -105,7 +105,7 @@ class ChoiceWindow:
         return len(cases) > 1 and len(named) > 1
 
     def _head(self, group: Group) -> Candidate | None:
-        """The letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
+        """Return the letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
         kinds = self.kinds
         asked = "¿" in self.marked.text[: group.left]
         if group.listing or asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
@@ -154,7 +154,7 @@ class ChoiceWindow:
         return mark in ",、" and word > "\u024f"
 
     def _tail(self, group: Group) -> Candidate | None:
-        """A letter alone on the last line, or alone as the last sentence."""
+        """Return a letter alone on the last line, or alone as the last sentence."""
         kinds = self.kinds
         if group.listing or not _TAIL_RIGHT.match(kinds, group.end):
             return None
@@ -179,7 +179,7 @@ class ChoiceWindow:
         )
 
     def _column(self, upper: Group, lower: Group) -> bool:
-        """Two letters alone on lines of their own: a list of some kind, not an answer."""
+        """Return two letters alone on lines of their own: a list of some kind, not an answer."""
         kinds = self.kinds
         apart = kinds[upper.end : lower.start]
         alone = kinds[lower.end : lower.end + 1] in {"", "n"} and (apart == "n" or (apart == "." and upper.start == 0))
@@ -191,7 +191,7 @@ class ChoiceWindow:
         return Candidate(letter, Firmness.STATED, rule, group.start, (group.left, group.right))
 
     def _find_items(self) -> list[Group]:
-        """Letters that open a line or a sentence, as in a list of options."""
+        """Return letters that open a line or a sentence, as in a list of options."""
         kinds = self.kinds
         return [
             group
@@ -206,7 +206,7 @@ class ChoiceWindow:
         ]
 
     def _lists_options(self) -> bool:
-        """Whether the reply begins with the options restated or judged one by one: "A. … B. …"."""
+        """Return whether the reply begins with the options restated or judged one by one: "A. … B. …"."""
         if self.kinds.startswith(("n", ".n"), self.groups[0].end):  # a letter alone, then an analysis
             return False
         run = [
@@ -232,7 +232,9 @@ class ChoiceWindow:
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
 
     def _own(self, listed: re.Match[str]) -> bool:
-        """Whether what stands behind the letters of a list within a line are the options' texts, as far as known."""
+        """Return whether what stands behind the letters of a list within a line are the options' texts, as far as
+        known.
+        """
         if not self.options:
             return max(len(said) for said in listed.groups()) <= _LONGEST_ITEM
         return all(
@@ -256,7 +258,7 @@ class ChoiceWindow:
         return found
 
     def judgements(self) -> list[Judgement]:
-        """What is said of single options, in order."""
+        """Return what is said of single options, in order."""
         found: list[Judgement] = []
         items = [group.start for group in self.items]
         following = dict(zip(items, [*items[1:], len(self.kinds)], strict=False))

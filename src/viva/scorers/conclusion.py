@@ -24,28 +24,28 @@ _DRAWN = re.compile(r"F[^.n?:LPMlx!hi]{0,14}$")
 
 
 def _pattern(role: str) -> re.Pattern[str]:
-    """A list of `phrases.toml` as a pattern."""
+    """Return a list of `phrases.toml` as a pattern."""
     return pattern("phrases.toml", rf"(?<![a-z])<{role}>(?![a-z])", 0)
 
 
 def found_in(role: str, text: str) -> re.Match[str] | None:
-    """Where a phrase of the list occurs in a folded text."""
+    """Return where a phrase of the list occurs in a folded text."""
     return _pattern(role).search(unaccented(text.lower()))
 
 
 def finished(text: str) -> bool:
-    """Whether a folded text ends as finished texts do, not in the middle of a sentence or with an ellipsis."""
+    """Return whether a folded text ends as finished texts do, not in the middle of a sentence or with an ellipsis."""
     return _FINISHED.search(text.rstrip()[-3:].rstrip("*_ ")) is not None
 
 
 def last_sentence(kinds: str) -> tuple[int, int]:
-    """The tokens of the last sentence, without the stop."""
+    """Return the tokens of the last sentence, without the stop."""
     end = len(kinds.rstrip(".n"))
     return max(kinds.rfind(stop, 0, end) for stop in ".n?") + 1, end
 
 
 def concluded(marked: Marked) -> Candidate | None:
-    """The option that the closing sentence points at."""
+    """Return the option that the closing sentence points at."""
     kinds = marked.kinds
     start, end = last_sentence(kinds)
     alone = start < 3 and not kinds.endswith("=P", start, end)
@@ -64,7 +64,7 @@ def concluded(marked: Marked) -> Candidate | None:
 
 
 def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
-    """Whether a letter that looks like a name stands right behind or before words that an option is given in."""
+    """Return whether a letter that looks like a name stands right behind or before words that an option is given in."""
     if marked.kinds[index] != "l" or not marked.said(index, index + 1).isupper():
         return False
     left, right = (unaccented(marked.said(*part).lower()) for part in ((start, index), (index + 1, end)))
@@ -73,7 +73,9 @@ def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
 
 
 def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: int) -> bool:
-    """Whether letters name things in this reply (process A, node B), so that a letter alone may be one of them."""
+    """Return whether letters name things in this reply (process A, node B), so that a letter alone may be one of
+    them.
+    """
     kinds = marked.kinds
     others = [
         index
@@ -91,7 +93,7 @@ def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: i
 
 
 def _points(marked: Marked, index: int, start: int, end: int) -> bool:
-    """Whether the sentence leads up to this letter, or says of it what is said of an answer."""
+    """Return whether the sentence leads up to this letter, or says of it what is said of an answer."""
     kinds, left = marked.kinds, marked.said(start, index)
     before = found_in("conclusive", left)
     if found_in("conclusive_after", marked.said(index + 1, end)) and not re.search(r"[LPM]", kinds[index + 1 : end]):

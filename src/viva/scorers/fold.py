@@ -72,12 +72,12 @@ def plain(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing can be seen: only white space, control and zero-width characters."""
+    """Return whether nothing can be seen: only white space, control and zero-width characters."""
     return not any(plain(text[start : start + 4096]).strip() for start in range(0, len(text), 4096))
 
 
 def after_thinking(reply: str) -> tuple[int, bool]:
-    """Where the visible answer begins, and whether an unclosed thinking block swallows it.
+    """Return where the visible answer begins, and whether an unclosed thinking block swallows it.
 
     Only what follows the last closing tag is the answer; a block that never closes was cut off.
     """
@@ -88,7 +88,7 @@ def after_thinking(reply: str) -> tuple[int, bool]:
 
 
 def thinking_end(reply: str, *, sure: bool = False) -> int | None:
-    """Where a judge's reply begins after its thinking; None for thinking that never ends.
+    """Return where a judge's reply begins after its thinking; None for thinking that never ends.
 
     A judge quotes what examinees write, tags included: only a tag that the reply begins with opens its thinking. Where
     it must be `sure`, the first closing tag ends what was opened so; otherwise all up to the last one is thinking.
@@ -149,7 +149,7 @@ def _without_code(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """`text` with styles, markup and code gone; the same length."""
+    """Return `text` with styles, markup and code gone; the same length."""
     text = plain(text)
     if not _HAS_MARKUP.search(text):
         return text

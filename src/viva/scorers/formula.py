@@ -48,7 +48,8 @@ class NoFormula(Exception):  # noqa: N818 - a text that is none is compared as a
 
 @lru_cache(8_192)
 def values_of(text: str) -> tuple[Value | None, ...] | None:
-    """The values of a formula at `POINTS` points, where each variable has a value that its name and the point decide.
+    """Return the values of a formula at `POINTS` points, where each variable has a value that its name and the point
+    decide.
 
     The last is None where the formula has no real value for negative variables; all are where the text is no formula.
     """
@@ -66,7 +67,7 @@ def values_of(text: str) -> tuple[Value | None, ...] | None:
 
 
 def close(one: Value, other: Value, tolerance: float = 0.0) -> bool:
-    """Whether two values are the same, within `tolerance`; rational numbers exactly."""
+    """Return whether two values are the same, within `tolerance`; rational numbers exactly."""
     if one == other:
         return True
     if isinstance(one, Fraction) and isinstance(other, Fraction):
@@ -102,7 +103,7 @@ class _Reader:
         self._tokens, self._at, self._point, self._depth = tokens, 0, point, 0
 
     def whole(self) -> Value:
-        """The value of all tokens. Raises NoFormula."""
+        """Return the value of all tokens. Raises NoFormula."""
         try:
             value = self._value(0)
         except (ArithmeticError, ValueError):
@@ -116,14 +117,14 @@ class _Reader:
         return self._tokens[self._at] if self._at < len(self._tokens) else ("end", "")
 
     def _take(self, signs: str) -> str:
-        """The next token where it is of these signs; else ""."""
+        """Return the next token where it is of these signs; else ""."""
         kind, text = self._peek()
         taken = kind == "sign" and text in signs
         self._at += taken
         return text if taken else ""
 
     def _value(self, least: int) -> Value:
-        """The value of an operand and of the operators behind it that bind more than `least`."""
+        """Return the value of an operand and of the operators behind it that bind more than `least`."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise NoFormula("too deep")
@@ -248,7 +249,7 @@ def _decimal(text: str) -> Fraction:
 
 
 def _factorial(value: Value) -> Value:
-    """The factorial; of what is no natural number Euler's function, where that is real."""
+    """Return the factorial; of what is no natural number Euler's function, where that is real."""
     if isinstance(value, Fraction) and value.denominator == 1 and 0 <= value <= 2_000:
         return Fraction(math.factorial(int(value)))
     if value.imag:

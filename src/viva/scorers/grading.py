@@ -29,7 +29,7 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
 
 
 def because(explanation: str, response: Response) -> str:
-    """Why nothing was read in a reply, with the reason where the model was cut off before it began to answer."""
+    """Return why nothing was read in a reply, with the reason where the model was cut off before it began to answer."""
     return f"{explanation}; {CUT_OFF_WORDS['thinking']}" if response.stop_reason == "thinking" else explanation
 
 

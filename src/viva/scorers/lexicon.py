@@ -80,7 +80,7 @@ class Lexicon:
         return _token_pattern(_LATIN, self._han)
 
     def lex(self, text: str) -> list[Token]:
-        """The tokens of a folded text. Blanks, quotes and brackets leave none."""
+        """Return the tokens of a folded text. Blanks, quotes and brackets leave none."""
         lower = text.lower()
         if len(lower) != len(text):
             lower = text
@@ -115,7 +115,9 @@ class Lexicon:
         return tokens
 
     def _look_up(self, word: str) -> tuple[str, _Phrases | None]:
-        """The kind of a word, and where more than the word decides it (a letter, say) the phrases that it begins."""
+        """Return the kind of a word, and where more than the word decides it (a letter, say) the phrases that it
+        begins.
+        """
         if word[0] > "\u024f":
             found: tuple[str, _Phrases | None] = self._words.get(word, "w"), None
         elif len(word) == 1 and (word in self._letters or word.upper() in self._letters):
@@ -154,7 +156,7 @@ class Lexicon:
 
 
 def _follows(found: list[str], at: int, rest: tuple[str, ...]) -> bool:
-    """Whether the words of a phrase come next."""
+    """Return whether the words of a phrase come next."""
     for offset, expected in enumerate(rest, at):
         if offset >= len(found):
             return False
@@ -164,19 +166,19 @@ def _follows(found: list[str], at: int, rest: tuple[str, ...]) -> bool:
 
 
 def _key(word: str) -> str:
-    """A word as the lists write it."""
+    """Return a word as the lists write it."""
     return word if word.isascii() else unaccented(word).replace("ß", "ss")
 
 
 def unaccented(word: str) -> str:
-    """`réponse` as `reponse`; only what decomposes."""
+    """Return `réponse` as `reponse`; only what decomposes."""
     if word.isascii():
         return word
     return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
 
 
 def _token_pattern(latin: str, han: set[str]) -> re.Pattern[str]:
-    """One alternation, the commonest branches first, each of which begins differently. Texts are in lower case.
+    """Return one alternation, the commonest branches first, each of which begins differently. Texts are in lower case.
 
     The optional blank in front is speed only: most tokens follow one, and a failed attempt at it costs as much as one.
     """
@@ -199,7 +201,7 @@ _PLACE = re.compile(r"(?<!\?P)<(\w+)>")
 
 @cache
 def _table(file: str) -> dict[str, str | list[str]]:
-    """A file's patterns and lists, these of every language."""
+    """Return a file's patterns and lists, these of every language."""
     table = shipped_table(__file__, file, dict[str, str | list[str] | dict[str, list[str]]])
     return {
         name: sum(entries.values(), list[str]()) if isinstance(entries, dict) else entries
@@ -217,7 +219,7 @@ def _alternatives(file: str, name: str) -> str:
 
 @cache
 def pattern(file: str, text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """A pattern in which `<name>` is any entry of that list of a file, or another pattern in it.
+    """Return a pattern in which `<name>` is any entry of that list of a file, or another pattern in it.
 
     In a file that says what a `blank` is, those of its lists are that.
     """
@@ -227,5 +229,5 @@ def pattern(file: str, text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]
 
 
 def phrases(role: str) -> list[str]:
-    """All entries of a list, of every language."""
+    """Return all entries of a list, of every language."""
     return [*_table("phrases.toml")[role]]

@@ -88,7 +88,7 @@ class _Answer(Struct, frozen=True):
 
 
 def same_answer(said: str, accepted: Iterable[str], tolerance: float = 0.0) -> str | None:
-    """The accepted answer that `said` is, or None."""
+    """Return the accepted answer that `said` is, or None."""
     return next((wanted for wanted in accepted if _same_text(said, wanted, tolerance)), None)
 
 
@@ -107,7 +107,7 @@ def _bare(text: str) -> str:
 
 @lru_cache(4_096)
 def _readings(text: str) -> tuple[_Answer, ...]:
-    """An answer taken apart; in several ways where commas may separate thousands or a list, or it says ≈."""
+    """Return an answer taken apart; in several ways where commas may separate thousands or a list, or it says ≈."""
     text = _cleaned(text)
     joined = text if re.search(r"[(\[⦃]", text) else _GROUPED.sub(lambda match: re.sub("[, ]", "", match[0]), text)
     return tuple(
@@ -172,7 +172,7 @@ def _parsed(text: str, depth: int = 0) -> _Answer:
 
 
 def _bracketed(text: str, depth: int) -> _Answer:
-    """A tuple, an interval, a set, or what brackets are around for nothing."""
+    """Return a tuple, an interval, a set, or what brackets are around for nothing."""
     brackets, inside = text[0] + text[-1], text[1:-1]
     if brackets == "⦃⦄":
         inside = _DESCRIBED.sub("", inside, count=1)
@@ -183,7 +183,9 @@ def _bracketed(text: str, depth: int) -> _Answer:
 
 
 def _related(left: _Answer, right: _Answer, sign: str) -> _Answer:
-    """A relation, the smaller side first, a name before its value; several at once as several: `(p, q) = (3, 2)`."""
+    """Return a relation, the smaller side first, a name before its value; several at once as several: `(p, q) = (3,
+    2)`.
+    """
     sign = "=" if sign == "∈" else sign
     if sign in _MIRRORED or (sign == "=" and _NAME.fullmatch(right.text) and not _NAME.fullmatch(left.text)):
         left, right, sign = right, left, _MIRRORED.get(sign, sign)
@@ -194,7 +196,7 @@ def _related(left: _Answer, right: _Answer, sign: str) -> _Answer:
 
 
 def _split(text: str, mark: str | re.Pattern[str]) -> tuple[list[str], list[str]]:
-    """A text at its marks outside of brackets, and these."""
+    """Return a text at its marks outside of brackets, and these."""
     parts, marks, depth, start, counted = list[str](), list[str](), 0, 0, 0
     for match in re.finditer(mark, text):
         between = text[counted : match.start()]
@@ -237,7 +239,7 @@ def _same(one: _Answer, other: _Answer, tolerance: float) -> bool:
 
 
 def _same_equation(one: _Answer, other: _Answer, tolerance: float) -> bool:
-    """Two answers of which one at least is an equation: `x = 5` is 5, and `y = 2x` is `2x - y = 0`."""
+    """Return two answers of which one at least is an equation: `x = 5` is 5, and `y = 2x` is `2x - y = 0`."""
     equations = [answer for answer in (one, other) if answer.kind == "="]
     names = [equation.parts[0].text for equation in equations if _NAME.fullmatch(equation.parts[0].text)]
     if len(equations) == 2 and _are_proportional(one, other):
@@ -251,7 +253,9 @@ def _same_equation(one: _Answer, other: _Answer, tolerance: float) -> bool:
 
 
 def _are_proportional(one: _Answer, other: _Answer) -> bool:
-    """Whether the sides of one relation differ by a multiple of what those of the other differ by, at every point."""
+    """Return whether the sides of one relation differ by a multiple of what those of the other differ by, at every
+    point.
+    """
     sides = [values_of(side.text) for side in (*one.parts, *other.parts)]
     try:
         ratios = [
@@ -294,7 +298,9 @@ def _same_leaf(one: str, other: str, tolerance: float) -> bool:
 
 @lru_cache(4_096)
 def _measured(text: str) -> tuple[str, Unit | None]:
-    """A number and its unit, None without one. A single letter is a variable, unless it is a unit behind a space."""
+    """Return a number and its unit, None without one. A single letter is a variable, unless it is a unit behind a
+    space.
+    """
     match = _MEASURED.fullmatch(text)
     if match is None or (match["unit"] and _VARIABLE.match(match["unit"]) and (not match["gap"] or "pi" in match[1])):
         return text, None

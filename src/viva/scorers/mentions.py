@@ -36,15 +36,15 @@ class Marked(Struct, frozen=True):
     kinds: str
 
     def letters(self, index: int) -> str:
-        """The option letters that a token of kind L, P or M names."""
+        """Return the option letters that a token of kind L, P or M names."""
         return self.said(index, index + 1).upper()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where tokens are in the text."""
+        """Return where tokens are in the text."""
         return self.tokens[start].start, self.tokens[end - 1].end
 
     def said(self, start: int, end: int) -> str:
-        """The text of tokens."""
+        """Return the text of tokens."""
         return self.text[slice(*self.span(start, end))] if start < end else ""
 
 
@@ -59,7 +59,7 @@ _ECHO = re.compile(r"\([A-J](?:(?:, ?(?:or |and )?|/| or | and |、)[A-J]){2,9}\
 
 
 def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
-    """A folded text with a letter in place of every ordinal that names an option, of the same length.
+    """Return a folded text with a letter in place of every ordinal that names an option, of the same length.
 
     "the second option", "第二个选项", "option 2".
     """
@@ -84,7 +84,7 @@ def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
 
 @lru_cache(maxsize=16)
 def lexicon(letters: str) -> Lexicon:
-    """The lexicon for choices among `letters`."""
+    """Return the lexicon for choices among `letters`."""
     return Lexicon("choice", {char: "L" for letter in letters for char in (letter.upper(), letter.lower())})
 
 
@@ -168,7 +168,7 @@ def _lower_case(text: str, tokens: list[Token], index: int) -> str:
 
 
 def _is_latin(char: str) -> bool:
-    """An ASCII letter or digit."""
+    """Return an ASCII letter or digit."""
     return char.isascii() and char.isalnum()
 
 
@@ -201,7 +201,7 @@ class _Mention:
         return "L"
 
     def _sticks(self) -> bool:
-        """Whether it is part of a name or a formula: C++, B-tree, A[i], A*, x_A, 3F, A.1, D.C."""
+        """Return whether it is part of a name or a formula: C++, B-tree, A[i], A*, x_A, 3F, A.1, D.C."""
         text, before, after = self.text, self.before, self.after
         further = text[max(0, self.start - 2)]
         second = text[self.end + 1 : self.end + 3]
@@ -236,7 +236,7 @@ class _Mention:
         return ""
 
     def _neighbour(self, step: int) -> str:
-        """The kind of the next token on that side when only blanks, quotes or brackets lie between, else ""."""
+        """Return the kind of the next token on that side when only blanks, quotes or brackets lie between, else ""."""
         at = self.index + step
         if not 0 <= at < len(self.tokens):
             return ""

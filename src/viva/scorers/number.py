@@ -55,13 +55,13 @@ class NumberRead(Struct, frozen=True):
 
 
 def value_of(text: str) -> Fraction | None:
-    """The value of a text that is a number, perhaps with a currency and a unit; None for what is none."""
+    """Return the value of a text that is a number, perhaps with a currency and a unit; None for what is none."""
     found = only_number(text)
     return found.share if found else None
 
 
 def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0.0) -> str | None:
-    """The accepted number that was found, within `tolerance` of it; None for none."""
+    """Return the accepted number that was found, within `tolerance` of it; None for none."""
     within = Fraction(tolerance)
     for wanted in accepted:
         gold = only_number(wanted)
@@ -74,7 +74,7 @@ def same_number(found: NumberRead, accepted: Sequence[str], tolerance: float = 0
 
 
 def only_number(text: str) -> NumberRead | None:
-    """The number of a short text that has one and nothing but words around it."""
+    """Return the number of a short text that has one and nothing but words around it."""
     bare = re.sub(r"\\[()\[\]]|^\\(?=[$%])", "", text).strip().strip("$*` ").rstrip(".。 \\")
     if not bare or len(bare) > 100:
         return None
@@ -85,7 +85,7 @@ def only_number(text: str) -> NumberRead | None:
 
 
 def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
-    """The number that a text gives as the answer: what an equation ends in, else the first (or `last`) one.
+    """Return the number that a text gives as the answer: what an equation ends in, else the first (or `last`) one.
 
     None where it has none; `UNSURE` where it has several of which any may be meant: a range, alternatives, a term.
     """
@@ -104,19 +104,19 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
 
 
 def _restated(text: str, between: str, end: int) -> bool:
-    """Whether a number is said again in another unit."""
+    """Return whether a number is said again in another unit."""
     match = _OTHERS.fullmatch(between)
     unit, link = (match[part].strip(" ,(") for part in ("unit", "link")) if match else ("", "")
     return bool(unit) and len(link) > 1 and link not in {"to", "bis"} and unit not in text[end : end + 40]
 
 
 def numbers_in(text: str) -> list[NumberRead]:
-    """All numbers of a text, in order."""
+    """Return all numbers of a text, in order."""
     return [number for _, number in _places(_cleaned(text))]
 
 
 def _cleaned(text: str) -> str:
-    """A text without LaTeX's spacing and texts; a brace around a comma of thousands gone."""
+    """Return a text without LaTeX's spacing and texts; a brace around a comma of thousands gone."""
     if "\\" not in text and "{" not in text and "~" not in text:
         return text
     return _TEXT.sub(r" \1 ", _SPACING.sub("", text).replace("{,}", ","))
@@ -129,7 +129,7 @@ def _places(text: str) -> list[tuple[re.Match[str], NumberRead]]:
 
 @cache
 def times() -> tuple[re.Pattern[str], dict[str, int]]:
-    """Words that multiply the number in front of them ("million"), and by which power of ten."""
+    """Return words that multiply the number in front of them ("million"), and by which power of ten."""
     table = shipped_table(__file__, "numbers.toml", dict[str, Any])["times"]
     either = "|".join(sorted(table, key=len, reverse=True))
     return re.compile(rf"\s?(?:({either})(?![a-z])|(?<=[\d ])([万亿千]))", re.IGNORECASE), table

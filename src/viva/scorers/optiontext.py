@@ -23,7 +23,7 @@ _ENDS = (
 
 
 def squeeze(text: str) -> str:
-    """What is left of a text when case, width, white space, markup and punctuation do not count."""
+    """Return what is left of a text when case, width, white space, markup and punctuation do not count."""
     return _NOISE.sub("", _LATEX.sub("", plain(text))).casefold()
 
 
@@ -45,7 +45,7 @@ class OptionTexts:
         return letters | {"": ""}
 
     def letter(self, text: str) -> str:
-        """The letter of the one option that reads `text`, or ""."""
+        """Return the letter of the one option that reads `text`, or ""."""
         if len(text) > 2 * self.longest + 40:
             return ""
         text = text.strip()
@@ -53,7 +53,7 @@ class OptionTexts:
         return next(filter(None, map(self._letters.get, ways)), "")
 
     def other_beside(self, text: str, letter: str, start: int, end: int) -> bool:
-        """Whether the statement at `start` to `end` puts exactly another option's text beside its letter.
+        """Return whether the statement at `start` to `end` puts exactly another option's text beside its letter.
 
         "The answer is (B) 42" where 42 is D, "22.50, which is the answer (C)" where that is G.
         """
@@ -67,7 +67,9 @@ class OptionTexts:
         return bool(found) and found != letter
 
     def after_cue(self, text: str, start: int) -> tuple[str, int]:
-        """The letter of the option that follows position `start`, up to the end of a line, sentence or clause."""
+        """Return the letter of the option that follows position `start`, up to the end of a line, sentence or
+        clause.
+        """
         if label := _FOREIGN.match(text, start):
             start = label.end() if label[1] not in dict(self.options) else start
         rest = text[start : start + 2 * self.longest + 60]
@@ -98,7 +100,7 @@ _HEADING = re.compile(
 
 
 def restated_from(text: str, texts: OptionTexts) -> int:
-    """Where a list of the options begins that the text ends in, or the text's length.
+    """Return where a list of the options begins that the text ends in, or the text's length.
 
     Who only repeats the options has said nothing: the last of them is no answer.
     """
@@ -138,7 +140,9 @@ _LETTERED = re.compile(
 
 
 def is_lone_letter(text: str) -> bool:
-    """Whether a text says nothing but one letter, which may have a cue in front: "Answer: **B**", "选（B）。"."""
+    """Return whether a text says nothing but one letter, which may have a cue in front: "Answer: **B**",
+    "选（B）。".
+    """
     return len(text) <= _LONGEST and _LONE.fullmatch(text) is not None
 
 
@@ -146,7 +150,9 @@ _ENDING = " \n*_.。"
 
 
 def with_own_text(text: str, texts: OptionTexts) -> tuple[str, int, int] | None:
-    """The letter that stands before its own option's text and nothing else ("B. Queue"), and where the two stand."""
+    """Return the letter that stands before its own option's text and nothing else ("B. Queue"), and where the two
+    stand.
+    """
     match = _LETTERED.match(text, 0, 80)
     letter = match[match.lastindex or 0] if match else ""
     own, rest = dict(texts.options).get(letter, ""), text[match.end() if match else 0 :]
@@ -161,7 +167,8 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 def in_own_words(text: str, letter: str, letters: str, options: Sequence[str]) -> bool:
-    """Whether the sentence that begins `text` uses at least half of the words of the option that the letter names.
+    """Return whether the sentence that begins `text` uses at least half of the words of the option that the letter
+    names.
 
     True where the options are unknown.
     """

@@ -71,14 +71,14 @@ def read_phrase(
 
 
 def _slots(text: str, asked: Asked) -> list[Slot]:
-    """The slots of a reply about a known sentence."""
+    """Return the slots of a reply about a known sentence."""
     if slots := marked(text, keys=asked.names) or _at_a_glance(text, asked):
         return slots
     return [] if _FIRST_PERSON.match(text) and refusal(text) else _in_prose(text[: explained_from(text)], asked)
 
 
 def _at_a_glance(text: str, asked: Asked) -> list[Slot]:
-    """The slot of a reply that is nothing but a piece of the sentence, or that declines."""
+    """Return the slot of a reply that is nothing but a piece of the sentence, or that declines."""
     explained = _BRACKETED.fullmatch(text)
     if asked.stands(text):
         return [_slot(text, (0, len(text)), Strength.MARKED, "stands in the sentence")]
@@ -96,7 +96,7 @@ def _at_a_glance(text: str, asked: Asked) -> list[Slot]:
 
 
 def _in_prose(text: str, asked: Asked) -> list[Slot]:
-    """The slots of a reply in sentences: what it states, quotes, or has on a line."""
+    """Return the slots of a reply in sentences: what it states, quotes, or has on a line."""
     masked = Masked(text, asked)
     statements = claims(masked)
     statements += [
@@ -116,12 +116,12 @@ def _in_prose(text: str, asked: Asked) -> list[Slot]:
 
 
 def _slot(text: str, span: tuple[int, int] | None, strength: Strength, rule: str) -> Slot:
-    """A slot; where several phrases are named, one without a text."""
+    """Return a slot; where several phrases are named, one without a text."""
     return Slot(text[slice(*span)] if span else "", span or (0, 0), strength, rule if span else "several phrases")
 
 
 def _chosen(claimed: list[Claim], masked: Masked) -> Claim:
-    """The last final statement; else the first about what was asked, unless a later one corrects it."""
+    """Return the last final statement; else the first about what was asked, unless a later one corrects it."""
     fits = {claim.at: masked.asked.fits(claim.role) for claim in claimed}
     about = [claim for claim in claimed if fits[claim.at] is not False]
     final = [claim for claim in about if claim.final]
@@ -134,14 +134,14 @@ def _chosen(claimed: list[Claim], masked: Masked) -> Claim:
 
 
 def _lines(masked: Masked) -> list[tuple[int, int]]:
-    """The lines that say something: no headings, courtesies, or parts of the question given back."""
+    """Return the lines that say something: no headings, courtesies, or parts of the question given back."""
     found = [match.span() for match in re.finditer(r"[^\n]+", masked.text) if match.group().strip(" \t*_#>-`")]
     dressing = pattern(r"<opener>[!.,]{0,3}|[^\n]*:|(?:sentence|question|input|instruction)\s?:[^\n]*")
     return [span for span in found if not dressing.fullmatch(masked.masked[slice(*span)].strip(" \t*_#>"))]
 
 
 def _first_line(masked: Masked, lines: list[tuple[int, int]]) -> tuple[int, int] | None:
-    """The first line, if others follow and it may be the answer."""
+    """Return the first line, if others follow and it may be the answer."""
     if len(lines) < 2 or _ITEM.match(masked.text, *lines[0]):
         return None
     line = masked.text[slice(*lines[0])]
@@ -150,7 +150,7 @@ def _first_line(masked: Masked, lines: list[tuple[int, int]]) -> tuple[int, int]
 
 
 def _unstated(weak: list[Claim], masked: Masked, lines: list[tuple[int, int]]) -> Iterator[Slot]:
-    """What a reply quotes that states nothing, or a bare line."""
+    """Yield what a reply quotes that states nothing, or a bare line."""
     text, asked = masked.text, masked.asked
     items = {squeeze(clean(text[slice(*span)])) for span in lines if _ITEM.match(text, *span)}
     if not lines or (len(items) > 1 and len(items) >= len(lines) - 1):
@@ -201,7 +201,7 @@ class Claim(Struct, frozen=True):
 
 
 def claims(masked: Masked) -> list[Claim]:
-    """All statements, in order."""
+    """Return all statements, in order."""
     found: list[Claim] = []
     for start, end in masked.sentences:
         readers = (_in_quotes, _unquoted)
@@ -215,7 +215,9 @@ def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str, rol
 
 
 def behind(masked: Masked, slot: Slot) -> Claim:
-    """The phrase in a slot, which may be said in a sentence: "Answer: the object of “will join” is “the board”."."""
+    """Return the phrase in a slot, which may be said in a sentence: "Answer: the object of “will join” is “the
+    board”.".
+    """
     start = slot.span[0]
     end = masked.line_end(start)
     if pattern(r"\s{0,4}<CALLED><Q>").match(masked.masked, start, end):
@@ -261,7 +263,7 @@ def _stated(masked: Masked, start: int, end: int, named: list[int], role: str) -
 
 
 def _named(masked: Masked, start: int, end: int) -> list[int]:
-    """Where phrases are named, without those that are only turned down."""
+    """Return where phrases are named, without those that are only turned down."""
     named: list[int] = []
     denied = start
     for match in pattern("<Q>").finditer(masked.masked, start, end):
@@ -280,7 +282,7 @@ def _says_so(masked: Masked, start: int, end: int) -> bool:
 
 
 def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
-    """The same without quotes; what stands in the sentence as it is is not taken for a statement."""
+    """Return the same without quotes; what stands in the sentence as it is is not taken for a statement."""
     text, asked = masked.text, masked.asked
     if end - start > 2 * LONGEST or asked.stands(text[start:end]):
         return None

@@ -63,7 +63,7 @@ _TYPOGRAPHY = str.maketrans({"\u00a0": " ", "\u2009": " ", "\u202f": " ", "`": "
 
 
 def quoted(text: str) -> list[Quoted]:
-    """The quoted and emphasised phrases, outermost and leftmost first; they do not overlap."""
+    """Return the quoted and emphasised phrases, outermost and leftmost first; they do not overlap."""
     found: list[Quoted] = []
     for match in _QUOTES.finditer(text):
         opening, closing = _OPENING.match(text, match.start()), _CLOSING.search(match.group())
@@ -76,7 +76,7 @@ def quoted(text: str) -> list[Quoted]:
 
 
 def clean(text: str) -> str:
-    """A phrase without its dressing: markup, quotes and stops around it, typography that treebanks do not have.
+    """Return a phrase without its dressing: markup, quotes and stops around it, typography that treebanks do not have.
 
     Words are never touched, an article or auxiliary neither: they are part of the answer.
     """
@@ -117,7 +117,7 @@ def _without_edges(text: str) -> str:
 
 @lru_cache(maxsize=256)
 def _own_quotes(sentence: str) -> re.Pattern[str] | None:
-    """The double quotes of a sentence, told by the two words behind an opening and before a closing one."""
+    """Return the double quotes of a sentence, told by the two words behind an opening and before a closing one."""
     found = []
     for match in re.finditer(r"[\"“”]|``|''", sentence):
         after = re.match(r"\s?(\w+)(?:\W{1,3}(\w+))?", sentence[match.end() : match.end() + 60])
@@ -130,13 +130,13 @@ def _own_quotes(sentence: str) -> re.Pattern[str] | None:
 
 
 def without_own_quotes(text: str, sentence: str) -> str:
-    """A reply with blanks for the straight quotes that it only repeats from the sentence; the same length."""
+    """Return a reply with blanks for the straight quotes that it only repeats from the sentence; the same length."""
     own = _own_quotes(sentence) if '"' in text else None
     return own.sub(lambda match: " " * len(match.group()), text) if own else text
 
 
 def squeeze(text: str) -> str:
-    """Letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
+    """Return letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
     return _squeezed(text) if len(text) <= _SHORT else _OTHER.sub("", text.casefold())
 
 
@@ -157,7 +157,9 @@ class Passage:
             self._edges.add(at)
 
     def holds(self, phrase: str) -> bool:
-        """Whether the phrase is in it, whole words only; brackets are the reply's unless the passage has some."""
+        """Return whether the phrase is in it, whole words only; brackets are the reply's unless the passage has
+        some.
+        """
         if "(" in phrase and "(" not in self.text:
             return False
         wanted = squeeze(phrase)
@@ -169,13 +171,13 @@ class Passage:
         return False
 
     def is_whole(self, phrase: str) -> bool:
-        """Whether the phrase is all of it."""
+        """Return whether the phrase is all of it."""
         return bool(self.squeezed) and squeeze(phrase) == self.squeezed
 
 
 @lru_cache(maxsize=256)
 def passage(text: str) -> Passage:
-    """The passage of a sentence, which several questions ask about."""
+    """Return the passage of a sentence, which several questions ask about."""
     return Passage(text)
 
 
@@ -208,11 +210,11 @@ class Asked(Struct, frozen=True):
     sentence: Passage | None = None
 
     def shows(self, text: str) -> bool:
-        """Whether a text is the phrase that the question shows, an article more or less."""
+        """Return whether a text is the phrase that the question shows, an article more or less."""
         return bool(self.shown) and _bare(text) == _bare(self.shown)
 
     def fits(self, role: str) -> bool | None:
-        """Whether a role is the one asked for ("object" may be the direct one); None where nothing tells."""
+        """Return whether a role is the one asked for ("object" may be the direct one); None where nothing tells."""
         named = re.findall(r"[a-z]+", role)
         if not self.roles or not named or role.rstrip("s") in _GENERIC:
             return None
@@ -229,12 +231,12 @@ class Asked(Struct, frozen=True):
         return tuple(f"(?:{before} )?{noun}s?(?! complement)" for before, _, noun in words)
 
     def names(self, key: str) -> bool:
-        """Whether a key of JSON names what is asked for: "direct_object", "phrase"."""
+        """Return whether a key of JSON names what is asked for: "direct_object", "phrase"."""
         role = key.lower().replace("_", " ")
         return bool(self.fits(role)) or role in _GENERIC
 
     def stands(self, text: str) -> bool:
-        """Whether a text is a piece of the sentence, given back as it is: with no phrase of it marked out."""
+        """Return whether a text is a piece of the sentence, given back as it is: with no phrase of it marked out."""
         if self.sentence is None or not self.sentence.holds(clean(text)) or re.search(r"→|⇒|[-=]>", text):
             return False
         own = '"' in self.sentence.text
@@ -271,7 +273,7 @@ class Masked:
         """As `masked`, with the shown phrase masked where it has no quotes too."""
 
     def _no_phrase(self, phrase: Quoted) -> bool:
-        """A label, the whole sentence, a question, a term: quoted or emphasised, and yet no answer."""
+        """Return a label, the whole sentence, a question, a term: quoted or emphasised, and yet no answer."""
         inner = self.plain[phrase.left : phrase.right].strip()
         if inner.endswith((":", "?")) or pattern("(?:the )?<ROLE>").fullmatch(inner):
             return True
@@ -283,7 +285,7 @@ class Masked:
         return self.plain.startswith(":", phrase.end) or states.match(inner) is not None
 
     def inside(self, start: int) -> tuple[int, int]:
-        """Where the phrase behind a mark stands."""
+        """Return where the phrase behind a mark stands."""
         return self.phrases[start].left, self.phrases[start].right
 
     @cached_property
@@ -294,12 +296,12 @@ class Masked:
         return [(a, b) for a, b in zip(starts, [*(start for start, _ in ends), len(self.masked)], strict=True) if b > a]
 
     def line_end(self, at: int) -> int:
-        """Where the line ends that a position is on."""
+        """Return where the line ends that a position is on."""
         end = self.masked.find("\n", at)
         return end if end >= 0 else len(self.masked)
 
     def whole(self, start: int, end: int) -> tuple[int, int] | None:
-        """A phrase that stands from here on: the quoted one that opens, or the text up to what explains it."""
+        """Return a phrase that stands from here on: the quoted one that opens, or the text up to what explains it."""
         if opening := pattern(r"\s{0,4}<CALLED>(<Q>)").match(self.masked, start, end):
             return None if self.goes_on(opening.end(), end) else self.inside(opening.start(1))
         cut = self._trim(start, end)
@@ -310,12 +312,12 @@ class Masked:
         return (start, cut) if cut > start else None
 
     def goes_on(self, at: int, end: int) -> bool:
-        """Whether another phrase is named in the same breath: “the board” or “a director”."""
+        """Return whether another phrase is named in the same breath: “the board” or “a director”."""
         more = pattern(r"\s{0,2}(?:,|/|;|,?\s?(?:or|and|and/or)\b)\s{0,2}<CALLED>(<Q>)(?!\x03|\s{0,2}<serves>)")
         return more.match(self.masked, at, end) is not None
 
     def _trim(self, start: int, end: int) -> int:
-        """Where a phrase without quotes ends: before something that explains it begins.
+        """Return where a phrase without quotes ends: before something that explains it begins.
 
         With the sentence at hand that is the longest beginning that stands there and ends where a phrase may end.
         """
@@ -334,7 +336,9 @@ class Masked:
 
 
 def _with_shown(masked: str, shown: str) -> str:
-    """The shown phrase masked where it is named without quotes: behind "of" and the like, or in front of a line."""
+    """Return the shown phrase masked where it is named without quotes: behind "of" and the like, or in front of a
+    line.
+    """
     lower, joined = masked.lower(), shown.lower().replace(" n't", "n't")
     if len(lower) != len(masked):
         return masked

@@ -42,7 +42,7 @@ def _names() -> dict[str, frozenset[str]]:
 
 @cache
 def _key() -> re.Pattern[str]:
-    """A key or heading at the start of a line, or after the brace or comma of an object; or a tag."""
+    """Return a key or heading at the start of a line, or after the brace or comma of an object; or a tag."""
 
     first = "".join({name[0] for names in _names().values() for name in names})  # most places are none: that is quick
     named = rf"(?=[{first}])(?:(?P<rationale><rationale>)|(?P<answer><answer>)|(?P<ending><ending>))"
@@ -77,7 +77,7 @@ _FINISHED = re.compile(r"[.!?。！？…)\]}\"'”*$`]\Z")
 
 
 def take_apart(reply: str) -> Taken:
-    """The rationale and the answer of a reply; total on any text."""
+    """Return the rationale and the answer of a reply; total on any text."""
     start, unfinished = after_thinking(reply)
     text = "" if unfinished else reply[start:].strip()
     if is_blank(text):
@@ -89,7 +89,9 @@ def take_apart(reply: str) -> Taken:
 
 
 def _is_as_printed(text: str) -> bool:
-    """Whether nothing stands around one object as the paper prints it: `{Rationale: …, Answer: …}`, without quotes."""
+    """Return whether nothing stands around one object as the paper prints it: `{Rationale: …, Answer: …}`, without
+    quotes.
+    """
     text = _FENCE.sub("", text).strip()
     return bool(_AS_PRINTED.match(text)) and text.endswith("}") and text.count("{") == text.count("}")
 
@@ -101,14 +103,16 @@ def _repaired(text: str) -> str:
 
 
 def _says_why(text: str) -> bool:
-    """Whether a reply without parts holds more than an answer: some words, or as much in a script without spaces."""
+    """Return whether a reply without parts holds more than an answer: some words, or as much in a script without
+    spaces.
+    """
     dense = sum(1 for char in text[:400] if ord(char) > 0x2E7F)
     words = sum(1 for word in text[:4000].split() if sum(map(str.isalpha, word[:40])) > 1)
     return words + dense // 2 >= LEAST_WORDS
 
 
 def _from_json(text: str, best: Form = "json") -> Taken | None:
-    """The last object with both keys. It is in form when nothing but a code fence stands around it."""
+    """Return the last object with both keys. It is in form when nothing but a code fence stands around it."""
     starts = [match.start() for match in _OBJECT.finditer(text)]
     decoder = json.JSONDecoder(strict=False)
     found: Taken | None = None
@@ -141,7 +145,7 @@ def _parts(found: dict[str, object]) -> tuple[str, str] | None:
 
 
 def _text(value: object) -> str:
-    """A JSON value as an answer is written: a list with commas, a truth value as a word."""
+    """Return a JSON value as an answer is written: a list with commas, a truth value as a word."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -155,7 +159,7 @@ def _text(value: object) -> str:
 
 
 def _from_keys(text: str) -> Taken | None:
-    """Keys and headings: the last answer, and the rationale before it, or after it where it comes second."""
+    """Return keys and headings: the last answer, and the rationale before it, or after it where it comes second."""
     keys: list[tuple[str, int, int]] = []
     for match in _key().finditer(text):
         part = str(match.lastgroup)
@@ -186,7 +190,7 @@ def _from_keys(text: str) -> Taken | None:
 
 
 def _unanswered(text: str, start: int, end: int) -> Taken:
-    """A rationale without an answer's key: the answer stands before it, or in it, or the reply was cut off."""
+    """Return a rationale without an answer's key: the answer stands before it, or in it, or the reply was cut off."""
     before, rationale = text[:start], text[end:]
     if not is_blank(before.strip("{[`\n")) and not _OPENING.fullmatch(before):
         return Taken(_trimmed(rationale), _trimmed(before), "near")
@@ -196,7 +200,7 @@ def _unanswered(text: str, start: int, end: int) -> Taken:
 
 
 def _trimmed(value: str) -> str:
-    """A value without the quotes, commas, braces and tags of what it stood in."""
+    """Return a value without the quotes, commas, braces and tags of what it stood in."""
     value = _TAGS.sub("", _BLOCK.sub("", value)).strip(_TRIM + ",")
     closed = value.rstrip("} \t\r\n`")
     if value.count("}") > value.count("{"):

@@ -73,7 +73,7 @@ def decide(
 
 
 def settle(opinions: Mapping[str, Sequence[float]], panel: Panel) -> float | None:
-    """A panel's verdicts as one; None where there are none, or no majority.
+    """Return a panel's verdicts as one; None where there are none, or no majority.
 
     The mean gives every judge the same weight, however often it was asked; median and majority count every verdict.
     """
@@ -99,7 +99,9 @@ def review_item(
     gold: str,
     scale: tuple[float, ...],
 ) -> ReviewItem:
-    """One aspect as an expert sees it: what was decided without experts, and all that the judges wrote about it."""
+    """Return one aspect as an expert sees it: what was decided without experts, and all that the judges wrote about
+    it.
+    """
     replies = [f"{opinion.judge}: {reasons(opinion)}" for opinion in said if opinion.aspect == aspect]
     return ReviewItem(
         aspect=aspect,
@@ -114,5 +116,5 @@ def review_item(
 
 
 def spread(verdicts: Sequence[float]) -> float:
-    """How far verdicts lie apart at most; 0 for fewer than two."""
+    """Return how far verdicts lie apart at most; 0 for fewer than two."""
     return max(verdicts) - min(verdicts) if len(verdicts) > 1 else 0.0

@@ -78,7 +78,7 @@ _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 
 
 def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), ended: bool = True) -> Reading:
-    """The letters that `reply` names, in the order of the options ("ACD"); unparsed where it says anything else.
+    """Return the letters that `reply` names, in the order of the options ("ACD"); unparsed where it says anything else.
 
     What was cut off (not `ended`) may name one more: it is read where a slot holds a selection.
     """
@@ -101,7 +101,7 @@ def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), end
 
 
 def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
-    """What a reply selects that says nothing else, but for a reason at its end."""
+    """Return what a reply selects that says nothing else, but for a reason at its end."""
     if listed := _as_list(plain, letters, known):
         return listed
     head, *reason = _REASON.split(plain, maxsplit=1)
@@ -112,7 +112,7 @@ def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str]
 
 
 def _as_list(text: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
-    """What a text selects that is nothing but a list."""
+    """Return what a text selects that is nothing but a list."""
     for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
         if text and (found := read(text, letters, known)):
             return found, rule
@@ -122,7 +122,7 @@ def _as_list(text: str, letters: str, known: dict[str, str]) -> tuple[set[str], 
 def _in_prose(
     text: str, plain: str, letters: str, known: dict[str, str], options: Sequence[str], *, ended: bool
 ) -> tuple[set[str], str] | None:
-    """What a reply in sentences selects: where a slot holds a selection, or where it judges every option."""
+    """Return what a reply in sentences selects: where a slot holds a selection, or where it judges every option."""
     last = text.rstrip().rpartition("\n")[2]
     slots = [*marked(text), *stated(text, letters=True)]
     slots += [Slot(last, (len(text) - len(last), len(text)), Strength.LAST, "letters on the last line")] * ended
@@ -144,7 +144,7 @@ def _in_prose(
 
 
 def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsure | None:
-    """What a slot selects, if that is a selection and nothing else.
+    """Return what a slot selects, if that is a selection and nothing else.
 
     A lone "so C is correct" is none: replies go through the options one by one.
     """
@@ -172,7 +172,7 @@ def _except(text: str, letters: str) -> set[str] | None:
 
 
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
-    """The options called correct, where every option is judged, and none in two ways."""
+    """Return the options called correct, where every option is judged, and none in two ways."""
     if len(text) > LONGEST:
         return None
     verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
@@ -185,7 +185,7 @@ def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
 
 
 def _names(text: str, letters: str) -> bool:
-    """Whether a text names an option by its letter; the article "A" is none."""
+    """Return whether a text names an option by its letter; the article "A" is none."""
     return any(word in letters for word in _WORD.findall(_ARTICLE.sub("", text)) if len(word) == 1)
 
 
@@ -223,7 +223,9 @@ def _fillers() -> frozenset[str]:
 
 
 def _run(word: str, letters: str) -> bool:
-    """Letters without anything between them, each once and in order: "ACD", and no word ("BAD", "ace" are none)."""
+    """Return letters without anything between them, each once and in order: "ACD", and no word ("BAD", "ace" are
+    none).
+    """
     if not word.isupper() and not (word.islower() and len(word) == 2 and word not in _fillers()):
         return False
     places = [letters.find(letter) for letter in word.upper()]
@@ -231,7 +233,7 @@ def _run(word: str, letters: str) -> bool:
 
 
 def _lettered(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
-    """A list of "A. text" whose texts are the options', or that deny nothing and name no other option."""
+    """Return a list of "A. text" whose texts are the options', or that deny nothing and name no other option."""
     found: set[str] = set()
     for part in filter(str.strip, _SEPARATORS.split(text.strip(" \t[]{}"))):
         match = _LETTERED.fullmatch(part)
@@ -246,7 +248,9 @@ def _lettered(text: str, letters: str, known: dict[str, str]) -> set[str] | None
 
 
 def _vouches(said: str, others: str) -> bool:
-    """Whether what stands behind a letter may be its option in other words: short, without a no or another letter."""
+    """Return whether what stands behind a letter may be its option in other words: short, without a no or another
+    letter.
+    """
     return len(said) <= _LONGEST_LIST and not _DENIALS.search(said) and not _names(said, others)
 
 
@@ -260,7 +264,7 @@ def _own_texts(text: str, letters: str, known: dict[str, str]) -> set[str] | Non
 
 
 def _listed(text: str, known: dict[str, str]) -> set[str] | None:
-    """The letters of the texts that a list is made of, the longest first; None where something is left over."""
+    """Return the letters of the texts that a list is made of, the longest first; None where something is left over."""
     gaps = [match.span() for match in _LISTED.finditer(text)]
     if len(gaps) > _MOST_PIECES:
         return None

@@ -36,7 +36,7 @@ class SpanScore(Struct, frozen=True):
 
 
 def score_span(candidates: Iterable[str], accepted: Iterable[str]) -> SpanScore:
-    """The best F1 of any candidate with any accepted answer; the earlier pair where two are equal.
+    """Return the best F1 of any candidate with any accepted answer; the earlier pair where two are equal.
 
     Without a candidate, or where an answer has no token at all ("%"), nothing is earned.
     """
@@ -55,7 +55,7 @@ def score_span(candidates: Iterable[str], accepted: Iterable[str]) -> SpanScore:
 
 
 def common_length(first: Sequence[str], second: Sequence[str]) -> int:
-    """The length of the longest common subsequence.
+    """Return the length of the longest common subsequence.
 
     Bit-parallel (Hyyrö, 2004): the bits of one whole number say where the table's row does not step, so that a row
     costs three operations on it; two answers of 200 tokens take a tenth of a millisecond.
@@ -74,7 +74,7 @@ def common_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def tokens(text: str) -> tuple[str, ...]:
-    """The tokens that are compared."""
+    """Return the tokens that are compared."""
     return _remembered(text) if len(text) <= _REMEMBERED else _tokens(text)
 
 

@@ -70,7 +70,7 @@ class _Words(Struct):
 
 @cache
 def _words() -> tuple[_Words, dict[int, str], re.Pattern[str]]:
-    """The words, the signs as a table for characters, and what is spelt as a pattern."""
+    """Return the words, the signs as a table for characters, and what is spelt as a pattern."""
     words = shipped_table(__file__, "numbers.toml", _Words)
     words.spelt |= words.greek
     words.commands |= words.greek
@@ -79,7 +79,9 @@ def _words() -> tuple[_Words, dict[int, str], re.Pattern[str]]:
 
 
 def normal_form(text: str) -> str:
-    """What is left of an answer when the things that do not count are taken away; at most `LONGEST` characters in."""
+    """Return what is left of an answer when the things that do not count are taken away; at most `LONGEST` characters
+    in.
+    """
     words, signs, spelt = _words()
     text = _RAISED.sub(lambda match: "^" + match.group().translate(_SUPERSCRIPTS), text[:LONGEST])
     text = unicodedata.normalize("NFKC", text).translate(signs).casefold()
@@ -126,7 +128,7 @@ def _without_brackets(text: str) -> str:
 
 
 def _canonical(match: re.Match[str]) -> str:
-    """A number without signs and zeros that say nothing; zeros before ones are bits, and say something."""
+    """Return a number without signs and zeros that say nothing; zeros before ones are bits, and say something."""
     sign, digits = match[1], match[2]
     if "." not in digits and len(digits) > 1 and set(digits) <= {"0", "1"}:
         return sign + digits
@@ -165,7 +167,7 @@ def words_in(text: str) -> int:
 
 
 def same_term(answer: str, accepted: Iterable[str]) -> str | None:
-    """The accepted answer that `answer` is, or None.
+    """Return the accepted answer that `answer` is, or None.
 
     Spaces do not count where no digits would run together, nor do brackets around the whole of one of the two. An
     answer that is nothing but a number is compared by its value, so that 1/2 is 0.5 and 50 % is 50 %, but not 0.5; one
@@ -191,12 +193,12 @@ def _same(answer: str, given: str, wanted: str) -> bool:
 
 
 def _inside(form: str) -> str:
-    """What stands in the brackets that enclose the whole form; the form itself without such."""
+    """Return what stands in the brackets that enclose the whole form; the form itself without such."""
     return form[1:-1] if form[:1] + form[-1:] in ("()", "[]") and is_enclosed(form) else form
 
 
 def is_enclosed(text: str) -> bool:
-    """Whether the bracket that opens a text is closed at its end."""
+    """Return whether the bracket that opens a text is closed at its end."""
     depth = 0
     for char in text[:-1]:
         depth += (char in OPEN) - (char in CLOSE)

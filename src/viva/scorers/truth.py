@@ -71,7 +71,7 @@ class Valued(Marked, frozen=True):
     values: dict[int, str]
 
     def letters(self, index: int) -> str:
-        """The truth value, both where it is hedged."""
+        """Return the truth value, both where it is hedged."""
         return self.values.get(index, "TF")
 
 
@@ -134,7 +134,7 @@ def _value(slot: Slot) -> str | Unsure | None:
 
 
 def _stated(marked: Valued) -> Iterator[Candidate]:
-    """What commits to a truth value, in order."""
+    """Yield what commits to a truth value, in order."""
     denied = 0
     for group in candidates.groups(marked, "TF"):
         left = marked.kinds[max(0, group.start - 24) : group.start]
@@ -158,7 +158,7 @@ def _stated(marked: Valued) -> Iterator[Candidate]:
 
 
 def _alone(marked: Valued, group: Group) -> Candidate | None:
-    """The value that opens the reply, or is alone on its last line."""
+    """Return the value that opens the reply, or is alone on its last line."""
     kinds = marked.kinds
     if (
         "{" not in marked.text[: group.left]
@@ -176,7 +176,7 @@ def _alone(marked: Valued, group: Group) -> Candidate | None:
 
 
 def _closing(marked: Valued) -> Reading:
-    """What the last sentence says of the statement where nothing claims a value."""
+    """Return what the last sentence says of the statement where nothing claims a value."""
     start, end = last_sentence(marked.kinds)
     clause = max(marked.kinds.rfind(",", start, end), start - 1) + 1
     start = clause if "c" in marked.kinds[clause:end] else start

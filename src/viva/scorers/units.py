@@ -32,7 +32,7 @@ class Unit(Struct, frozen=True):
 
 
 def unit_of(text: str) -> Unit | None:
-    """`km/h`, `kilometers per hour`, `m s^{-1}`, `square feet`, `apples`; None for what is no unit."""
+    """Return `km/h`, `kilometers per hour`, `m s^{-1}`, `square feet`, `apples`; None for what is no unit."""
     factor, powers, known, below, before = Fraction(1), dict[str, int](), True, 1, 1
     for match in _WORD.finditer(_CHINESE_POWERS.sub(lambda one: "square " if one[1] == "平方" else "cubic ", text)):
         if match["other"]:
@@ -54,7 +54,7 @@ def unit_of(text: str) -> Unit | None:
 
 
 def how_many(one: Unit, other: Unit) -> Fraction | None:
-    """How many of `other` are one of `one`; None where they measure different things.
+    """Return how many of `other` are one of `one`; None where they measure different things.
 
     A power that only one of them has does not count: `cm` is often written for `cm^2`.
     """
@@ -68,7 +68,7 @@ def how_many(one: Unit, other: Unit) -> Fraction | None:
 
 
 def _named(word: str) -> tuple[str, Fraction] | None:
-    """The quantity of a unit, and its factor; as it is written, else in lower case, else without its plural."""
+    """Return the quantity of a unit, and its factor; as it is written, else in lower case, else without its plural."""
     units = _units()
     lower = word.lower()
     return units.get(word) or units.get(lower) or (units.get(lower.rstrip("s")) if len(word) > 2 else None)

@@ -57,12 +57,12 @@ def read_mark(opinion: Opinion, scale: Sequence[float]) -> float | None:
 
 
 def undecided(opinion: Opinion) -> bool:
-    """Whether the judge says that it cannot decide."""
+    """Return whether the judge says that it cannot decide."""
     return _read(opinion, ()) == _NONE
 
 
 def reasons(opinion: Opinion) -> str:
-    """The reply as it is shown, without the nonce: two judgings of one answer may say the same."""
+    """Return the reply as it is shown, without the nonce: two judgings of one answer may say the same."""
     text = opinion.text.strip()
     return text.replace(f" {opinion.nonce}:", ":").replace(opinion.nonce, "") if opinion.nonce else text
 
@@ -78,7 +78,7 @@ def _read(opinion: Opinion, scale: Sequence[float]) -> float | None:
 
 
 def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
-    """The verdict of the last line, or of a reply that is one JSON object."""
+    """Return the verdict of the last line, or of a reply that is one JSON object."""
     line = _unbold(_last_line(reply))
     head = f"VERDICT {nonce}"
     if line.startswith((f"{head}:", f"{head}：")):  # Chinese replies have a colon of their own
@@ -93,7 +93,7 @@ def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
 
 
 def _bare(reply: str, scale: Sequence[float]) -> float | None:
-    """The verdict of the last line, where it stands alone and nothing contradicts it."""
+    """Return the verdict of the last line, where it stands alone and nothing contradicts it."""
     value = _value(_LINE.fullmatch(_unbold(_last_line(reply))), scale)
     if value is None or len(_FENCE.findall(reply)) % 2:
         return None
@@ -109,7 +109,7 @@ def _last_line(reply: str) -> str:
 
 
 def _unbold(line: str) -> str:
-    """The line without the asterisks that set all of it in bold, or all up to the colon, as many judges do."""
+    """Return the line without the asterisks that set all of it in bold, or all up to the colon, as many judges do."""
     if not line.startswith("**"):
         return line
     bold, _, rest = line[2:].partition("**")
@@ -134,7 +134,7 @@ _BETWEEN = re.compile(r" ?[,;、+&/] ?(?:and )?| (?:and )?", re.IGNORECASE)
 
 
 def read_labels(reply: str, known: Collection[str], word: str = "ERRORS") -> tuple[str, ...] | None:
-    """The labels that the judge gives, in the order of `known`, each once; () for none of them.
+    """Return the labels that the judge gives, in the order of `known`, each once; () for none of them.
 
     None where the last line has not the form, names a label that is not known, or is contradicted by another such line.
     """

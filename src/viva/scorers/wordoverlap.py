@@ -25,7 +25,7 @@ _MOST_ALIGNED = 6
 
 
 def normal_form(text: str) -> str:
-    """A text in lower case, without punctuation and articles, blanks single."""
+    """Return a text in lower case, without punctuation and articles, blanks single."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
@@ -36,7 +36,7 @@ def exact_match(said: str, accepted: Sequence[str]) -> float:
 
 
 def token_f1(said: str, accepted: Sequence[str]) -> float:
-    """The best F1 over the accepted answers; 1.0 where both are empty."""
+    """Return the best F1 over the accepted answers; 1.0 where both are empty."""
     return max((_f1(normal_form(said).split(), normal_form(one).split()) for one in accepted), default=0.0)
 
 
@@ -47,7 +47,7 @@ def _f1(said: Iterable[str], wanted: Iterable[str]) -> float:
 
 
 def drop_scores(said: str, accepted: Sequence[str]) -> tuple[float, float]:
-    """Exact match and F1 of a reply against the best of the answers; ` & ` separates the spans of one answer."""
+    """Return exact match and F1 of a reply against the best of the answers; ` & ` separates the spans of one answer."""
     best = (0.0, 0.0)
     for answer in accepted:
         gold = [_tokens(span) for span in answer.split(" & ")]
@@ -58,7 +58,7 @@ def drop_scores(said: str, accepted: Sequence[str]) -> tuple[float, float]:
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of a text in normal form: numbers as numbers, without articles and punctuation."""
+    """Return the words of a text in normal form: numbers as numbers, without articles and punctuation."""
     found = []
     for token in re.split(r"[ \-\t\n]+", text.lower()):
         number = _number(token)
@@ -79,7 +79,7 @@ def _span_f1(said: Sequence[str], gold: Sequence[str]) -> float:
 
 
 def _aligned(said: Sequence[Sequence[str]], gold: Sequence[Sequence[str]]) -> float:
-    """The mean F1 of the best one-to-one matching; what has no partner counts 0."""
+    """Return the mean F1 of the best one-to-one matching; what has no partner counts 0."""
     table = [[_span_f1(mine, theirs) for theirs in gold] for mine in said]
     size = max(len(said), len(gold))
     if size <= _MOST_ALIGNED:

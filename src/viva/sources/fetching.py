@@ -80,7 +80,7 @@ class _Failed(Exception):  # noqa: N818 - a place that did not give the file: th
 
 
 def ensure(name: str, tell: Tell, accept: Accept | None = None) -> Path:
-    """The folder of a set, fetched first where it is not there yet. Raises DataError, StorageError."""
+    """Return the folder of a set, fetched first where it is not there yet. Raises DataError, StorageError."""
     if (there := fetched_folder(name)) is not None:
         return there
     refuse_unreadable(find_source(name))
@@ -103,13 +103,13 @@ def refuse_unreadable(source: Source) -> None:
 
 
 def ask_on_terminal(question: str) -> bool:
-    """Whether the user agrees. Call it only where `terminal` is true."""
+    """Return whether the user agrees. Call it only where `terminal` is true."""
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def terminal() -> bool:
-    """Whether somebody can be asked."""
+    """Return whether somebody can be asked."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -162,7 +162,7 @@ class _Fetch:
         self._places = list(dict.fromkeys((folder, *set_folders(name))))
 
     async def all(self) -> Fetched:
-        """Every file, taken from this machine where it is, else asked for."""
+        """Return every file, taken from this machine where it is, else asked for."""
         import aiohttp
 
         source = self.source
@@ -196,7 +196,7 @@ class _Fetch:
         return Fetched(self.folder, total, len(missing))
 
     def _pin(self, path: str) -> str:
-        """What a file is compared with: its pin, or the hash that was recorded for it."""
+        """Return what a file is compared with: its pin, or the hash that was recorded for it."""
         known = self._kept.get(path)
         return self.source.files[path] or (known.hash if known else "")
 
@@ -206,7 +206,7 @@ class _Fetch:
         write_manifest(self.folder, {**read_manifest(self.folder), path: self._kept[path]})
 
     def _take(self, path: str) -> bool:
-        """Whether a file is on this machine; then it is put into the set's folder."""
+        """Return whether a file is on this machine; then it is put into the set's folder."""
         pin = self._pin(path)
         place = self.folder / self.source.local(path)
         local = [folder / self.source.local(path) for folder in self._places]
@@ -436,7 +436,7 @@ _WHAT_TO_DO = {
 
 
 def _refused(source: Source, reply: aiohttp.ClientResponse, *, has_token: bool) -> _Failed:
-    """What a status other than success means, and what to do."""
+    """Return what a status other than success means, and what to do."""
     status, code = reply.status, reply.headers.get("X-Error-Code", "")
     if status == 429 or status >= 500:
         wait = _wait(reply)
@@ -455,8 +455,9 @@ def _refused(source: Source, reply: aiohttp.ClientResponse, *, has_token: bool) 
 
 
 def _wait(reply: aiohttp.ClientResponse) -> float:
-    """Seconds until another request may succeed: `Retry-After` (as seconds or a date), else the `t` or `reset` of
-    `RateLimit`, else a second."""
+    """Return seconds until another request may succeed: `Retry-After` (as seconds or a date), else the `t` or `reset`
+    of `RateLimit`, else a second.
+    """
     after = reply.headers.get("Retry-After", "")
     if re.fullmatch(r"\d{1,7}", after):
         return float(after)
@@ -479,7 +480,7 @@ def _token(address: str) -> str:
 
 
 def _hub_cache(source: Source, path: str, pin: str) -> list[Path]:
-    """Where an existing cache of the Hugging Face hub would have a file."""
+    """Return where an existing cache of the Hugging Face hub would have a file."""
     if source.kind != "hub":
         return []
     folder = hub_cache("datasets", source.plain_name)
@@ -487,7 +488,9 @@ def _hub_cache(source: Source, path: str, pin: str) -> list[Path]:
 
 
 def hash_of(path: Path, pin: str) -> str:
-    """A file's hash of the kind that `pin` is: SHA-256 (64 digits), or the SHA-1 of its git blob. Raises OSError."""
+    """Return a file's hash of the kind that `pin` is: SHA-256 (64 digits), or the SHA-1 of its git blob. Raises
+    OSError.
+    """
     with reading(path, follow=True) as file:
         begun = (
             hashlib.sha256()
@@ -498,7 +501,7 @@ def hash_of(path: Path, pin: str) -> str:
 
 
 def _is(path: Path, pin: str) -> bool:
-    """Whether a file can be read and has this hash."""
+    """Return whether a file can be read and has this hash."""
     try:
         return path.is_file() and hash_of(path, pin) == pin
     except OSError:
@@ -517,6 +520,6 @@ def _copy(path: Path, place: Path) -> None:
 
 
 def _bytes(size: int) -> str:
-    """A size in words."""
+    """Return a size in words."""
     power = min(len(str(size)) - 1, 9) // 3
     return f"{size / 1000**power:,.{min(power, 1)}f} {('bytes', 'kB', 'MB', 'GB')[power]}"

@@ -83,15 +83,15 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
         return f"{self.page}{at}, licence {self.licence or 'not known'}{only}{gated}"
 
     def local(self, path: str) -> str:
-        """The name of a file below the set's folder."""
+        """Return the name of a file below the set's folder."""
         return self.names.get(path, path)
 
     def remote(self, path: str) -> str:
-        """The path of a file in its repository."""
+        """Return the path of a file in its repository."""
         return str(PurePosixPath(self.root, path))
 
     def addresses(self, path: str, mirror: str | None = None) -> list[str]:
-        """Where a file may be asked for, in this order: a mirror, HF_ENDPOINT, its own host."""
+        """Return where a file may be asked for, in this order: a mirror, HF_ENDPOINT, its own host."""
         remote = self.remote(path)
         resolve = f"datasets/{self.plain_name}/resolve/{self.commit}/{remote}"
         given = os.environ.get("HF_ENDPOINT", "").rstrip("/")
@@ -120,7 +120,7 @@ class _Manifest(Struct, frozen=True):
 
 
 def sources() -> Mapping[str, Source]:
-    """All sets by name. Raises DataError for a file in VIVA_SOURCES that is not of this form."""
+    """Return all sets by name. Raises DataError for a file in VIVA_SOURCES that is not of this form."""
     overlay = os.environ.get("VIVA_SOURCES", "")
     return _read(overlay, Path(overlay).stat().st_mtime_ns if overlay and Path(overlay).exists() else 0)
 
@@ -197,7 +197,7 @@ def _refuse_unfit(source: Source, name: str, place: str) -> None:
 
 
 def find_source(name: str) -> Source:
-    """A set by its name. Raises DataError that proposes the nearest."""
+    """Return a set by its name. Raises DataError that proposes the nearest."""
     known = sources()
     if name not in known:
         hint = f"did you mean {near}?" if (near := nearest(name, known)) else f"there are: {', '.join(known)}"
@@ -206,14 +206,16 @@ def find_source(name: str) -> Source:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """The name that is most like another, else those that begin like it, or it like them (`arc`: arc-easy, …)."""
+    """Return the name that is most like another, else those that begin like it, or it like them (`arc`: arc-easy,
+    …).
+    """
     name = name.casefold()
     begun = [one for one in known if one[:3] == name[:3] and (one.startswith(name) or name.startswith(one))]
     return ", ".join(difflib.get_close_matches(name, known, 1) or begun[:5])
 
 
 def set_folder(name: str, root: Path | None = None) -> Path:
-    """Where a set's files lie below `root` (Viva's cache); sets of the same files share one folder."""
+    """Return where a set's files lie below `root` (Viva's cache); sets of the same files share one folder."""
     return (root or cache_folder()) / (find_source(name).like or name)
 
 
@@ -237,7 +239,7 @@ def hub_cache(kind: Literal["datasets", "models"], name: str) -> Path:
 
 
 def read_manifest(folder: Path) -> dict[str, Kept]:
-    """Which files of a folder were verified; none where nothing says so."""
+    """Return which files of a folder were verified; none where nothing says so."""
     try:
         return msgspec.json.decode(read_regular(folder / _MANIFEST), type=_Manifest).files
     except (OSError, *UNREADABLE):
@@ -250,7 +252,7 @@ def write_manifest(folder: Path, files: Mapping[str, Kept]) -> None:
 
 
 def fetched_folder(name: str) -> Path | None:
-    """The folder of a set whose files were all verified with the pins of today; None where one is missing.
+    """Return the folder of a set whose files were all verified with the pins of today; None where one is missing.
 
     VIVA_DATA may hold a folder that `viva fetch --to` made; else Viva's cache.
     """
@@ -266,7 +268,7 @@ def data_folder(given: Path | str | None, name: str) -> Path | None:
 
 
 def is_whole(source: Source, folder: Path, *, unpinned: bool = False) -> bool:
-    """Whether the files of a set lie in a folder as they were when their hashes were compared.
+    """Return whether the files of a set lie in a folder as they were when their hashes were compared.
 
     Without `unpinned`, those that nobody has recorded a hash of are wanted only where no file has a pin: else they are
     exemplars.

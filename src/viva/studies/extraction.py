@@ -56,7 +56,7 @@ class Row(Struct):
 
 
 def decoded(line: bytes, where: str) -> tuple[dict[str, Any], Row]:
-    """A line as it is, and what of it is known. Raises DataError naming `where`."""
+    """Return a line as it is, and what of it is known. Raises DataError naming `where`."""
     try:
         raw = msgspec.json.decode(line, type=dict[str, Any])
         row = msgspec.convert(raw, Row)
@@ -68,7 +68,7 @@ def decoded(line: bytes, where: str) -> tuple[dict[str, Any], Row]:
 
 
 def reading_of(row: Row) -> Reading:
-    """What is read in a row's reply; a value is written as the reply has it."""
+    """Return what is read in a row's reply; a value is written as the reply has it."""
     options = row.options or ()
     letters = row.letters or (LETTERS[: len(options)] if options else "ABCD")
     ended = row.stop_reason not in CUT_OFF
@@ -100,7 +100,7 @@ def _with(value: str | None, reading: Reading) -> Reading:
 
 
 def read_row(line: bytes, where: str) -> dict[str, Any]:
-    """One row, and what is read in its reply. Raises DataError naming `where`."""
+    """Return one row, and what is read in its reply. Raises DataError naming `where`."""
     raw, row = decoded(line, where)
     reading = reading_of(row)
     span = list(reading.span) if reading.span else None
@@ -126,7 +126,8 @@ class Precision(Struct, frozen=True):
 
 
 def evaluate(lines: Iterable[tuple[bytes, str]]) -> tuple[list[Precision], list[Precision]]:
-    """The precision of each rule of Viva, and of every reader: Viva, the rows' own `read`, published expressions.
+    """Return the precision of each rule of Viva, and of every reader: Viva, the rows' own `read`, published
+    expressions.
 
     Raises DataError for rows without a label.
     """
@@ -159,7 +160,7 @@ def _precision(name: str, rows: list[tuple[str, Row]]) -> Precision:
 
 
 def _agrees(read: str, row: Row) -> bool:
-    """Whether what was read is what the label says: by value for numbers and formulas."""
+    """Return whether what was read is what the label says: by value for numbers and formulas."""
     label = row.label or ""
     if label in UNREAD:
         return False
@@ -193,7 +194,7 @@ def _published() -> Mapping[str, Mapping[Format, Callable[[str], str]]]:
 
 
 def _tried(earlier: Callable[[str], str] | None, pattern: re.Pattern[str], *, last: bool) -> Callable[[str], str]:
-    """A reader that takes what the expressions before it find, else the first (or `last`) match of its own."""
+    """Return a reader that takes what the expressions before it find, else the first (or `last`) match of its own."""
 
     def read(reply: str) -> str:
         if earlier and (before := earlier(reply)):

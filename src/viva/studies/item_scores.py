@@ -61,7 +61,7 @@ class ScoreSet(Struct, frozen=True, kw_only=True):
         return {name: breakdown.cell(*shared) for name, shared in (self.lines if lines is None else lines).items()}
 
     def is_called(self, names: Sequence[str]) -> bool:
-        """Whether --model means it: by its whole name, or without its provider."""
+        """Return whether --model means it: by its whole name, or without its provider."""
         return self.model in names or self.model.rpartition("/")[2] in names
 
 
@@ -74,7 +74,7 @@ def score_sets(
     cluster: str = "",
     first_cell: bool = False,
 ) -> Iterator[ScoreSet]:
-    """Everything that the sources hold, one at a time.
+    """Yield everything that the sources hold, one at a time.
 
     `by`: a table of the exam (its columns where it has a row a model, else its rows), or a tag; `EXAM` for the headline
     alone; None for the exam's first table with a row a model, else the tag `format`; `AUTO` for these or, where there
@@ -96,7 +96,7 @@ def score_sets(
 
 
 def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
-    """The scores with the values of a tag in place of declared clusters."""
+    """Return the scores with the values of a tag in place of declared clusters."""
     from viva.analysis.columns import Columns
 
     if not tag:
@@ -112,7 +112,7 @@ def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
 
 
 def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
-    """The sources as paths. Raises DataError for one that is not there; `published`: names that are no paths."""
+    """Return the sources as paths. Raises DataError for one that is not there; `published`: names that are no paths."""
     paths = [Path(source) for source in sources]
     for path in paths:
         if not path.exists():
@@ -123,7 +123,9 @@ def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
 
 
 def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequence[TableSpec], where: str) -> Lines:
-    """What `by` names. The exam's own table has the exam's own averages, so --macro-average takes a tag instead."""
+    """Return what `by` names. The exam's own table has the exam's own averages, so --macro-average takes a tag
+    instead.
+    """
     from viva.analysis.training import by_rows, by_table, by_tag, parts_of
 
     if by == EXAM:
@@ -148,7 +150,9 @@ def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequenc
 
 
 def _goes_beyond(table: TableSpec, tag: str | None) -> bool:
-    """Whether a table's rows are a tag's values and more: CMMLU's categories, and its China-specific subjects."""
+    """Return whether a table's rows are a tag's values and more: CMMLU's categories, and its China-specific
+    subjects.
+    """
     tags = {name for row in table.rows for name in row.where}
     return not table.across and len(tags) > 1 and sum(tag in row.where for row in table.rows) > 1
 
@@ -181,7 +185,7 @@ _AVERAGES: dict[bytes, Averages] = {}
 
 
 def _published_averages(record: ExamRecord) -> Averages:
-    """The exam's headline and its tables: the exam is opened for them, once for all runs alike."""
+    """Return the exam's headline and its tables: the exam is opened for them, once for all runs alike."""
     key = msgspec.json.encode(record, order="deterministic")
     if key not in _AVERAGES:
         exam = reopen(record)
@@ -201,7 +205,7 @@ def _of_table(path: Path, by: str | None, headline: Aggregate, more: Sequence[st
 
 
 def table_rows(exam: str, model: str, found: ModelScores, group: int = 0) -> Iterator[ScoreRow]:
-    """A model's rows of a table of item scores; `group` answers to a question are a repeat, all of them for 0.
+    """Yield a model's rows of a table of item scores; `group` answers to a question are a repeat, all of them for 0.
 
     A table says no more than the score: one that is missing is not the model's doing.
     """

@@ -35,7 +35,9 @@ class WideTable(Struct, frozen=True, kw_only=True):
 
 
 def read_wide(path: Path, fewest: int = 3) -> WideTable:
-    """The table. Raises DataError with the line for what is torn, unnamed or there twice, or has fewer columns."""
+    """Return the table. Raises DataError with the line for what is torn, unnamed or there twice, or has fewer
+    columns.
+    """
     header, lines = _rows(path, table_text(path))
     if len(header) < fewest:
         figures = {2: "one", 3: "two"}.get(fewest, str(fewest - 1))
@@ -66,7 +68,7 @@ def read_wide(path: Path, fewest: int = 3) -> WideTable:
 
 
 def is_wide(path: Path) -> bool:
-    """A CSV that is no table of item scores: those have a question, a sample and a score a row."""
+    """Return a CSV that is no table of item scores: those have a question, a sample and a score a row."""
     if path.is_dir() or not path.name.removesuffix(".gz").endswith(".csv"):
         return False
     header = header_of(path)
@@ -74,7 +76,7 @@ def is_wide(path: Path) -> bool:
 
 
 def only_model_table(paths: Sequence[Path]) -> Path | None:
-    """The table of a row a model, where these are such a table; None for runs and tables of item scores.
+    """Return the table of a row a model, where these are such a table; None for runs and tables of item scores.
 
     Raises VivaError for one among others.
     """
@@ -85,7 +87,7 @@ def only_model_table(paths: Sequence[Path]) -> Path | None:
 
 
 def header_of(path: Path) -> Sequence[str]:
-    """The names in the first line."""
+    """Return the names in the first line."""
     return _rows(path, table_text(path).split("\n", 1)[0] + "\n")[0]
 
 

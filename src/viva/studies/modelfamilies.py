@@ -29,14 +29,18 @@ _MODELS = 6
 
 
 def family_of(model: str) -> str:
-    """A model's family by its name: what stands before its size ("Qwen1.5-110B" → "Qwen1.5"); "" where none stands."""
+    """Return a model's family by its name: what stands before its size ("Qwen1.5-110B" → "Qwen1.5"); "" where none
+    stands.
+    """
     name = model.rpartition("/")[2]
     found = _SIZE.search(name)
     return name[: found.start()].rstrip(" -_") if found else ""
 
 
 def read_families(path: Path, models: Sequence[str], notes: list[str]) -> list[str]:
-    """Each model's family by a table `model,family`; its own name where the table has none, which `notes` gets."""
+    """Return each model's family by a table `model,family`; its own name where the table has none, which `notes`
+    gets.
+    """
     found: dict[str, str] = {}
     for line, row in rows_of(path):
         if not row.get("model") or not row.get("family"):
@@ -55,8 +59,9 @@ def _some(names: Iterable[str]) -> str:
 
 
 def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> list[str]:
-    """Each model's family for `--families`, and what was made of it into `notes`; none where each model is its own, and
-    where there are too few families to say anything of a further one (`analysis.families.FEWEST`)."""
+    """Return each model's family for `--families`, and what was made of it into `notes`; none where each model is its
+    own, and where there are too few families to say anything of a further one (`analysis.families.FEWEST`).
+    """
     from viva.analysis.sizes.families import FEWEST, are_groups
 
     if given == NONE:

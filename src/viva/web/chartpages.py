@@ -23,13 +23,15 @@ FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sa
 
 @functools.cache
 def tokens() -> dict[str, Any]:
-    """The colours of `static/theme.json`: by scheme as in viva.css, and one colour an outcome for both schemes."""
+    """Return the colours of `static/theme.json`: by scheme as in viva.css, and one colour an outcome for both
+    schemes.
+    """
     content = shipped_text(__file__, "static/theme.json")
     return cast("dict[str, Any]", json.loads(content))
 
 
 def config(scheme: Scheme = "light") -> dict[str, Any]:
-    """The Vega-Lite `config` of a scheme. A chart that sets no colours of its own looks right in both."""
+    """Return the Vega-Lite `config` of a scheme. A chart that sets no colours of its own looks right in both."""
     colour = tokens()[scheme]
     axis = {
         "labelColor": colour["quiet"],
@@ -135,7 +137,7 @@ def _digest(text: str) -> str:
 
 @functools.cache
 def script() -> str:
-    """All that draws the charts of a page: library, colours, then `static/charts.js`."""
+    """Return all that draws the charts of a page: library, colours, then `static/charts.js`."""
     from viva.web.pagetemplates import asset
 
     known = {"light": config("light"), "dark": config("dark")}

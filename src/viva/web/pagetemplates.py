@@ -11,7 +11,7 @@ from viva.web.pagetext import shown
 
 
 def environment(package: str) -> Environment:
-    """The templates in the folder `templates` of a package ("viva.review")."""
+    """Return the templates in the folder `templates` of a package ("viva.review")."""
     made = Environment(
         loader=PackageLoader(package),
         autoescape=True,
@@ -30,5 +30,5 @@ def finalised(value: object) -> object:
 
 
 def asset(name: str) -> str:
-    """A style sheet or script of `viva.web`, to be put into a page or served beside it."""
+    """Return a style sheet or script of `viva.web`, to be put into a page or served beside it."""
     return shipped_text(__file__, f"static/{name}")

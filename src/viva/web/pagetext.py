@@ -25,7 +25,7 @@ def shown(text: str, longest: int = LONGEST) -> str:
 
 
 def highlighted(text: str, marks: Iterable[tuple[int, int, str]]) -> Markup:
-    """A text as it came, with parts marked (start, end, class); marks may overlap."""
+    """Return a text as it came, with parts marked (start, end, class); marks may overlap."""
     kept = text[:LONGEST]
     inside = [(start, min(end, len(kept)), name) for start, end, name in marks if 0 <= start < min(end, len(kept))]
     edges = sorted({0, len(kept), *(edge for start, end, _ in inside for edge in (start, end))})
@@ -60,7 +60,7 @@ def reason(explanation: str, reply: str) -> str:
 
 
 def read_span(score: Score | ScoreRow, reply: str) -> tuple[int, int] | None:
-    """Where in a reply stands what was read: as its reader says, else the one place that holds what was read."""
+    """Return where in a reply stands what was read: as its reader says, else the one place that holds what was read."""
     said = _SPAN.search(score.explanation)
     # A line "answer: ..." is about one field of a reply of several, and its offsets are of that field.
     if said and not score.explanation.startswith("answer:") and int(said[1]) < int(said[2]) <= len(reply):

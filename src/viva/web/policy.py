@@ -8,7 +8,9 @@ from collections.abc import Iterable
 
 
 def digest(text: str) -> str:
-    """The hash of an inline script or style as a policy names it. ValueError for what a page would end or change."""
+    """Return the hash of an inline script or style as a policy names it. ValueError for what a page would end or
+    change.
+    """
     for broken in ("</script", "</style", "<!--", "\r", "\0"):
         if broken in text:
             raise ValueError(f"an inline script or style cannot hold {broken!r}")
@@ -16,7 +18,8 @@ def digest(text: str) -> str:
 
 
 def policy(scripts: Iterable[str] = (), styles: Iterable[str] = ()) -> str:
-    """The `content` of `<meta http-equiv="Content-Security-Policy">` for these inline texts, exactly as they stand.
+    """Return the `content` of `<meta http-equiv="Content-Security-Policy">` for these inline texts, exactly as they
+    stand.
 
     No request of any kind leaves the page; images are those that it makes itself. Nothing is evaluated, and no text
     becomes markup (`require-trusted-types-for`, where the browser knows it).

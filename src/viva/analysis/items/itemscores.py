@@ -53,7 +53,7 @@ class ItemScores(Struct, frozen=True, kw_only=True, eq=False):
     """Question → tag → value, of questions that have any."""
 
     def of(self, models: Which, questions: Which) -> ItemScores:
-        """The part of these models and questions; places put them in their order."""
+        """Return the part of these models and questions; places put them in their order."""
         shares = self.shares[questions]
         return ItemScores(
             exam=self.exam,
@@ -115,7 +115,9 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
 
 
 def answers(scores: Columns) -> dict[str, list[float | None]]:
-    """Question → the scores of its answers in their order, None for unscored; what could not be read is a zero."""
+    """Return question → the scores of its answers in their order, None for unscored; what could not be read is a
+    zero.
+    """
     question = scores.texts["question"]
     found: dict[str, list[float | None]] = {name: [] for name in question.values}
     points, lost = np.nan_to_num(scores.numbers["value"]), scores.among("outcome", UNANSWERED)
@@ -125,7 +127,7 @@ def answers(scores: Columns) -> dict[str, list[float | None]]:
 
 
 def shares_of(groups: list[tuple[str, float]], over: str) -> Floats:
-    """The questions' shares of a mean, by their groups and weights.
+    """Return the questions' shares of a mean, by their groups and weights.
 
     Of a mean over questions each its weight; of a mean over groups of questions, the same within its group.
     """
@@ -154,7 +156,7 @@ _ITEM = re.compile(r"""\s*-\s+(?:['"])?([^'"#]+?)(?:['"])?\s*(?:#.*)?""")
 
 
 def level(weaker: Answers, stronger: Answers, warm: Answers | None = None, *, trials: int = TRIALS) -> Levels:
-    """The levels that one question may have.
+    """Return the levels that one question may have.
 
     `warm`: the stronger examiner at temperature 1.0, of which the first ten answers count; None where there was no such
     run. `trials`: how many answers without a point it takes to call a question level 5 (the paper's 100). Raises
@@ -181,7 +183,9 @@ def levels(
     *,
     trials: int = TRIALS,
 ) -> dict[str, Levels]:
-    """The rule for all questions that both examiners took; an empty tuple where one of them has no scored answer."""
+    """Return the rule for all questions that both examiners took; an empty tuple where one of them has no scored
+    answer.
+    """
     found: dict[str, Levels] = {}
     for question, answers in weaker.items():
         if question in stronger:
@@ -196,18 +200,21 @@ def levels(
 
 
 def agreement(found: Mapping[str, Levels], given: Mapping[str, int]) -> Counter[tuple[Levels, int]]:
-    """How often a question with these possible levels has that level in another grouping, over questions in both."""
+    """Return how often a question with these possible levels has that level in another grouping, over questions in
+    both.
+    """
     return Counter((possible, given[question]) for question, possible in found.items() if question in given)
 
 
 def named(possible: Levels) -> str:
-    """`2`, `3 or 4`, `3, 4 or 5`, and `–` for none."""
+    """Return `2`, `3 or 4`, `3, 4 or 5`, and `–` for none."""
     words = [str(one) for one in possible]
     return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part) if words else "–"
 
 
 def read_levels(text: str, name: str) -> dict[str, int]:
-    """A grouping as the authors publish it: `level-1:` and below it `- cases/eval_0-0-8.yaml`, question by question.
+    """Return a grouping as the authors publish it: `level-1:` and below it `- cases/eval_0-0-8.yaml`, question by
+    question.
 
     `name` is what errors call the text. A question is called by its id (0-0-8). Raises DataError with the line.
     """

@@ -127,7 +127,7 @@ def reliability(scores: Floats) -> Reliability | None:
 
 
 def _discrimination(points: Floats, there: NDArray[np.bool_]) -> Floats:
-    """The correlation of each question with the mean of the others, over the models that have a score on it."""
+    """Return the correlation of each question with the mean of the others, over the models that have a score on it."""
     total, answered = points.sum(axis=1, keepdims=True), there.sum(axis=1, keepdims=True)
     others = answered - there
     rest = np.where(others > 0, (total - points) / np.maximum(others, 1), np.nan)
@@ -154,7 +154,7 @@ def _p_values(correlation: Floats, n: NDArray[np.int64]) -> Floats:
 
 
 def _least_p(scores: Floats) -> Floats:
-    """The smallest p that any test can have: of all ways to deal a question's scores out to the models, one.
+    """Return the smallest p that any test can have: of all ways to deal a question's scores out to the models, one.
 
     Three models often lie on a line, and Student's t then knows no doubt; but they stand so in one order of six.
     """

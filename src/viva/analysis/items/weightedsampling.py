@@ -93,7 +93,7 @@ class Answers(Struct, frozen=True, kw_only=True, eq=False):
     lowest: float = 0.0
 
     def possible(self) -> tuple[float, float]:
-        """What the answers leave possible: what was not asked is between `lowest` and 1."""
+        """Return what the answers leave possible: what was not asked is between `lowest` and 1."""
         seen = float(np.array([one.share for one in self.draws]) @ self.values)
         left = max(self.draws[-1].left - self.draws[-1].share, 0.0) if self.draws else 1.0
         return seen + self.lowest * left, seen + left
@@ -126,7 +126,8 @@ def _series(answers: Answers) -> _Series:
 
 
 def fixed(answers: Answers, number: int) -> Estimate:
-    """The estimate with the interval for a `number` of questions chosen before; not for one that the interval chose.
+    """Return the estimate with the interval for a `number` of questions chosen before; not for one that the interval
+    chose.
 
     Below `NORMAL` it holds with probability 95 % at least, whatever the answers are, also while some are missing.
     """
@@ -146,7 +147,7 @@ def fixed(answers: Answers, number: int) -> Estimate:
 
 
 def anytime(answers: Answers, halves: Sequence[float]) -> Estimate:
-    """The estimate with the interval that holds at all times at once, with probability 95 % at least.
+    """Return the estimate with the interval that holds at all times at once, with probability 95 % at least.
 
     `halves`: the half widths that the bets aim at, fixed before the first draw; the capital is split evenly over them.
     """
@@ -158,7 +159,7 @@ def anytime(answers: Answers, halves: Sequence[float]) -> Estimate:
 
 
 def _by_betting(answers: Answers, series: _Series, bets: Floats, safe: float) -> Estimate:
-    """`bets`: a row for each part of the capital, λₜ of each draw, of which at most `safe` is at stake."""
+    """Return `bets`: a row for each part of the capital, λₜ of each draw, of which at most `safe` is at stake."""
     least, most = answers.possible()
     value = float(series.precision @ series.estimates / series.precision.sum())
     down, up = (np.minimum(bets, safe / np.maximum(far, 1e-12)) for far in (series.most_down, series.most_up))
@@ -168,7 +169,9 @@ def _by_betting(answers: Answers, series: _Series, bets: Floats, safe: float) ->
 
 
 def _limit(estimates: Floats, bets: Floats, lowest: float, highest: float) -> float:
-    """The largest μ that bets against all below it have ruled out at any time: each bet's gain falls as μ grows."""
+    """Return the largest μ that bets against all below it have ruled out at any time: each bet's gain falls as μ
+    grows.
+    """
     needed = math.log(2 * len(bets) / (1 - LEVEL))
 
     def ruled_out(value: float) -> bool:

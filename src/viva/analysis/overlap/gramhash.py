@@ -48,17 +48,17 @@ class Tokens(Struct, frozen=True):
         return len(self.bounds) - 1
 
     def of(self, index: int) -> U64:
-        """The hashes of one text's tokens."""
+        """Return the hashes of one text's tokens."""
         return self.hashes[self.bounds[index] : self.bounds[index + 1]]
 
     def passage(self, first: int, count: int) -> str:
-        """The text from a token on, `count` tokens long, as it stands there."""
+        """Return the text from a token on, `count` tokens long, as it stands there."""
         return self.text[int(self.starts[first]) : int(self.ends[first + count - 1])]
 
 
 @cache
 def _plane() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """What each character of the basic plane is folded to (one character each), and of what class it is."""
+    """Return what each character of the basic plane is folded to (one character each), and of what class it is."""
     folds = np.arange(_PLANE, dtype=np.uint32)
     classes = np.zeros(_PLANE, dtype=np.uint8)
     for code in range(_PLANE):
@@ -91,7 +91,7 @@ def _folded(text: str) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
 
 
 def mixed(values: U64) -> U64:
-    """Each value scattered over all 64 bits (the finaliser of SplitMix64)."""
+    """Return each value scattered over all 64 bits (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
         found = values + np.uint64(_BASE)
         found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -111,7 +111,7 @@ def _powers(base: int, count: int) -> tuple[U64, U64]:
 
 
 def _runs(values: U64, starts: I64, ends: I64, base: int) -> U64:
-    """A hash of each run values[start:end], the same wherever it stands."""
+    """Return a hash of each run values[start:end], the same wherever it stands."""
     count = 1 << max(10, (len(values) + 1).bit_length())
     powers, inverse = _powers(base, count)
     sums = np.zeros(len(values) + 1, dtype=np.uint64)
@@ -122,7 +122,7 @@ def _runs(values: U64, starts: I64, ends: I64, base: int) -> U64:
 
 
 def tokens_of(texts: Sequence[str]) -> Tokens:
-    """The tokens of texts. Halves of surrogate pairs are no letters, and part words."""
+    """Return the tokens of texts. Halves of surrogate pairs are no letters, and part words."""
     whole = [text if text.isascii() else unicodedata.normalize("NFC", text) for text in texts]
     joined = "\n".join(whole)
     lengths = np.fromiter((len(text) for text in whole), dtype=np.int64, count=len(whole))
@@ -145,12 +145,12 @@ class Grams(Struct, frozen=True):
     bounds: I64
 
     def of(self, index: int) -> U64:
-        """Those of one text."""
+        """Return those of one text."""
         return self.hashes[self.bounds[index] : self.bounds[index + 1]]
 
 
 def word_grams(tokens: Tokens, length: int, *, short: bool = True) -> Grams:
-    """Every run of `length` tokens. A text with fewer is one run of all its tokens (`short`), or has none."""
+    """Return every run of `length` tokens. A text with fewer is one run of all its tokens (`short`), or has none."""
     counts = np.diff(tokens.bounds)
     grams = np.maximum(counts - length + 1, np.minimum(counts, 1) if short else 0)
     bounds = np.concatenate(([0], np.cumsum(grams))).astype(np.int64)
@@ -160,7 +160,9 @@ def word_grams(tokens: Tokens, length: int, *, short: bool = True) -> Grams:
 
 
 def character_grams(tokens: Tokens, length: int) -> Grams:
-    """Every run of `length` characters, what parts words being one blank. A shorter text is one run of all of it."""
+    """Return every run of `length` characters, what parts words being one blank. A shorter text is one run of all of
+    it.
+    """
     sizes = tokens.ends - tokens.starts
     counts = np.diff(tokens.bounds)
     owners = np.repeat(np.arange(len(counts)), counts)

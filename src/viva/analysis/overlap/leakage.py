@@ -39,12 +39,14 @@ class Bands(Struct, frozen=True):
     rows: int
 
     def recall_at(self, jaccard: float) -> float:
-        """How likely two texts that are so alike agree in at least one band."""
+        """Return how likely two texts that are so alike agree in at least one band."""
         return float(1 - (1 - jaccard**self.rows) ** self.bands)
 
 
 def bands_for(threshold: float, permutations: int = 128) -> Bands:
-    """The longest bands, so the fewest needless comparisons, that still find a pair at the threshold (`SURE`)."""
+    """Return the longest bands, so the fewest needless comparisons, that still find a pair at the threshold
+    (`SURE`).
+    """
     fitting = [Bands(permutations // rows, rows) for rows in range(1, permutations + 1)]
     return max((one for one in fitting if one.recall_at(threshold) >= SURE), key=lambda one: one.rows,
                default=fitting[0])  # fmt: skip
@@ -61,7 +63,7 @@ class Signer:
         self._added = np.array([dice.getrandbits(64) for _ in range(count)], dtype=np.uint64)
 
     def signatures(self, grams: Grams) -> NDArray[np.uint32]:
-        """A row a text. A text without shingles has one of nothing but the largest value."""
+        """Return a row a text. A text without shingles has one of nothing but the largest value."""
         texts = len(grams.bounds) - 1
         found = np.full((texts, len(self._factors)), 0xFFFFFFFF, dtype=np.uint32)
         filled = np.flatnonzero(np.diff(grams.bounds))
@@ -87,7 +89,7 @@ class Signer:
                 found[rows, block] = np.minimum.reduceat(values, starts, axis=1).T
 
     def keys(self, signatures: NDArray[np.uint32]) -> U64:
-        """A hash of each band of each signature: texts × bands."""
+        """Return a hash of each band of each signature: texts × bands."""
         cut = signatures.reshape(len(signatures), self.bands.bands, self.bands.rows).astype(np.uint64)
         found = np.zeros(cut.shape[:2], dtype=np.uint64)
         with np.errstate(over="ignore"):
@@ -97,17 +99,17 @@ class Signer:
 
 
 def estimated(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> float:
-    """The Jaccard index of two texts by their signatures."""
+    """Return the Jaccard index of two texts by their signatures."""
     return float(np.mean(first == second))
 
 
 def jaccard(first: U64, second: U64) -> float:
-    """The exact one, of the shingles themselves; 0 where both have none."""
+    """Return the exact one, of the shingles themselves; 0 where both have none."""
     return jaccard_of_sets(np.unique(first), np.unique(second))
 
 
 def jaccard_of_sets(one: U64, other: U64) -> float:
-    """The same, of shingles that are sorted and there once."""
+    """Return the same, of shingles that are sorted and there once."""
     if not len(one) or not len(other):
         return 0.0
     places = np.minimum(np.searchsorted(one, other), len(one) - 1)
@@ -123,7 +125,7 @@ class Index:
         self._sorted = [keys[order, band] for band, order in enumerate(self._order)]
 
     def candidates(self, keys: U64) -> Iterator[tuple[int, int]]:
-        """Pairs that agree in a band: a row of `keys` and a row of the indexed ones, each once, in order.
+        """Yield pairs that agree in a band: a row of `keys` and a row of the indexed ones, each once, in order.
 
         A row at a time: where all texts begin alike, all pairs together would not fit into memory.
         """
@@ -164,7 +166,7 @@ class OverlapConfig(Struct, frozen=True, kw_only=True):
         return bands_for(self.threshold, self.permutations)
 
     def shingles(self, tokens: Tokens) -> Grams:
-        """The shingles of texts."""
+        """Return the shingles of texts."""
         return character_grams(tokens, self.shingle) if self.characters else word_grams(tokens, self.shingle)
 
 
@@ -251,7 +253,7 @@ class Search:
         return [int(count) for count in found]
 
     def batch(self, documents: Sequence[Document]) -> TextMatch:
-        """What a batch of texts has in common with the set."""
+        """Return what a batch of texts has in common with the set."""
         tokens = tokens_of([document.text for document in documents])
         return TextMatch(
             near=tuple(self._near(documents, tokens)),
@@ -285,7 +287,7 @@ class Search:
                 yield Near(question, document.place, alike, estimate, figures != theirs, document.text[:LONGEST_SHOWN])
 
     def _known(self, question: int) -> tuple[U64, list[str]]:
-        """A question's different shingles, sorted, and its numbers."""
+        """Return a question's different shingles, sorted, and its numbers."""
         known = self._looked_at.get(question)
         if known is None:
             known = np.unique(self._shingles.of(question)), _numbers(self._tokens, question)
@@ -293,7 +295,7 @@ class Search:
         return known
 
     def _longest_fitting(self) -> int:
-        """Tokens above which no text is compared: room for shingles that repeat is left, four times over."""
+        """Return tokens above which no text is compared: room for shingles that repeat is left, four times over."""
         return 4 * (self._most + self.overlap_config.shingle) + 64
 
     def _shared(self, documents: Sequence[Document], tokens: Tokens) -> Iterator[Shared]:
@@ -366,7 +368,7 @@ class _Runs:
         self._filter[self._hashes >> np.uint64(64 - _BITS)] = True
 
     def hits(self, grams: Grams) -> Iterator[_Hits]:
-        """Which runs of texts are runs of these questions: what one text and one question share comes together.
+        """Yield which runs of texts are runs of these questions: what one text and one question share comes together.
 
         Where many questions begin alike, all pairs of runs would not fit into memory: so many at once (`_AT_ONCE`).
         """
@@ -402,7 +404,7 @@ class _Runs:
 
 
 def _same(one: Tokens, at: int, other: Tokens, there: int, count: int) -> bool:
-    """Whether two passages have the same tokens, character by character."""
+    """Return whether two passages have the same tokens, character by character."""
     starts, ends = one.starts[at : at + count], one.ends[at : at + count]
     begins, stops = other.starts[there : there + count], other.ends[there : there + count]
     if not np.array_equal(ends - starts, stops - begins):
@@ -416,7 +418,7 @@ def _same(one: Tokens, at: int, other: Tokens, there: int, count: int) -> bool:
 
 
 def _numbers(tokens: Tokens, index: int) -> list[str]:
-    """The tokens of a text that begin with a digit, sorted."""
+    """Return the tokens of a text that begin with a digit, sorted."""
     span = range(int(tokens.bounds[index]), int(tokens.bounds[index + 1]))
     found = (tokens.text[tokens.starts[at] : tokens.ends[at]] for at in span)
     return sorted(token.casefold() for token in found if token[:1].isdigit())
@@ -464,7 +466,7 @@ class Leaks:
                 self._longest[shared.question] = shared.longest
 
     def leaks(self) -> list[Leak]:
-        """Every question that has something in common, in the order of the set."""
+        """Return every question that has something in common, in the order of the set."""
         return [
             Leak(
                 question=question,

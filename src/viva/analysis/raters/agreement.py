@@ -117,7 +117,7 @@ def agree(
     title: str = "",
     word: str = "people",
 ) -> Agreement:
-    """Every measure of agreement that these ratings allow.
+    """Return every measure of agreement that these ratings allow.
 
     `scale` lists the marks that people can give (default: all that were given); a judge's mark between two, a mean over
     samples for instance, counts as the nearest where marks are compared one by one. `level`: whether marks are names
@@ -167,7 +167,7 @@ def agree(
 
 
 def _off_scale(given: Iterable[float | None], scale: Sequence[float]) -> Iterator[str]:
-    """A note where a judge's marks are between those of the scale."""
+    """Yield a note where a judge's marks are between those of the scale."""
     if between := sum(mark is not None and mark not in scale for mark in given):
         taken = "kappas, agreement and the table take the nearest"
         yield f"{between:,} of the judge's marks are not on the scale: {taken}."
@@ -186,7 +186,7 @@ def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple
 
 
 def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
-    """All people at once."""
+    """Return all people at once."""
     unrated = sum(mean_of(row) is None for row in rows)
     found = [krippendorff(rows, marks.level, marks.questions)]
     if marks.level != "nominal":
@@ -205,7 +205,7 @@ def _gwet(rows: Sequence[Column], marks: _Marks) -> list[Measure]:
 
 
 def _two(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
-    """Two raters."""
+    """Return two raters."""
     related = () if marks.level == "nominal" else _related(first, second, marks)
     return (*related, *_by_category(_on_scale(first, marks), _on_scale(second, marks), marks))
 
@@ -224,12 +224,12 @@ def _on_scale(column: Column, marks: _Marks) -> list[float | None]:
 
 
 def _related(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
-    """Pearson's and Spearman's coefficients."""
+    """Return Pearson's and Spearman's coefficients."""
     return tuple(correlated(kind, first, second, marks.questions) for kind in _CORRELATIONS)
 
 
 def correlated(kind: Correlation, first: Column, second: Column, questions: Sequence[int]) -> Measure:
-    """Pearson's or Spearman's coefficient over the items that have both."""
+    """Return Pearson's or Spearman's coefficient over the items that have both."""
     found = usable(kind, list(zip(first, second, strict=True)), questions)
     of = _pearson if kind == "pearson" else _spearman
     return estimated(*found, of, "one of the two gave every item the same mark")
@@ -238,7 +238,7 @@ def correlated(kind: Correlation, first: Column, second: Column, questions: Sequ
 def _judged(
     ratings: Ratings, judge: str | None, rows: Sequence[Column], marks: _Marks
 ) -> tuple[tuple[Measure, ...], Confusion | None, tuple[Spot, ...]]:
-    """The judge against the people."""
+    """Return the judge against the people."""
     if judge is None:
         return (), None, ()
     given = ratings.column(judge)
@@ -262,7 +262,9 @@ def _judged(
 
 
 def _differences(given: Column, means: Column, marks: _Marks) -> list[Measure]:
-    """How much higher the judge marks than the mean human, and how far off it is: neither by more than the scale."""
+    """Return how much higher the judge marks than the mean human, and how far off it is: neither by more than the
+    scale.
+    """
     lowest, highest = _ends(marks.scale, given)
     bias, values, asked = usable("bias", list(zip(given, means, strict=True)), marks.questions)
     far = estimated(replace(bias, kind="distance"), values, asked, _distance, "")
@@ -274,7 +276,7 @@ def _differences(given: Column, means: Column, marks: _Marks) -> list[Measure]:
 
 
 def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -> Measure:
-    """The mean difference, with the adjusted Wald interval of differences up to the largest seen (or a step)."""
+    """Return the mean difference, with the adjusted Wald interval of differences up to the largest seen (or a step)."""
     largest = float(max(np.abs(away).max(), min(np.diff(scale), default=1.0)))
     interval = mean_over(away / largest, asked, signed=True).interval()
     assert interval is not None  # there are two questions
@@ -308,7 +310,7 @@ def _powered(
 
 
 def _ends(scale: Sequence[float], given: Column) -> tuple[float, float]:
-    """The ends of the scale, or of what was given beyond it; of marks that are shares of 1 always 0 and 1."""
+    """Return the ends of the scale, or of what was given beyond it; of marks that are shares of 1 always 0 and 1."""
     known = [*scale, *(mark for mark in given if mark is not None)] or [0.0, 1.0]
     return (0.0, 1.0) if min(known) >= 0 and max(known) <= 1 else (min(known), max(known))
 
@@ -330,7 +332,7 @@ def _pearson(values: Floats) -> Statistic:
 
 
 def _spearman(values: Floats) -> Statistic:
-    """Pearson's of the ranks that the items have under their weights."""
+    """Return Pearson's of the ranks that the items have under their weights."""
     coded = [np.unique(column, return_inverse=True) for column in values.T]
 
     def statistic(weights: Weights) -> Floats:

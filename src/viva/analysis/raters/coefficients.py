@@ -88,7 +88,7 @@ def cohen(first: Column, second: Column, questions: Sequence[int], kind: Kind = 
 
 
 def distances(marks: Sequence[float] | Floats, power: int) -> Floats:
-    """How far each mark is from each other: 0 or 1 (power 0), |a − b| (1), (a − b)² (2)."""
+    """Return how far each mark is from each other: 0 or 1 (power 0), |a − b| (1), (a − b)² (2)."""
     apart = np.abs(np.subtract.outer(np.asarray(marks, dtype=float), np.asarray(marks, dtype=float)))
     found: Floats = (apart > 0).astype(float) if power == 0 else apart**power
     return found
@@ -101,7 +101,7 @@ def fleiss(rows: Rows, questions: Sequence[int]) -> Measure:
 
 
 def agreement(rows: Rows, questions: Sequence[int]) -> Measure:
-    """The share of pairs of ratings of an item that are equal, a mean over items with two ratings and more.
+    """Return the share of pairs of ratings of an item that are equal, a mean over items with two ratings and more.
 
     The interval is that of a mean score over questions (`estimate`).
     """
@@ -116,7 +116,7 @@ def agreement(rows: Rows, questions: Sequence[int]) -> Measure:
 
 
 def confusion(first: Column, second: Column, scale: Sequence[float]) -> tuple[tuple[int, ...], ...]:
-    """How often the first gave each mark of the scale (rows) where the second gave each (columns)."""
+    """Return how often the first gave each mark of the scale (rows) where the second gave each (columns)."""
     places = {mark: index for index, mark in enumerate(scale)}
     table = [[0] * len(scale) for _ in scale]
     for a, b in zip(first, second, strict=True):
@@ -164,14 +164,15 @@ _ENTRIES = 2_000_000
 
 
 def krippendorff(rows: Rows, level: Level, questions: Sequence[int]) -> Measure:
-    """Alpha of items × raters; `level` says what a difference of two marks means."""
+    """Return alpha of items × raters; `level` says what a difference of two marks means."""
     found = usable("krippendorff", rows, questions, 2)
     none = "every rating is the same mark: there is nothing to tell items apart by"
     return estimated(*found, partial(alpha_of, level=level), none)
 
 
 def alpha_of(values: Floats, level: Level) -> Statistic:
-    """Alpha as a function of the items' weights. `values`: items × raters, nan where missing, each row with two marks.
+    """Return alpha as a function of the items' weights. `values`: items × raters, nan where missing, each row with two
+    marks.
 
     With n marks, m of them of one item, alpha is 1 − (n − 1) Σ_items (Σ_pairs δ²) / (m − 1) / Σ_pairs of all δ².
     """
@@ -264,7 +265,7 @@ def gwet(
 
 
 def nearness(scale: Sequence[float], level: Level) -> Floats:
-    """How far each two marks of an ascending scale agree, 0 to 1: AC2's weights."""
+    """Return how far each two marks of an ascending scale agree, 0 to 1: AC2's weights."""
     if level == "ordinal":
         places = distances(range(len(scale)), 1)
         apart = places * (places + 1) / 2
@@ -275,7 +276,7 @@ def nearness(scale: Sequence[float], level: Level) -> Floats:
 
 
 def cronbach(rows: Rows, questions: Sequence[int]) -> Measure:
-    """Alpha of items × raters, over complete items; `left_out` counts the others."""
+    """Return alpha of items × raters, over complete items; `left_out` counts the others."""
     return estimated(*usable("cronbach", rows, questions), _cronbach, "the raters' sums do not vary from item to item")
 
 
@@ -303,7 +304,7 @@ IntraclassKind = Literal["icc", "icc_mean"]
 
 
 def intraclass(rows: Rows, kind: IntraclassKind, questions: Sequence[int]) -> Measure:
-    """The correlation of one rater (`icc`) or of their mean (`icc_mean`), items × raters, over complete items.
+    """Return the correlation of one rater (`icc`) or of their mean (`icc_mean`), items × raters, over complete items.
 
     `left_out` counts the others.
     """
@@ -320,7 +321,7 @@ def intraclass(rows: Rows, kind: IntraclassKind, questions: Sequence[int]) -> Me
 
 
 def _mean_squares(values: Floats, weights: Weights) -> tuple[Floats, Floats, Floats]:
-    """Mean squares of items, raters and error, a value a distribution."""
+    """Return mean squares of items, raters and error, a value a distribution."""
     raters = values.shape[1]
     total = np.maximum(weights.sum(axis=1), 2.0)  # one item has no mean squares; nan comes of it below
     means = values.mean(axis=1)

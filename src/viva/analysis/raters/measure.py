@@ -34,7 +34,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
 
 def bounded(measure: Measure, interval: Interval | None, method: str, reason: str = "") -> Measure:
-    """The measure with its interval, or with the reason why there is none."""
+    """Return the measure with its interval, or with the reason why there is none."""
     if interval is None:
         return msgspec.structs.replace(measure, reason=reason)
     return msgspec.structs.replace(measure, low=interval[0], high=interval[1], interval=method)

@@ -72,7 +72,7 @@ class Estimate(Struct, frozen=True, kw_only=True):
     run: Interval
 
     def interval(self, reading: Reading = "questions") -> Interval:
-        """The interval of a reading."""
+        """Return the interval of a reading."""
         return self.run if reading == "run" else self.questions
 
 
@@ -122,7 +122,7 @@ def powered(
     questions: Sequence[str] = (),
     bounds: Interval = (0.0, 1.0),
 ) -> Powered:
-    """The experts' mean over all answers, from the marks of a random sample of them.
+    """Return the experts' mean over all answers, from the marks of a random sample of them.
 
     `verdicts` and `marks` go over all answers of the run; a mark is None where the answer was not drawn. `strata` names
     each answer's stratum where labels were drawn by stratum, `questions` its question where several answer one.
@@ -170,7 +170,7 @@ def labels_needed(
     correlation: float = 0.0,
     reading: Reading = "questions",
 ) -> int | None:
-    """The fewest labels that an interval of ± `half_width` takes, drawn at random of `answers`.
+    """Return the fewest labels that an interval of ± `half_width` takes, drawn at random of `answers`.
 
     `variance` of the marks (0.25 is the most that shares of 1 can have) and their `correlation` with the verdicts come
     from a pilot (`Powered.variance`, `.correlation`), or are assumed: correlation 0 is labels alone. A pilot of few
@@ -218,7 +218,7 @@ def _centred(sample: _Sample, values: Floats) -> tuple[Floats, Floats]:
 
 
 def _shares(sample: _Sample) -> Floats:
-    """What each stratum's s² adds to the run's variance: (M_h/M)² (1/n_h − 1/M_h)."""
+    """Return what each stratum's s² adds to the run's variance: (M_h/M)² (1/n_h − 1/M_h)."""
     found: Floats = (sample.sizes / sample.sizes.sum()) ** 2 * (1 / sample.drawn - 1 / sample.sizes)
     return found
 
@@ -255,7 +255,7 @@ def _without_own(sample: _Sample) -> Floats:
 
 
 def _within(sample: _Sample) -> tuple[float, float | None]:
-    """Variance of the marks, and their correlation with the verdicts within strata."""
+    """Return variance of the marks, and their correlation with the verdicts within strata."""
     y, f = _centred(sample, sample.y)[0], _centred(sample, sample.f[sample.at])[0]
     both = float((y * y).sum() * (f * f).sum())
     return float(np.var(sample.y, ddof=1)), float((y * f).sum()) / math.sqrt(both) if both > 1e-18 else None
@@ -264,7 +264,7 @@ def _within(sample: _Sample) -> tuple[float, float | None]:
 def _estimate(
     sample: _Sample, power: float, powers: Floats, tuned: bool, span: float, bounds: Interval
 ) -> tuple[Estimate, float]:
-    """The estimate with λ for each labelled answer (`power`: for all together), and its variance over draws."""
+    """Return the estimate with λ for each labelled answer (`power`: for all together), and its variance over draws."""
     total, labels = sample.sizes.sum(), len(sample.y)
     own = sample.stratum[sample.at]
     e, means = _centred(sample, sample.y - power * sample.f[sample.at])
@@ -320,14 +320,14 @@ def _missing(sample: _Sample, differences: Floats, e: Floats, span: float, tuned
 
 
 def _unlike(marks: Floats, span: float) -> float:
-    """The mean squared difference of two marks that differ; of the ends of the scale where all are equal."""
+    """Return the mean squared difference of two marks that differ; of the ends of the scale where all are equal."""
     counts = np.unique(marks, return_counts=True)[1]
     differing = float(len(marks) ** 2 - (counts**2).sum())
     return 2 * len(marks) ** 2 * float(marks.var()) / differing if differing else span**2
 
 
 def _freedom(parts: Floats, count: Floats, tuned: bool) -> int:
-    """Degrees of freedom, by Satterthwaite over strata."""
+    """Return degrees of freedom, by Satterthwaite over strata."""
     squares = float((parts**2 / np.maximum(count - 1, 1.0)).sum())
     found = float(parts.sum()) ** 2 / squares if squares > 0 else float((count - 1).sum())
     return max(1, math.floor(found + 1e-9) - tuned)

@@ -23,7 +23,7 @@ class Ratings(Struct, frozen=True, kw_only=True):
     """Tag → its value for each item."""
 
     def column(self, rater: str) -> tuple[float | None, ...]:
-        """One rater's marks, an item each. Raises DataError for a name that nobody has."""
+        """Return one rater's marks, an item each. Raises DataError for a name that nobody has."""
         if rater not in self.raters:
             known = ", ".join(map(repr, self.raters[:20]))
             raise DataError(f"there is no rater {rater!r}; there are: {known}")
@@ -31,12 +31,12 @@ class Ratings(Struct, frozen=True, kw_only=True):
         return tuple(row[place] for row in self.values)
 
     def columns(self, raters: Sequence[str]) -> list[list[float | None]]:
-        """The same for some raters: a row an item."""
+        """Return the same for some raters: a row an item."""
         places = [self.raters.index(rater) for rater in raters]
         return [[row[place] for place in places] for row in self.values]
 
     def without(self, raters: Sequence[str]) -> Ratings:
-        """All but these raters, and without the items that only they rated."""
+        """Return all but these raters, and without the items that only they rated."""
         for rater in raters:
             self.column(rater)
         kept = [rater for rater in self.raters if rater not in raters]
@@ -45,7 +45,7 @@ class Ratings(Struct, frozen=True, kw_only=True):
         return self._picked(tuple(kept), [tuple(row) for row in rows], rated)
 
     def parts(self, tag: str) -> dict[str, Ratings]:
-        """The items by the values of a tag, in the order of their first. Raises DataError for an unknown tag."""
+        """Return the items by the values of a tag, in the order of their first. Raises DataError for an unknown tag."""
         if tag not in self.tags:
             known = ", ".join(map(repr, list(self.tags)[:20])) or "none"
             raise DataError(f"there is no column {tag!r} to break the ratings down by; there are: {known}")
@@ -67,12 +67,12 @@ class Ratings(Struct, frozen=True, kw_only=True):
 
 
 def marks_of(values: Sequence[Sequence[float | None]]) -> list[float]:
-    """The different marks that were given, ascending."""
+    """Return the different marks that were given, ascending."""
     return sorted({value for row in values for value in row if value is not None})
 
 
 def nearest(value: float, scale: Sequence[float], towards: float | None = None) -> float:
-    """The mark of a scale that is nearest; of two as near, the one nearer to `towards`, then the lower one."""
+    """Return the mark of a scale that is nearest; of two as near, the one nearer to `towards`, then the lower one."""
 
     def far(mark: float) -> tuple[float, float, float]:
         # Rounded, so that the last bits of a mean do not decide which of two marks is nearer.
@@ -82,13 +82,13 @@ def nearest(value: float, scale: Sequence[float], towards: float | None = None) 
 
 
 def mean_of(row: Sequence[float | None]) -> float | None:
-    """The mean of the marks that are there; None where there is none."""
+    """Return the mean of the marks that are there; None where there is none."""
     given = [value for value in row if value is not None]
     return math.fsum(given) / len(given) if given else None
 
 
 def typical(row: Sequence[float | None], scale: Sequence[float]) -> float | None:
-    """The one mark that stands for several people's: their median, on the scale.
+    """Return the one mark that stands for several people's: their median, on the scale.
 
     A median between two marks goes to the one nearer to the mean, and where that does not decide, to the lower.
     """

@@ -111,8 +111,9 @@ def fit_segments(
     draws: int = DRAWS,
     resamples: int = RESAMPLES,
 ) -> Segments:
-    """Two lines that meet. `families`: of the models, each its own for none. Raises DataError for fewer than six models
-    or four different sizes."""
+    """Return two lines that meet. `families`: of the models, each its own for none. Raises DataError for fewer than six
+    models or four different sizes.
+    """
     from scipy import stats
 
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
@@ -167,7 +168,7 @@ def fit_segments(
 def bend(
     fit: Fit, sizes: Sequence[float], scores: Sequence[float], families: Sequence[str] = (), *, draws: int = DRAWS
 ) -> Bend | None:
-    """Where the models bend away from a curve that was fitted to them; p as of one line (see the top).
+    """Return where the models bend away from a curve that was fitted to them; p as of one line (see the top).
 
     Of an average the bend from that of its curves which has the least: p is of all of them. None for a curve that is
     not to be relied on, and for too few models to tell.
@@ -216,7 +217,7 @@ class _Search:
         self.directions: Floats = hinges[kept] / norms[kept, None]
 
     def residual(self, y: Floats) -> Floats:
-        """What one line leaves."""
+        """Return what one line leaves."""
         left: Floats = y - self.basis @ (self.basis.T @ y)
         return left
 
@@ -226,7 +227,9 @@ class _Search:
         return found
 
     def within_families(self, y: Floats, codes: Codes, parts: FamilyScatter) -> NDArray[np.bool_]:
-        """Which breaks fit nearly as well as the best by generalised least squares, with these parts of the scatter."""
+        """Return which breaks fit nearly as well as the best by generalised least squares, with these parts of the
+        scatter.
+        """
         from scipy import stats
 
         within = max(parts.within, 1e-3 * (parts.within + parts.between))
@@ -242,7 +245,7 @@ class _Search:
         return nearly
 
     def polished(self, y: Floats, index: int) -> float:
-        """The best break between the neighbours of the best place."""
+        """Return the best break between the neighbours of the best place."""
         from scipy.optimize import minimize_scalar
 
         start, end = self.places[max(index - 1, 0)], self.places[min(index + 1, len(self.places) - 1)]
@@ -275,7 +278,9 @@ def _f(sse_one: float, sse_two: float, spare: int) -> float:
 
 
 def _p_of_no_break(search: _Search, left: Floats, spare: int, codes: Codes | None, draws: int, seed: int) -> float:
-    """The largest p of the simulations: `left` of the scores by a curve, `spare` points over with a break in it."""
+    """Return the largest p of the simulations: `left` of the scores by a curve, `spare` points over with a break in
+    it.
+    """
     whole = float(left @ left)
     searched = _f(whole, whole - float(search.gains(left).max()), spare)
     nulls = [_simulated_p(search, searched, spare, draws, seed), _wild_p(search, left, draws, seed)]
@@ -293,7 +298,7 @@ def _simulated_p(
     seed: int,
     parts: tuple[Codes, float, float] | None = None,
 ) -> float:
-    """The share of one-line data sets that would show this gain or more; never 0.
+    """Return the share of one-line data sets that would show this gain or more; never 0.
 
     `gain`: the largest at the places of the search, as theirs are: breaks between them are looked at by neither.
     `parts`: each model's family, and the variances of errors within and between families; one variance for none.
@@ -317,12 +322,14 @@ def _simulated_p(
 
 
 def _wild_p(search: _Search, left: Floats, draws: int, seed: int) -> float:
-    """The share of one-line data sets with these residuals' sizes, and random signs, that would show their gain."""
+    """Return the share of one-line data sets with these residuals' sizes, and random signs, that would show their
+    gain.
+    """
     leverage = (search.basis**2).sum(axis=1)
     sizes = left / np.maximum(1 - leverage, 1e-3)
 
     def largest(residuals: Floats) -> Floats:
-        """The largest share of the sum of squares that a break takes away, which F rises with."""
+        """Return the largest share of the sum of squares that a break takes away, which F rises with."""
         whole = (residuals**2).sum(axis=0)
         found: Floats = ((search.directions @ residuals) ** 2).max(axis=0) / np.maximum(whole, 1e-300)
         return found

@@ -57,7 +57,7 @@ class FamilyScatter(Struct, frozen=True, kw_only=True):
         return found
 
     def degrees(self, gradient: Floats) -> float:
-        """Degrees of freedom of the variance of one more model's score, of a further family."""
+        """Return degrees of freedom of the variance of one more model's score, of a further family."""
         by_between = 1 + float(gradient @ np.array(self.together) @ gradient)
         by_within = 1 + float(gradient @ np.array(self.alone) @ gradient) - by_between / self.size
         means, inside = by_between * (self.between + self.within / self.size), by_within * self.within
@@ -66,17 +66,17 @@ class FamilyScatter(Struct, frozen=True, kw_only=True):
 
 
 def numbered(families: Sequence[str]) -> Codes:
-    """Each model's family as a number from 0."""
+    """Return each model's family as a number from 0."""
     return np.unique(np.asarray(families, dtype=str), return_inverse=True)[1].astype(np.int64)
 
 
 def are_groups(families: Sequence[str]) -> bool:
-    """Whether some family has two models, and there are enough families to say anything of a further one."""
+    """Return whether some family has two models, and there are enough families to say anything of a further one."""
     return FEWEST <= len(set(families)) < len(families)
 
 
 def jackknife(statistic: Callable[[NDArray[np.bool_]], float | None], codes: Codes) -> tuple[float, float] | None:
-    """The standard error of a statistic and its degrees of freedom, leaving out each family in turn.
+    """Return the standard error of a statistic and its degrees of freedom, leaving out each family in turn.
 
     `statistic`: of the models that are kept; None where it is not defined, and then there is no error.
     """
@@ -92,7 +92,7 @@ def jackknife(statistic: Callable[[NDArray[np.bool_]], float | None], codes: Cod
 
 
 def family_scatter(jacobian: Floats, residuals: Floats, codes: Codes) -> FamilyScatter | None:
-    """Variance components around a curve fitted by least squares; None where they cannot be told apart.
+    """Return variance components around a curve fitted by least squares; None where they cannot be told apart.
 
     `jacobian`: models × parameters, of full rank; `residuals` and `codes`: one a model.
     """

@@ -129,7 +129,7 @@ def fit_family(
     variances: Sequence[float] | None = None,
     families: Sequence[str] = (),
 ) -> Fit:
-    """The family curve by least squares.
+    """Return the family curve by least squares.
 
     `variances`: of each score by its questions; they make an interval where no point is left over, and are not used as
     weights. `families`: of the models, each its own for none. Raises DataError for fewer than two different sizes,
@@ -182,7 +182,7 @@ def fit_log(
     variances: Sequence[float] | None = None,
     families: Sequence[str] = (),
 ) -> Fit:
-    """The log-linear fit: ordinary least squares on log10 of the size. Raises DataError as `fit_family` does."""
+    """Return the log-linear fit: ordinary least squares on log10 of the size. Raises DataError as `fit_family` does."""
     x, y = _checked(sizes, scores)
     z = np.log10(x)
     slope = float(((z - z.mean()) * (y - y.mean())).sum() / ((z - z.mean()) ** 2).sum())
@@ -195,7 +195,7 @@ def fit_logistic(
     variances: Sequence[float] | None = None,
     families: Sequence[str] = (),
 ) -> Fit:
-    """The logistic curve by least squares in the score. Raises DataError as `fit_family` does."""
+    """Return the logistic curve by least squares in the score. Raises DataError as `fit_family` does."""
     from scipy.optimize import least_squares
 
     x, y = _checked(sizes, scores)
@@ -231,7 +231,7 @@ def fit_power(
     variances: Sequence[float] | None = None,
     families: Sequence[str] = (),
 ) -> Fit:
-    """The power law with an offset by least squares. Raises DataError as `fit_family` does.
+    """Return the power law with an offset by least squares. Raises DataError as `fit_family` does.
 
     For a given exponent it is a line, so that the exponent alone is searched, over its whole range.
     """
@@ -241,7 +241,7 @@ def fit_power(
     z, away = np.log(x), y - y.mean()
 
     def drop(logarithm: float) -> tuple[float, float, float]:
-        """The best ceiling and drop for an exponent, and the sum of squares."""
+        """Return the best ceiling and drop for an exponent, and the sum of squares."""
         fallen = np.exp(-math.exp(logarithm) * (z - z.min()))  # from the smallest size on: no overflow
         middle = float(fallen.mean())
         slope = -float((fallen - middle) @ away) / float((fallen - middle) @ (fallen - middle))
@@ -274,8 +274,9 @@ def fit_average(
     variances: Sequence[float] | None = None,
     families: Sequence[str] = (),
 ) -> Fit:
-    """The mean of the `log`, `family`, `logistic` and `power` curves: of those without trouble, whose intervals rest on
-    the same. Raises DataError as `fit_family` does."""
+    """Return the mean of the `log`, `family`, `logistic` and `power` curves: of those without trouble, whose intervals
+    rest on the same. Raises DataError as `fit_family` does.
+    """
     fitted = [fitter(sizes, scores, variances, families) for fitter in (fit_log, fit_family, fit_logistic, fit_power)]
     sound = [fit for fit in fitted if not fit.trouble and fit.spare >= 0]
     basis = next((each for each in _BASES if any(fit.basis == each for fit in sound)), "nothing")
@@ -301,7 +302,7 @@ def fit_average(
 
 
 def curve(fit: Fit, size: float | Floats) -> Floats:
-    """The curve's value at sizes. Of an average the mean of its shapes', each from 0 to 1."""
+    """Return the curve's value at sizes. Of an average the mean of its shapes', each from 0 to 1."""
     x = np.asarray(size, dtype=np.float64)
     if fit.kind == "average":
         within = [np.clip(curve(shape, x), 0, 1) for shape in fit.shapes]
@@ -320,7 +321,7 @@ def curve(fit: Fit, size: float | Floats) -> Floats:
 
 
 def predict(fit: Fit, size: float) -> Prediction:
-    """The score to expect of a model of this size, with its 95 % interval where there is one."""
+    """Return the score to expect of a model of this size, with its 95 % interval where there is one."""
     value = float(curve(fit, size))
     low = high = None
     components = [one for one in (_component(shape, size) for shape in fit.shapes or (fit,)) if one is not None]
@@ -374,7 +375,7 @@ def assembled(
     trouble: str = "",
     families: Sequence[str] = (),
 ) -> Fit:
-    """A fit from its parameters, with how far it can be trusted."""
+    """Return a fit from its parameters, with how far it can be trusted."""
     bare = Fit(
         kind=kind, parameters=parameters, n=len(x), smallest=float(x.min()), largest=float(x.max()),
         sse=0.0, sd=None, r2=None, aicc=None, trouble=trouble,
@@ -464,7 +465,7 @@ def _family_jacobian(x: Floats, a: float, b: float) -> Floats:
 
 
 def _inverse(jacobian: Floats, variances: Floats) -> tuple[tuple[float, ...], ...] | None:
-    """The parameters' covariance, J⁺ V J⁺ᵀ; None where the points cannot tell the parameters apart."""
+    """Return the parameters' covariance, J⁺ V J⁺ᵀ; None where the points cannot tell the parameters apart."""
     norms = np.sqrt((jacobian**2).sum(axis=0))
     if not norms.all() or np.linalg.cond(jacobian / norms) > 1e8:
         return None
@@ -480,8 +481,9 @@ def _aicc(sse: float, n: int, parameters: int) -> float | None:
 
 
 def _component(fit: Fit, size: float) -> tuple[float, float, float] | None:
-    """The curve's value, the standard error of one more model's score around it, and its degrees of freedom; None where
-    there is no interval. Student's t where the scatter was estimated, else the normal."""
+    """Return the curve's value, the standard error of one more model's score around it, and its degrees of freedom;
+    None where there is no interval. Student's t where the scatter was estimated, else the normal.
+    """
     if fit.covariance is None:
         return None
     g = gradient(fit.kind, fit.parameters, np.array([size]))[0]
@@ -502,7 +504,8 @@ def mixture_quantile(
     degrees: Sequence[float],
     weights: Sequence[float],
 ) -> float:
-    """The value below which a share of the mixture lies: components centre + error·t(degrees), with weights of sum 1.
+    """Return the value below which a share of the mixture lies: components centre + error·t(degrees), with weights of
+    sum 1.
 
     It lies between the smallest and the largest of the components' own quantiles, and is found by halving there.
     """

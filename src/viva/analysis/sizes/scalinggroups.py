@@ -46,7 +46,7 @@ class Reach(Struct, frozen=True, kw_only=True):
 
 
 def reach(fit: Fit, score: float) -> Reach:
-    """The first size, from the smallest fitted one on, at which a curve has a score."""
+    """Return the first size, from the smallest fitted one on, at which a curve has a score."""
 
     def ends(size: float, end: str) -> float:
         said = getattr(predict(fit, size), end)
@@ -64,7 +64,7 @@ def reach(fit: Fit, score: float) -> Reach:
 
 
 def _first(holds: Callable[[float], bool], smallest: float) -> float | None:
-    """The smallest size at which a condition holds, to one part in 10^15 of the step in which it begins to."""
+    """Return the smallest size at which a condition holds, to one part in 10^15 of the step in which it begins to."""
     if holds(smallest):
         return smallest
     sizes = np.geomspace(smallest, FURTHEST, _STEPS)
@@ -177,7 +177,9 @@ def best_of_size(points: Sequence[Point]) -> list[Point]:
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
-    """The models with a score that no smaller one has, nor another of their size: by size, each sets a new best."""
+    """Return the models with a score that no smaller one has, nor another of their size: by size, each sets a new
+    best.
+    """
     found: list[Point] = []
     for point in sorted(points, key=lambda point: (point.size, -point.score)):
         if not found or point.score > found[-1].score:
@@ -196,7 +198,7 @@ def studied(
     by_family: bool = False,
     only: Sequence[Point] | None = None,
 ) -> Group:
-    """A group's fits. `wanted`: sizes to predict; models of such a size are held out, so that they can judge it.
+    """Return a group's fits. `wanted`: sizes to predict; models of such a size are held out, so that they can judge it.
     `fit_on`: the only sizes to fit (those without a model are not missed); all others are held out. `references`:
     models whose scores the curves are to reach. `by_family`: whether models whose word `family` is the same are no
     independent ones (without it each is its own); where there are too few families for that, all models are. `only`:
@@ -245,7 +247,7 @@ def studied(
 
 
 def is_size(size: float, other: float) -> bool:
-    """Whether two sizes are the same, as names and papers round them (`SAME`)."""
+    """Return whether two sizes are the same, as names and papers round them (`SAME`)."""
     return abs(size - other) <= SAME * max(size, other)
 
 
@@ -265,7 +267,7 @@ def _fitted(kind: Kind, points: Sequence[Point], families: Sequence[str]) -> Fit
 
 
 def _strays(fit: Fit, points: Sequence[Point]) -> list[Stray]:
-    """The models that lie more than two sd from the curve, the furthest first, at most `FAR`."""
+    """Return the models that lie more than two sd from the curve, the furthest first, at most `FAR`."""
     if not fit.sd or not math.isfinite(fit.sd):
         return []
     found: list[Stray] = []

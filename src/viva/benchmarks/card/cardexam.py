@@ -144,7 +144,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         return gap_between("", self._texts.text("answer"))
 
     def choices(self, question: Question) -> tuple[str, ...]:
-        """Letters or truth values; other formats have no list of answers."""
+        """Return letters or truth values; other formats have no list of answers."""
         if question.kind == "truth":
             return (self._texts.text("true"), self._texts.text("false"))
         return super().choices(question)
@@ -338,7 +338,8 @@ def _instructions(response: Response, asked: str, *, published: bool) -> Score:
 
 
 def _letters(response: Response, gold: str, worth: float) -> Score:
-    """The letters of each blank in their order, after what announces the answer or in the last line that has them.
+    """Return the letters of each blank in their order, after what announces the answer or in the last line that has
+    them.
 
     Points as in the examination (GAOKAO-Bench, Zhang et al., 2023, arXiv 2305.12474): all for a right blank; half for
     some of several right letters and no wrong one.

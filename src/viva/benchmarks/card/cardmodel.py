@@ -192,7 +192,7 @@ def read_card(path: Path) -> Card:
 
 
 def parse_card(content: bytes, name: str) -> Card:
-    """The same of content. Raises DataError."""
+    """Return the same of content. Raises DataError."""
     try:
         plain = _plain(read_yaml(content.decode("utf-8-sig")))
     except UnicodeDecodeError:

@@ -110,7 +110,9 @@ class ExamCard:
 
 
 def _installed(data: Path) -> Path:
-    """A card that comes with Viva where it lies now: a run remembers where it lay, and Viva may lie elsewhere since."""
+    """Return a card that comes with Viva where it lies now: a run remembers where it lay, and Viva may lie elsewhere
+    since.
+    """
     here = HERE / "cards" / data.name
     shipped = data.parts[-len(_CARDS) - 1 : -1] == _CARDS
     return here if shipped and not data.exists() and here.is_file() else data
@@ -201,7 +203,9 @@ class _ContinuedCode(RubricExam):
     """Programs whose beginning is the question: an answer may be a whole program, or go on inside its last block."""
 
     def _visible(self, response: Response) -> str:
-        """The answer; of one that goes on with indented lines, those lines: what follows is another definition."""
+        """Return the answer; of one that goes on with indented lines, those lines: what follows is another
+        definition.
+        """
         text = super()._visible(response)
         lines = text.rstrip().split("\n")
         first = next((line for line in lines if line.strip()), "")
@@ -220,7 +224,9 @@ def _by_rubric(
     content: str,
     defects: Sequence[Defect],
 ) -> RubricExam:
-    """The exam of a card whose answers are graded by tests or keywords. Raises DataError for ways it does not have."""
+    """Return the exam of a card whose answers are graded by tests or keywords. Raises DataError for ways it does not
+    have.
+    """
     for asked, called in ((spec.chain_of_thought, option("cot")), (spec.rationale, option("rationale"))):
         if asked:
             raise DataError(f"the format rubric has no {called}: its questions are asked as they are")
@@ -273,7 +279,9 @@ def _prompts(card: Card, data: str) -> dict[str, object]:
 def _exemplars(
     card: Card, folder: Path, given: Path | None, table: QuestionTable, spec: ExamSpec
 ) -> tuple[list[Question], list[bytes], list[Defect]]:
-    """The sound exemplars, digests of their files, and what is to be noted. Raises DataError where there are none."""
+    """Return the sound exemplars, digests of their files, and what is to be noted. Raises DataError where there are
+    none.
+    """
     if not spec.shots:
         return [], [], []
     shown = card.shown
@@ -313,7 +321,7 @@ def _preambles(
 
 
 def _points(card: Card, table: QuestionTable) -> dict[str, float]:
-    """Question → what each of its letters is worth."""
+    """Return question → what each of its letters is worth."""
     if card.format != "letters":
         return {}
     rows = zip(table.reads(), table.rows(), strict=True)
@@ -359,7 +367,7 @@ def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None)
 
 
 def _short_groups(card: Card, shots: Sequence[Question], table: QuestionTable, wanted: int) -> list[Defect]:
-    """Groups with fewer exemplars than are asked for."""
+    """Return groups with fewer exemplars than are asked for."""
     by = card.shown.by
     if not by:
         few = len(shots) < wanted

@@ -36,7 +36,9 @@ _FRACTION = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 
 
 def typed(files: Sequence[Path], columns: Sequence[str] = ()) -> Iterator[tuple[Path, int, Record]]:
-    """The rows of some files with the numbers that they have in them; each file is read twice. Raises DataError."""
+    """Yield the rows of some files with the numbers that they have in them; each file is read twice. Raises
+    DataError.
+    """
     kinds: dict[str, set[str]] = {}
     for path in files:
         spelled = _is_delimited(path)
@@ -84,7 +86,8 @@ _SPLIT_END = re.compile(rf"[-_.](?:{'|'.join(SPLITS)})(?:-\d+-of-\d+)?\Z|-\d+-of
 
 
 def paths_of(card: Card, path: Path, data: Path | None) -> list[Path]:
-    """The files of the questions of the card at `path`: of `data`, which the user names, else those that it names.
+    """Return the files of the questions of the card at `path`: of `data`, which the user names, else those that it
+    names.
 
     Raises DataError where there is none.
     """
@@ -99,8 +102,8 @@ def paths_of(card: Card, path: Path, data: Path | None) -> list[Path]:
 
 
 def named_path(folder: Path, given: str) -> Path:
-    """A path that the card in `folder` names. Raises DataError where a card of a run folder, which may be a stranger's,
-    names one outside of it.
+    """Return a path that the card in `folder` names. Raises DataError where a card of a run folder, which may be a
+    stranger's, names one outside of it.
     """
     path = folder / Path(given).expanduser()
     run = next((one for one in (folder, *folder.parents)[:4] if (one / "run.json").exists()), None)
@@ -210,7 +213,9 @@ class QuestionTable:
                 raise DataError(f"{path} has no column {column!r}; it has {_names(row)}")
 
     def _unique(self, reads: Iterable[Read]) -> Iterator[Read]:
-        """The same with an id of its own for every question: of those that share one, only the first can be asked."""
+        """Yield the same with an id of its own for every question: of those that share one, only the first can be
+        asked.
+        """
         known: set[str] = set()
         for place, read in enumerate(reads):
             identity = read.question.id

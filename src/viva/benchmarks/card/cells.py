@@ -46,7 +46,9 @@ def columns_of(given: str, row: Mapping[str, Any]) -> list[str]:
 
 
 def cell(row: Mapping[str, Any], name: str) -> Any:
-    """What a column holds; a path (`choices.text`) goes into objects, and through lists of them. Raises Absent."""
+    """Return what a column holds; a path (`choices.text`) goes into objects, and through lists of them. Raises
+    Absent.
+    """
     if name in row:
         return row[name]
     found: Any = row
@@ -112,8 +114,8 @@ def filled(given: str, row: Mapping[str, Any]) -> str:
 
 
 def chat_of(value: Any) -> str | None:
-    """A cell of messages ([{role: user, content: …}, …]) as one text; None for what is none. Who speaks is said where
-    there is more than a system message and one question.
+    """Return a cell of messages ([{role: user, content: …}, …]) as one text; None for what is none. Who speaks is said
+    where there is more than a system message and one question.
     """
     if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
         return None
@@ -141,8 +143,9 @@ def lines_of(value: Any) -> str:
 
 
 def list_of(value: Any) -> list[Any] | None:
-    """A list, also one that a cell of CSV spells out as JSON or as Python does; None for what is none. Of options with
-    their scores, those."""
+    """Return a list, also one that a cell of CSV spells out as JSON or as Python does; None for what is none. Of
+    options with their scores, those.
+    """
     if isinstance(value, list | tuple):
         return list(value)
     if isinstance(value, Mapping) and is_scored(value):
@@ -159,7 +162,8 @@ def list_of(value: Any) -> list[Any] | None:
 
 
 def texts_of(value: Any, *, bare: bool = True) -> tuple[list[str], list[str]] | None:
-    """A cell of options: their texts, and their labels where it has them ({A: …, B: …}, {text: […], label: […]}).
+    """Return a cell of options: their texts, and their labels where it has them ({A: …, B: …}, {text: […], label:
+    […]}).
 
     `bare`: a text without labels may be options, too, one a line or with `;` or `|` between them.
     """
@@ -206,7 +210,9 @@ _OWN_LABELS = [re.compile(rf"\s*(?:\({letter}\)|{letter}[.):：、])\s*") for le
 
 
 def without_own_labels(texts: Sequence[str]) -> list[str] | None:
-    """Options without the labels that they bring: "(A)3/5", "(B)1/2". None where not every one brings its own."""
+    """Return options without the labels that they bring: "(A)3/5", "(B)1/2". None where not every one brings its
+    own.
+    """
     found = [bare for at, text in enumerate(texts) if (bare := without_own_label(text, at)) is not None]
     return found if len(found) == len(texts) > 1 else None
 
@@ -222,8 +228,8 @@ _REST = re.compile(r"\n\s*(?:Answer|The answer is|答案|A)\s*[:：]?\s*\Z")
 
 
 def split_options(text: str, labels: str = LETTERS) -> tuple[str, list[str]] | None:
-    """A question whose text ends with its options ("A. …", "(B) …", one a line or in one line): the question, and
-    their texts. None where there are none, or where a second list begins.
+    """Return a question whose text ends with its options ("A. …", "(B) …", one a line or in one line): the question,
+    and their texts. None where there are none, or where a second list begins.
     """
     text = _REST.sub("", text.rstrip())
     found_marks = re.finditer(_MARK.format(labels), text)

@@ -109,7 +109,9 @@ def by_format(
 
 
 def _kind(card: Written) -> str:
-    """What cards must share to be one: what is graded how; short answers are one kind, whatever their columns hold."""
+    """Return what cards must share to be one: what is graded how; short answers are one kind, whatever their columns
+    hold.
+    """
     form = str(card.card["format"])
     return f"{form} {card.card.get('options', '')}" if _CLASSES[form] == "options" else form
 
@@ -291,7 +293,9 @@ def _splits(data: Path) -> tuple[str, str]:
 
 
 def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
-    """Rows of several files, evenly; with the columns that every table has. Raises DataError where there is none."""
+    """Return rows of several files, evenly; with the columns that every table has. Raises DataError where there is
+    none.
+    """
     chosen = files[:: max(1, len(files) // SAMPLED_FILES)][:SAMPLED_FILES]
     most = max(20, SAMPLED_ROWS // len(chosen))
     rows: list[dict[str, Any]] = []
@@ -306,7 +310,9 @@ def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
 
 
 def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) -> Written:
-    """The card that can grade most of the rows; the first of those that can grade nearly all. Raises DataError."""
+    """Return the card that can grade most of the rows; the first of those that can grade nearly all. Raises
+    DataError.
+    """
     best: Written | None = None
     few = rows[:: max(1, len(rows) // 50)]
     for plain, notes in _candidates(rows, data, files):
@@ -368,8 +374,9 @@ def _shuffled(plain: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _rank(plain: Mapping[str, Any], sound: float) -> tuple[bool, float]:
-    """How good a card is. Options that fit half of the rows are no chance: without them a row whose answer is none of
-    its options would count as sound."""
+    """Return how good a card is. Options that fit half of the rows are no chance: without them a row whose answer is
+    none of its options would count as sound.
+    """
     return "options" in plain and sound >= HALF, sound
 
 
@@ -401,8 +408,8 @@ def _candidates(
 
 @cache
 def shipped() -> dict[str, dict[str, Any]]:
-    """The cards that come with Viva as plain data, by name; without those that go by the names of a set's files, and
-    those whose columns say nothing of how they are graded.
+    """Return the cards that come with Viva as plain data, by name; without those that go by the names of a set's files,
+    and those whose columns say nothing of how they are graded.
     """
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(CARDS.glob("*.yaml")):
@@ -463,8 +470,8 @@ def _has(row: Mapping[str, Any], name: str) -> bool:
 
 
 def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tuple[float, str, bool]:
-    """The share of rows that a card can grade, what most of the others lack, and whether the first option is always
-    the right one; 0 for what is no card.
+    """Return the share of rows that a card can grade, what most of the others lack, and whether the first option is
+    always the right one; 0 for what is no card.
     """
     try:
         card = msgspec.convert({**plain, "columns": []}, Card)
@@ -499,7 +506,9 @@ def card_name(data: Path) -> str:
 
 
 def _titled(shipped_title: str, data: Path, files: Sequence[Path]) -> str:
-    """A card's title: that of the layout where the data's name says so, too; others publish in the same layout."""
+    """Return a card's title: that of the layout where the data's name says so, too; others publish in the same
+    layout.
+    """
     wanted = re.sub(r"[^a-z0-9]", "", shipped_title.lower())
     for name in (plain_stem(data), data.absolute().parent.name):
         if wanted and re.sub(r"[^a-z0-9]", "", name.lower()) == wanted:

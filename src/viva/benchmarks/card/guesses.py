@@ -64,7 +64,7 @@ class _Table(Struct):
     """Paths into cells that hold objects."""
 
     def values(self, name: str, most: int = 400) -> list[Any]:
-        """Values of a column that are there."""
+        """Return values of a column that are there."""
         found = [value for row in self.rows[: most * 3] if (value := cell_or_none(row, name)) not in (None, "", [])]
         return found[:most]
 
@@ -82,7 +82,7 @@ class _Table(Struct):
 
 
 def plain_name(name: str) -> str:
-    """`correctAnswer`, `Correct Answer` and `correct-answer` as `correct_answer`."""
+    """Return `correctAnswer`, `Correct Answer` and `correct-answer` as `correct_answer`."""
     if not name.strip().isupper():
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[\s-]+", "_", name.strip()).lower()
@@ -119,7 +119,7 @@ def _paths(value: Any, name: str, depth: int = 3) -> Iterator[str]:
 
 
 def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
-    """Cards that the table may mean, the likeliest first."""
+    """Yield cards that the table may mean, the likeliest first."""
     table = table_of(rows)
     for question in questions(table):
         for layout, note in layouts(table, question):
@@ -129,7 +129,7 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
 
 
 def questions(table: _Table) -> list[str]:
-    """Columns that may hold the question: by their names, else the longest text."""
+    """Return columns that may hold the question: by their names, else the longest text."""
     named = [name for name in table.named("questions") if any(map(_is_text, table.values(name, 50)))]
     named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > 15)]
     if named:
@@ -172,7 +172,7 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
 
 
 def _groups(table: _Table, question: str) -> Iterator[list[str]]:
-    """Columns such as A, B, C, D; option1, option2; opa, opb."""
+    """Yield columns such as A, B, C, D; option1, option2; opa, opb."""
     lettered: dict[str, dict[str, str]] = {}
     numbered: dict[str, dict[str, str]] = {}
     others: dict[str, list[str]] = {}
@@ -194,7 +194,7 @@ def _groups(table: _Table, question: str) -> Iterator[list[str]]:
 
 
 def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[Guess]:
-    """Cards of multiple-choice questions."""
+    """Yield cards of multiple-choice questions."""
     used = set(layout) if isinstance(layout, list) else {layout} if isinstance(layout, str) else set()
     taken = {question, *used}
     base = _base(table, question, taken)
@@ -271,7 +271,7 @@ def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
 
 
 def _chats(table: _Table, question: str) -> Iterator[Guess]:
-    """Cards of chats that end with the gold answer: [{role: user, …}, {role: assistant, …}]."""
+    """Yield cards of chats that end with the gold answer: [{role: user, …}, {role: assistant, …}]."""
     chats = [one for one in table.values(question, 200) if isinstance(one, list) and chat_of(one) is not None]
     if not chats or len(chats) < 0.9 * len(table.values(question, 200)):
         return
@@ -285,7 +285,7 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
 
 
 def _free(table: _Table, question: str) -> Iterator[Guess]:
-    """Cards of questions without options."""
+    """Yield cards of questions without options."""
     golds = table.golds()
     left = [name for name in table.names if name != question and name not in table.named("ids")]
     for name in golds or (left if len(left) == 1 else []):
@@ -372,12 +372,12 @@ def _free_forms(
 
 
 def _counted(text: str) -> int:
-    """Words; a formula without spaces is one, two characters of a script without spaces as well."""
+    """Return words; a formula without spaces is one, two characters of a script without spaces as well."""
     return len(text.split()) + sum(ord(char) > 0x2E7F for char in text) // 2
 
 
 def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
-    """Question, id, tags and language."""
+    """Return question, id, tags and language."""
     passages = [name for name in table.named("passages") if name not in taken and table.values(name, 20)]
     found: dict[str, Any] = language_of(table.values(question, 50))
     for name in table.named("ids"):
@@ -401,7 +401,9 @@ def tags_of(table: _Table) -> list[str]:
 
 
 def clusters_of(table: _Table, question: str) -> tuple[list[str], list[str]]:
-    """The columns whose values repeat over consecutive rows: texts of the question's template, and other columns."""
+    """Return the columns whose values repeat over consecutive rows: texts of the question's template, and other
+    columns.
+    """
     shown, others = [], []
     for name in [*table.names, *table.inner]:
         values = [text_of(value) for value in table.values(name, 2_000)]

@@ -54,7 +54,9 @@ def needs_langdetect(instructions: str) -> bool:
 
 
 def check(reply: str, name: str, given: Arguments, *, published: bool = False) -> bool:
-    """Whether a reply follows one instruction. Raises KeyError for an unknown one and for an argument that it lacks."""
+    """Return whether a reply follows one instruction. Raises KeyError for an unknown one and for an argument that it
+    lacks.
+    """
     return _CHECKS[name](reply, {**given, "published": published})
 
 
@@ -79,7 +81,8 @@ def _letter_frequency(text: str, given: Arguments) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text as the authors' splitter (Punkt; Kiss and Strunk, 2006) tells them apart, by rules alone.
+    """Return the sentences of a text as the authors' splitter (Punkt; Kiss and Strunk, 2006) tells them apart, by rules
+    alone.
 
     One ends in `.`, `!` or `?` before a space, whatever closing signs are between; none in an abbreviation, an initial,
     or an ellipsis before a small letter. A new line ends none. docs/sets.md says how often the two differ.
@@ -183,7 +186,9 @@ def _language(text: str) -> str:
 
 
 def _is(text: str, language: str) -> bool:
-    """Whether a text is of a language, or of none that can be told (digits, signs): nothing says that it is not."""
+    """Return whether a text is of a language, or of none that can be told (digits, signs): nothing says that it is
+    not.
+    """
     return _language(text) in (language, "")
 
 

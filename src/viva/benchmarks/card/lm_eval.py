@@ -90,7 +90,7 @@ class LmEvalTask(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def joined(before: str, after: str, delimiter: str) -> str:
-    """Two texts with what stands between them, unless one of them is empty or brings white space of its own."""
+    """Return two texts with what stands between them, unless one of them is empty or brings white space of its own."""
     if before and after and not (before[-1].isspace() or after[0].isspace()):
         return before + delimiter + after
     return before + after

@@ -140,7 +140,9 @@ class LmEvalExam(CardExam):
         return tuple(message for message, _ in self._turns(question, shots))
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """What each pipeline of filters takes from a reply, against the gold answers; the first makes the score."""
+        """Return what each pipeline of filters takes from a reply, against the gold answers; the first makes the
+        score.
+        """
         if question.kind == "choice" or response.error or question.answer is None:
             return super().score(question, response, evidence)
         start, unfinished = after_thinking(response.text)

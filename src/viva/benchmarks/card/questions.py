@@ -53,8 +53,8 @@ class Read(Struct):
 
 
 def read_row(card: Card, row: Mapping[str, Any], place: str, seed: int) -> Read:
-    """The question of a row; one that cannot be graded has no answer, and its explanation says why. `place` is its id
-    where the row has none.
+    """Return the question of a row; one that cannot be graded has no answer, and its explanation says why. `place` is
+    its id where the row has none.
     """
     identity = identity_of(card, row, place)
     defects: list[Defect] = []
@@ -316,7 +316,7 @@ def _instructions(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _letters_of(card: Card, row: Mapping[str, Any]) -> str:
-    """Letters, a group of them a blank, and what each is worth: `A BD C × 2`. Raises InvalidGold."""
+    """Return letters, a group of them a blank, and what each is worth: `A BD C × 2`. Raises InvalidGold."""
     groups = ["".join(sorted(text_of(one).strip().upper())) for one in list_of(cell(row, card.gold.column)) or ()]
     if not groups or not all(re.fullmatch("[A-Z]{1,10}", group) for group in groups):
         raise InvalidGold("no gold", f"{card.gold.column} holds no list of letters")
@@ -324,7 +324,8 @@ def _letters_of(card: Card, row: Mapping[str, Any]) -> str:
 
 
 def _drop_answers(card: Card, row: Mapping[str, Any]) -> list[str]:
-    """What may be answered, as DROP has it: a number, a date, or spans (those of one answer with ` & ` between them).
+    """Return what may be answered, as DROP has it: a number, a date, or spans (those of one answer with ` & ` between
+    them).
 
     Raises InvalidGold.
     """

@@ -85,16 +85,16 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         return f"{question.tags['discipline']}/{question.kind}"
 
     def shots(self, question: Question) -> Sequence[Question]:
-        """One exemplar: of another discipline where the set has none for it. Never the question itself."""
+        """Return one exemplar: of another discipline where the set has none for it. Never the question itself."""
         shots = self._exemplars.get(self.group(question)) or self._exemplars.get(question.kind, ())
         return [shot for shot in shots if shot.text != question.text]
 
     def task(self, question: Question) -> str:
-        """What is to be done with questions of this type and discipline."""
+        """Return what is to be done with questions of this type and discipline."""
         return fill(self.text(question, "task"), {"discipline": question.tags["discipline"]})
 
     def reply(self, shot: Question) -> str:
-        """The form of the reply, as the protocol of rationales asks for it."""
+        """Return the form of the reply, as the protocol of rationales asks for it."""
         answer = str(shot.answer)
         if shot.kind == "truth":
             answer = self.text(shot, answer)
@@ -108,11 +108,11 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         return self._texts.before("lead", self.text(question, "lead")) if self.spec.form == "base" else ""
 
     def answer_separator(self, question: Question) -> str:
-        """None: a reply begins with its rationale."""
+        """Return none: a reply begins with its rationale."""
         return ""
 
     def choices(self, question: Question) -> tuple[str, ...]:
-        """Letters, selections of letters, truth values; a blank or an open question has no list of answers."""
+        """Return letters, selections of letters, truth values; a blank or an open question has no list of answers."""
         letters = super().choices(question)
         if question.kind == "truth":
             return (self.text(question, "true"), self.text(question, "false"))
@@ -122,13 +122,13 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         return letters
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """An open-ended answer with the gold solution."""
+        """Return an open-ended answer with the gold solution."""
         if not self.spec.encoder or not self._is_judged(question, response):
             return ()
         return (Compare(ANSWER, response.text.strip(), str(question.answer)),)
 
     def marks(self, question: Question) -> Sequence[float]:
-        """An open-ended answer's 0, ½ or 1."""
+        """Return an open-ended answer's 0, ½ or 1."""
         return SCALE if question.kind == "open" else ()
 
     def rubric(self, question: Question) -> str:
@@ -155,7 +155,7 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
                 return self.judged(question, response, evidence)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """Rows for the tables: types, disciplines, difficulty; and the paper's main table, a row a model."""
+        """Return rows for the tables: types, disciplines, difficulty; and the paper's main table, a row a model."""
         asked = {question.tags["type"] for question in self._questions}
         types = [(name, Aggregate(title, {"type": (name,)})) for name, title in TITLES.items() if name in asked]
         disciplines = dict.fromkeys(question.tags["discipline"] for question in self._questions)

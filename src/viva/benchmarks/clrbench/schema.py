@@ -55,8 +55,8 @@ class Record(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 def read_records(path: Path) -> tuple[list[Record], bytes]:
-    """The records of a file, and its bytes. Raises one DataError with the mistakes of all its lines, `MOST_MISTAKES`
-    at most, each with line, id and what is wrong.
+    """Return the records of a file, and its bytes. Raises one DataError with the mistakes of all its lines,
+    `MOST_MISTAKES` at most, each with line, id and what is wrong.
     """
     content = read_bytes(path)
     decode = msgspec.json.Decoder(Record).decode
@@ -86,7 +86,7 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
 
 
 def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
-    """What keeps a line from being a record, in words, each behind the id as far as there is one."""
+    """Yield what keeps a line from being a record, in words, each behind the id as far as there is one."""
     try:
         held = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -116,7 +116,7 @@ def _is_type(value: object) -> bool:
 
 
 def problems(record: Record) -> Iterator[str]:
-    """What keeps a record from being asked and graded, in words."""
+    """Yield what keeps a record from being asked and graded, in words."""
     for name in ("id", "discipline", "question", "rationale"):
         if not getattr(record, name).strip():
             yield f"its {name} is empty"
@@ -196,7 +196,7 @@ def _accepted(record: Record) -> tuple[str, ...]:
 
 
 def to_questions(records: Sequence[Record]) -> tuple[list[Question], list[Defect]]:
-    """Records as questions, and what is odd about the set though it can be asked."""
+    """Return records as questions, and what is odd about the set though it can be asked."""
     questions: list[Question] = []
     defects: list[Defect] = []
     texts: dict[tuple[str, tuple[str, ...]], str] = {}

@@ -60,7 +60,7 @@ class Subject(Struct, frozen=True):
 
 @cache
 def subjects() -> dict[str, Subject]:
-    """The 67 subjects by name."""
+    """Return the 67 subjects by name."""
     rows = csv.DictReader(io.StringIO((HERE / "subjects.csv").read_text(encoding="utf-8")))
     return {
         row["subject"]: Subject(row["subject"], row["name_zh"], row["category"], row["china_specific"] == "yes")
@@ -82,7 +82,7 @@ class Row(Struct, frozen=True):
 
 
 def read_rows(path: Path, content: bytes) -> Iterator[Row]:
-    """The rows of one subject's CSV. Raises DataError naming the file, the line and what is wrong."""
+    """Yield the rows of one subject's CSV. Raises DataError naming the file, the line and what is wrong."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -139,7 +139,7 @@ class CMMLUExam(MultipleChoiceExam):
     def _survey(
         self, present: Sequence[str], spec: ExamSpec, exemplars: dict[str, list[Question]], defects: list[Defect]
     ) -> Iterator[bytes]:
-        """One pass over all files: counts, exemplars, defects; yields the bytes for the fingerprint."""
+        """Yield one pass over all files: counts, exemplars, defects; yields the bytes for the fingerprint."""
         for name in present:
             path = self._folder / "test" / f"{name}.csv"
             content = read_bytes(path)
@@ -161,7 +161,7 @@ class CMMLUExam(MultipleChoiceExam):
                     defects.append(Defect(name, "too few exemplars", detail, "noted"))
 
     def _read(self, name: str, path: Path, content: bytes) -> Iterator[Question]:
-        """A file's questions. Those of one kind share one dictionary of tags: a run can hold very many."""
+        """Yield a file's questions. Those of one kind share one dictionary of tags: a run can hold very many."""
         shared: dict[int, dict[str, str]] = {}
         wordings = self._wordings.setdefault(path, bytearray())
         for number, row in enumerate(read_rows(path, content)):
@@ -184,7 +184,7 @@ class CMMLUExam(MultipleChoiceExam):
         return len(self._chosen)
 
     def questions(self) -> Iterator[Question]:
-        """The test questions, subject by subject; with a limit, evenly spread over all."""
+        """Yield the test questions, subject by subject; with a limit, evenly spread over all."""
         whole = len(self._chosen) == sum(self._counts.values())
         chosen = set() if whole else set(self._chosen)
         start = 0
@@ -197,11 +197,11 @@ class CMMLUExam(MultipleChoiceExam):
             start += count
 
     def task_values(self, group: str) -> Mapping[str, str]:
-        """The subject's Chinese name."""
+        """Return the subject's Chinese name."""
         return {"subject": subjects()[group].chinese}
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """The letter that the reply commits to, against the gold letter."""
+        """Return the letter that the reply commits to, against the gold letter."""
         if not self.spec.as_published or response.error or question.answer is None:
             return super().score(question, response, evidence)
         if found := cmmluscript.read_letter(response.text):
@@ -215,7 +215,9 @@ class CMMLUExam(MultipleChoiceExam):
         return Score(value=0.25, outcome=outcome, explanation="as published: the expectation of a random letter")
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The leaderboard's columns by macro (as published) and micro average, the same without overlap, subjects."""
+        """Return the leaderboard's columns by macro (as published) and micro average, the same without overlap,
+        subjects.
+        """
         columns = (Aggregate("Macro over subjects", over="subject"), Aggregate("Micro over questions"))
         as_published = (
             *(Aggregate(name, {"category": (name,)}) for name in CATEGORIES),
@@ -241,7 +243,7 @@ class CMMLUExam(MultipleChoiceExam):
         )
 
     def headline(self) -> Aggregate:
-        """The published Average: macro over the subjects."""
+        """Return the published Average: macro over the subjects."""
         return Aggregate("Average", over="subject")
 
 
@@ -309,7 +311,7 @@ def _negation() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def has_negation(text: str) -> bool:
-    """Whether the clause that asks, asks for what is not so ("下列不属于…的是"); false friends are set aside."""
+    """Return whether the clause that asks, asks for what is not so ("下列不属于…的是"); false friends are set aside."""
     signs, friends, words = _negation()
     text = _folded(text)
     if not signs.search(text):
@@ -327,7 +329,7 @@ def has_negation(text: str) -> bool:
 
 
 def _before_statements(text: str) -> str:
-    """What comes before labelled statements ("…的是：a …；b …"), if that asks."""
+    """Return what comes before labelled statements ("…的是：a …；b …"), if that asks."""
     for family in FAMILIES[:4]:
         if _has_labels(text, family):
             found = re.search(rf"[\s(（。；;：:，,?？]{family[0]}", text)
@@ -337,7 +339,9 @@ def _before_statements(text: str) -> str:
 
 
 def has_sub_options(text: str, options: Sequence[str]) -> bool:
-    """Whether a question lists labelled statements that its options combine, order or count ("①③", "acd", "3个")."""
+    """Return whether a question lists labelled statements that its options combine, order or count ("①③", "acd",
+    "3个").
+    """
     text = _folded(text)
     for family in FAMILIES:
         if not _has_labels(text, family):
@@ -360,7 +364,7 @@ def _folded(text: str) -> str:
 
 
 def _has_labels(text: str, family: str) -> bool:
-    """Whether the first two labels of a family stand before statements in the text."""
+    """Return whether the first two labels of a family stand before statements in the text."""
     if family[0] not in text or family[1] not in text:
         return False
     first, second = _patterns(family)[:2]
@@ -368,7 +372,7 @@ def _has_labels(text: str, family: str) -> bool:
 
 
 def _labels(text: str, family: str) -> str:
-    """The labels of a family that stand before statements in the text, in order, from the first one on."""
+    """Return the labels of a family that stand before statements in the text, in order, from the first one on."""
     pairs = zip(family, _patterns(family), strict=True)
     return "".join(label for label, _ in takewhile(lambda pair: pair[1].search(text), pairs))
 
@@ -381,7 +385,7 @@ def _patterns(family: str) -> tuple[re.Pattern[str], ...]:
 
 
 def _only(option: str, labels: str) -> str:
-    """The labels that an option consists of, "" where it says anything else."""
+    """Return the labels that an option consists of, "" where it says anything else."""
     rest = _BETWEEN.sub("", option)
     return rest if rest and set(rest) <= set(labels) else ""
 

@@ -38,7 +38,7 @@ _IS = re.compile("[^不]是：? ?([A-D])")
 
 
 def read_letter(reply: str) -> tuple[str, int] | None:
-    """The letter and the stage (0 to 4) that found it; None where the scripts draw a letter.
+    """Return the letter and the stage (0 to 4) that found it; None where the scripts draw a letter.
 
     A bare carriage return splits a row of their CSV, and the answer is lost with the gold; here it is a character.
     """

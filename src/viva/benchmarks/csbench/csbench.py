@@ -92,7 +92,7 @@ class Candidate(Struct, frozen=True):
 
 @cache
 def _alignment(language: str) -> Mapping[str, tuple[int, bool]]:
-    """Published id → place in the English file, tested; empty for a language that was not published."""
+    """Return published id → place in the English file, tested; empty for a language that was not published."""
     rows = csv.DictReader(io.StringIO(ALIGNMENT.read_text(encoding="utf-8")))
     if language not in (rows.fieldnames or ()):
         return {}
@@ -100,7 +100,7 @@ def _alignment(language: str) -> Mapping[str, tuple[int, bool]]:
 
 
 def candidates(valid: Sequence[Question], asked: Set[str], spec: ExamSpec) -> list[Candidate]:
-    """The validation split in the order of the English one. `asked` are the texts of the test questions.
+    """Return the validation split in the order of the English one. `asked` are the texts of the test questions.
 
     Files that are not the published ones keep their own order: sets built here have the same in every language. As
     published, only what may be shown is drawn from, so that the draw is that of CS-Bench 1 to 3.
@@ -151,7 +151,7 @@ def draw(pool: Sequence[Candidate], spec: ExamSpec) -> dict[str, list[Question]]
 
 
 def _balanced(ordered: Sequence[Question], labels: Sequence[str]) -> Iterator[Question]:
-    """All of them, one of each label in turn for as long as there are any."""
+    """Yield all of them, one of each label in turn for as long as there are any."""
     queues = [iter([question for question in ordered if question.answer == label]) for label in labels]
     while queues:
         left = []
@@ -167,7 +167,7 @@ NUMBERING: Mapping[Language, int] = {"en": 0, "zh": 2419}
 
 
 def english_number(question: str, language: Language) -> str:
-    """The number that a question of the published set has in English; its own where that is not known."""
+    """Return the number that a question of the published set has in English; its own where that is not known."""
     return renumbered(question, NUMBERING.get(language, 0))
 
 
@@ -223,11 +223,13 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return f"{question.tags['domain']}/{question.kind}"
 
     def task(self, question: Question) -> str:
-        """The format's task, however it is to be answered: `ending` says that."""
+        """Return the format's task, however it is to be answered: `ending` says that."""
         return self.text(question, "task")
 
     def reply(self, shot: Question) -> str:
-        """The answer with its explanation; without, as German and French exemplars were published, the answer alone."""
+        """Return the answer with its explanation; without, as German and French exemplars were published, the answer
+        alone.
+        """
         answer = str(shot.answer)
         if shot.kind == "truth":
             answer = self.text(shot, answer)
@@ -237,7 +239,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return self._texts.before("answer", fill(template, {"answer": answer, "explanation": shot.explanation}))
 
     def ending(self, question: Question) -> str:
-        """How to reply; for a base model the beginning of the answer."""
+        """Return how to reply; for a base model the beginning of the answer."""
         if self.spec.form == "base":
             return self._texts.before("lead", self.text(question, self.way("lead")))
         if self.spec.rationale or (self.spec.choose == "likelihood" and question.kind == "choice"):
@@ -245,32 +247,32 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return self._texts.before("ask", self.text(question, self.way("ask")))
 
     def answer_separator(self, question: Question) -> str:
-        """What the exemplars have between the lead and the answer."""
+        """Return what the exemplars have between the lead and the answer."""
         return gap_between(self.text(question, "lead"), self.text(question, "answer"))
 
     def choices(self, question: Question) -> tuple[str, ...]:
-        """Letters or truth values; a blank or an open question has no list of answers."""
+        """Return letters or truth values; a blank or an open question has no list of answers."""
         if question.kind == "truth":
             return (self.text(question, "true"), self.text(question, "false"))
         return super().choices(question)
 
     def marks(self, question: Question) -> Sequence[float]:
-        """A blank's 0 or 1; an open-ended answer's 1 to 10."""
+        """Return a blank's 0 or 1; an open-ended answer's 1 to 10."""
         return {"blank": (0.0, 1.0), "open": range(1, 11)}.get(question.kind, ())
 
     def rubric(self, question: Question) -> str:
-        """A rubric a language and format."""
+        """Return a rubric a language and format."""
         return f"judge.{self.spec.language}.{question.kind}"
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """A judge's mark as a share of full marks; as published 0 where there is none."""
+        """Return a judge's mark as a share of full marks; as published 0 where there is none."""
         if not self.spec.as_published:
             return super().mark(question, opinion)
         text = opinion.text
         return csbenchscript.blank_mark(text) if question.kind == "blank" else csbenchscript.open_points(text) / 10
 
     def explanation(self, decision: Decision, evidence: Evidence) -> str:
-        """The first judge's reasons, where judges decided."""
+        """Return the first judge's reasons, where judges decided."""
         return reasons(evidence.opinions[0]) if decision.by == "judge" else decision.why
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
@@ -295,7 +297,9 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         return score
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """Tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and reasoning."""
+        """Return tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and
+        reasoning.
+        """
         columns = (
             Aggregate("Knowledge", {"tag": ("Knowledge",)}),
             Aggregate("Reasoning", {"tag": ("Reasoning",)}),
@@ -341,7 +345,9 @@ def _bundled_templates() -> dict[str, object]:
 
 
 def _own_templates(language: Language, folder: Path) -> dict[str, object]:
-    """The bundled templates; for another language those of its data (prompts.toml, as `[en]`), or the English ones."""
+    """Return the bundled templates; for another language those of its data (prompts.toml, as `[en]`), or the English
+    ones.
+    """
     bundled = _bundled_templates()
     if language in bundled:
         return bundled

@@ -15,16 +15,16 @@ _BLANK = re.compile(r"\b[01]\b")
 
 
 def first_letter(reply: str) -> str | None:
-    """The first standalone letter a to d, as a capital."""
+    """Return the first standalone letter a to d, as a capital."""
     found = _LETTER.search(reply)
     return found[0].upper() if found else None
 
 
 def open_points(verdict: str) -> int:
-    """The points from 1 to 10 of a judge's reply on an open-ended answer; 0 where it has none."""
+    """Return the points from 1 to 10 of a judge's reply on an open-ended answer; 0 where it has none."""
     return int((_POINTS.findall(verdict) or ["0"])[-1])
 
 
 def blank_mark(verdict: str) -> int:
-    """A judge's mark of a blank, 0 or 1; 0 where its reply has none."""
+    """Return a judge's mark of a blank, 0 or 1; 0 where its reply has none."""
     return int((_BLANK.findall(verdict) or ["0"])[-1])

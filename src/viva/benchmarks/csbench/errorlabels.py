@@ -47,7 +47,7 @@ class ErrorTypes:
         self._texts = Templates(read_templates(HERE / "errors.toml"), over, {}) if over else _texts()
 
     def wrong(self, question: Question, score: Score) -> bool:
-        """Whether this answer is one to label: wrong, and of a format that was asked for.
+        """Return whether this answer is one to label: wrong, and of a format that was asked for.
 
         A reply that names several letters, or derives a value and no letter, is a wrong answer too: three of the
         paper's seven examples are such. What was refused, cut off or never given shows no error of these types.
@@ -63,11 +63,13 @@ class ErrorTypes:
         return question.tags.get("tag", "")
 
     def known(self, question: Question) -> tuple[str, ...]:
-        """The types that wrong answers to this question may show."""
+        """Return the types that wrong answers to this question may show."""
         return GROUPS.get(self.group(question), ())
 
     def request(self, question: Question, response: Response, sample: int) -> Generate:
-        """What the judge is asked. The answer, which is hostile, stands between two fences that it cannot contain."""
+        """Return what the judge is asked. The answer, which is hostile, stands between two fences that it cannot
+        contain.
+        """
         answer = clip(response.text)
         codes = self.known(question)
         values = {
@@ -84,7 +86,7 @@ class ErrorTypes:
         return Generate(question=question.id, sample=sample, prompt=prompt, sampling=SAMPLING)
 
     def labels(self, question: Question, reply: str) -> tuple[str, ...] | None:
-        """The types that a judge's reply names; () for none of them, None where it cannot be read."""
+        """Return the types that a judge's reply names; () for none of them, None where it cannot be read."""
         return read_labels(reply, self.known(question))
 
 

@@ -51,14 +51,16 @@ class RawSet(Struct, frozen=True, kw_only=True):
 
 
 def is_csbench(path: Path) -> bool:
-    """Whether a path holds files of CS-Bench: a folder of languages, one language's folder, or one file of records."""
+    """Return whether a path holds files of CS-Bench: a folder of languages, one language's folder, or one file of
+    records.
+    """
     if path.is_dir():
         return (path / TEST).is_file() or any((path / folder / TEST).is_file() for folder in FOLDERS.values())
     return holds_json_list(path)
 
 
 def read_set(path: Path, language: Language | None) -> RawSet:
-    """The records of one language. Raises DataError where they cannot be told or read."""
+    """Return the records of one language. Raises DataError where they cannot be told or read."""
     if path.is_file():
         records, content = read_raw(path)
         return RawSet(
@@ -100,7 +102,7 @@ def _said(records: Sequence[Raw], path: Path) -> Language:
 
 
 def read_raw(path: Path) -> tuple[list[Raw], bytes]:
-    """A file's records, and its bytes. Raises DataError that names the record."""
+    """Return a file's records, and its bytes. Raises DataError that names the record."""
     content = read_bytes(path, LARGEST)
     try:
         found = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
@@ -121,22 +123,24 @@ def read_raw(path: Path) -> tuple[list[Raw], bytes]:
 
 
 def written(records: Sequence[Raw]) -> bytes:
-    """Records as the published files have them: one array, indented by four, nothing escaped that need not be."""
+    """Return records as the published files have them: one array, indented by four, nothing escaped that need not
+    be.
+    """
     return msgspec.json.format(msgspec.json.encode(list(records)), indent=4) + b"\n"
 
 
 def text(value: object) -> str:
-    """A field as a text; "" for none."""
+    """Return a field as a text; "" for none."""
     return "" if value is None else plain(value)
 
 
 def asked(record: Raw) -> str:
-    """What an examinee is shown: the question and its options."""
+    """Return what an examinee is shown: the question and its options."""
     return "\n".join((text(record.get("Question")), *(text(record[name]) for name in LETTERS if name in record)))
 
 
 def named(records: Sequence[Raw]) -> list[str]:
-    """A name for every record: its ID, with its place where that is there twice."""
+    """Return a name for every record: its ID, with its place where that is there twice."""
     seen: dict[str, int] = {}
     found = []
     for record in records:
@@ -150,7 +154,7 @@ FOLDERS: dict[Language, str] = {"en": "CSBench-EN", "zh": "CSBench-CN", "de": "C
 
 
 def folder_of(language: Language) -> str:
-    """The name of the folder of a language; those that were not published are named likewise."""
+    """Return the name of the folder of a language; those that were not published are named likewise."""
     return FOLDERS.get(language, f"CSBench-{language.upper()}")
 
 
@@ -196,7 +200,7 @@ class Record(msgspec.Struct, rename={"id": "ID"}):
 
 
 def read_records(path: Path) -> tuple[list[Record], bytes]:
-    """A published file, and its bytes for the fingerprint. Raises DataError that says which record is wrong."""
+    """Return a published file, and its bytes for the fingerprint. Raises DataError that says which record is wrong."""
     content = read_bytes(path)
     try:
         return msgspec.json.decode(content, type=list[Record]), content
@@ -207,7 +211,7 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
 def to_questions(
     records: Sequence[Record], language: Language, siblings: Sequence[Record], *, repaired: bool = True
 ) -> tuple[list[Question], list[Defect]]:
-    """Questions with usable golds, and what was wrong.
+    """Return questions with usable golds, and what was wrong.
 
     `siblings` are the same questions in another language ([] where that file is not at hand): they tell the letter of
     a multiple-choice gold that translation destroyed. Without `repaired` such golds stay as published: no letter is
@@ -338,7 +342,7 @@ def _note_repetitions(questions: Sequence[Question], defects: list[Defect]) -> N
 
 
 def missing_explanations(split: str, records: Sequence[Record]) -> list[Defect]:
-    """How many of a split's reasoning questions have no explanation, where some have none."""
+    """Return how many of a split's reasoning questions have no explanation, where some have none."""
     reasoning = [record for record in records if record.Tag == "Reasoning"]
     missing = sum(1 for record in reasoning if not (record.Explanation or "").strip())
     detail = f"{missing:,} of {len(reasoning):,} reasoning questions have none"
@@ -351,7 +355,7 @@ def truth_value(answer: str) -> str | None:
 
 
 def plain(value: object) -> str:
-    """A field as a text: Viva has truth values in lower case."""
+    """Return a field as a text: Viva has truth values in lower case."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

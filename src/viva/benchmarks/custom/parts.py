@@ -285,7 +285,7 @@ def read_similarity(notes: Notes, node: Node, where: str) -> Similarity:
 
 
 def read_choice(notes: Notes, node: Node, where: str) -> ChoicePart:
-    """Options with the letter of the right one."""
+    """Return options with the letter of the right one."""
     section = Section(notes, node, where, "choice")
     section.need("options", "a list of texts")
     section.need("answer", "the letter of the right one, A for the first")

@@ -111,7 +111,9 @@ def refuse_deep(depth: int, line: int, column: int) -> None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a text has no surrogates: escapes can smuggle them in, and nothing could be written down with them."""
+    """Return whether a text has no surrogates: escapes can smuggle them in, and nothing could be written down with
+    them.
+    """
     try:
         return text.isascii() or bool(text.encode("utf-8"))
     except UnicodeEncodeError:

@@ -153,7 +153,7 @@ Part = TypeVar("Part")
 
 
 def read_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
-    """Everything in a question file that is sound, and every problem in line order.
+    """Return everything in a question file that is sound, and every problem in line order.
 
     `languages` are those that tests can be in (None: the ones of keys.toml). A question with an error is left out.
     Raises DataError for a file that is not there, empty, or far too large.
@@ -166,7 +166,7 @@ def read_questions(path: Path, *, languages: Collection[str] | None = None) -> Q
 
 
 def read_content(content: bytes, path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
-    """The same of content that may not be written yet: `path` says what kind it is, and where it lies."""
+    """Return the same of content that may not be written yet: `path` says what kind it is, and where it lies."""
     tested = frozenset(tables()["testable"] if languages is None else languages)
     notes, folder = Notes(), Folder(path.parent)
     try:
@@ -196,7 +196,7 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
 
 
 def usable_questions(path: Path) -> QuestionFile:
-    """The same for a run: questions with errors are left out, what is wrong with the file itself refuses it.
+    """Return the same for a run: questions with errors are left out, what is wrong with the file itself refuses it.
 
     Raises DataError, also where no question is left.
     """
@@ -211,7 +211,7 @@ def usable_questions(path: Path) -> QuestionFile:
 
 
 def sound_questions(path: Path, *, languages: Collection[str] | None = None) -> QuestionFile:
-    """The same for those who examine with it: raises DataError that names the first errors, if there are any."""
+    """Return the same for those who examine with it: raises DataError that names the first errors, if there are any."""
     read = read_questions(path, languages=languages)
     if errors := read.errors:
         listed = "\n".join(f"  {path}:{problem}" for problem in errors[:5])

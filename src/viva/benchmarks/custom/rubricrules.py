@@ -114,7 +114,7 @@ def _only(section: Section, kinds: Sequence[str], several: str, none: str) -> st
 
 
 def _is_switch(section: Section) -> bool:
-    """`regex: true` beside a text, as InfiBench writes it: there it is silently without effect at item level."""
+    """Return `regex: true` beside a text, as InfiBench writes it: there it is silently without effect at item level."""
     node = section.known.get("regex")
     if not isinstance(node, Scalar) or node.quoted or node.value.lower() not in {"true", "false", "yes", "no"}:
         return False

@@ -67,7 +67,7 @@ def is_slow(pattern: str, patience: Patience) -> bool:
 
 
 def _probes(pattern: str) -> Iterator[str]:
-    """Texts that begin as the expression wants it, and then repeat one to three of its characters."""
+    """Yield texts that begin as the expression wants it, and then repeat one to three of its characters."""
     skeleton = _skeleton(pattern)
     seen: set[str] = set()
     for start in range(len(skeleton)):

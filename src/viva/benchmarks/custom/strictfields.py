@@ -217,7 +217,9 @@ def to_items(notes: Notes, node: Node, where: str, what: str, empty: str = "") -
 
 
 def unknown_key(key: str, level: str) -> str:
-    """What to say of a key that has no meaning at this level: what it is called, where it belongs, or what is near."""
+    """Return what to say of a key that has no meaning at this level: what it is called, where it belongs, or what is
+    near.
+    """
     levels, foreign = tables()["levels"], tables()["foreign"]
     here = levels[level]
     quoted = f"`{key[:60]}`" if key.isprintable() else shown(key)

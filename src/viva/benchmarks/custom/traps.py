@@ -63,7 +63,7 @@ class Trap(msgspec.Struct, frozen=True):
 
 
 def traps(rubric: Rubric, question: str, patience: Patience) -> Iterator[Trap]:
-    """Everything that can be found without running a program."""
+    """Yield everything that can be found without running a program."""
     yield from total_traps(rubric)
     yield from keyword_traps(rubric, question, patience)
     yield from pattern_traps(rubric, patience)
@@ -75,7 +75,7 @@ def traps(rubric: Rubric, question: str, patience: Patience) -> Iterator[Trap]:
 
 
 def negative_trap(rubric: Rubric) -> Trap | None:
-    """Points that fall below 0 where no least score is named."""
+    """Return points that fall below 0 where no least score is named."""
     lost = sum(item.weight for item in rubric.keywords if item.negative)
     total = total_of(rubric) if rubric.max_score is None else rubric.max_score
     if not lost or not total or rubric.min_score is not None or rubric.handler:
@@ -113,7 +113,7 @@ def total_traps(rubric: Rubric) -> Iterator[Trap]:
 
 
 def keyword_traps(rubric: Rubric, question: str, patience: Patience) -> Iterator[Trap]:
-    """Items that the question's own text or an empty answer matches, and items that are there twice."""
+    """Yield items that the question's own text or an empty answer matches, and items that are there twice."""
     seen: dict[tuple[Rule, bool], int] = {}
     nothing = _matched(rubric.keywords, "", patience)
     size = sum(1 for item in rubric.keywords for _ in leaves(item.rule, denied=True))
@@ -247,7 +247,9 @@ def aliased(tree: ast.Module) -> tuple[tuple[str, str], ...]:
 
 
 def _changed_parameters(function: ast.FunctionDef) -> frozenset[int]:
-    """Which parameters, by place, a function changes in place: it sets their items, or calls what changes them."""
+    """Return which parameters, by place, a function changes in place: it sets their items, or calls what changes
+    them.
+    """
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     changed: dict[str, int] = {}
     for node in ast.walk(function):

@@ -36,7 +36,7 @@ class Named(Struct, kw_only=True):
 
 
 def find_built(data: Path) -> Path | None:
-    """The folder of a built set: `data` itself, or infibench/ in it; None where that is something else."""
+    """Return the folder of a built set: `data` itself, or infibench/ in it; None where that is something else."""
     for folder in (data, data / "infibench"):
         named = _manifest(folder / MANIFEST)
         if named is not None and named.kind == KIND:
@@ -54,7 +54,7 @@ def _manifest(path: Path) -> Named | None:
 
 
 def read_built(folder: Path) -> tuple[list[OwnQuestion], dict[str, str], list[bytes]]:
-    """The questions, their originals' addresses, and the bytes of the question files. Raises DataError."""
+    """Return the questions, their originals' addresses, and the bytes of the question files. Raises DataError."""
     named = _manifest(folder / MANIFEST)
     if named is None:
         raise DataError(f"{folder} holds no set: it has no {MANIFEST}; `viva build infibench export` writes one")

@@ -41,7 +41,7 @@ class _Filling(Struct, frozen=True):
 
 
 def read_blanks(value: object, reading: Reading) -> tuple[Blanks, bool]:
-    """The template with its blanks, and whether a handler of the case's own takes over."""
+    """Return the template with its blanks, and whether a handler of the case's own takes over."""
     key = "grading.blank_filling"
     section = reading.mapping(value, key)
     reading.known_keys(section, "template blank_str escape targets post_handler", key)
@@ -101,7 +101,7 @@ def _accepted(filling: _Filling, honour_case: bool) -> Accepted:
 def _fillings(
     value: object, key: str, reading: Reading, *, regex: bool = False, folded: bool = False
 ) -> Iterator[_Filling]:
-    """Every text that is accepted, however deep it stands, with what it inherits."""
+    """Yield every text that is accepted, however deep it stands, with what it inherits."""
     if isinstance(value, str):
         yield _Filling(value, regex, folded)
     elif isinstance(value, list):
@@ -163,12 +163,12 @@ class Area(Struct, frozen=True):
 
 @cache
 def areas() -> tuple[Area, ...]:
-    """The paper's areas in its order."""
+    """Return the paper's areas in its order."""
     return shipped_table(__file__, "areas.toml", dict[str, tuple[Area, ...]])["areas"]
 
 
 def area_of(identity: str, language: str) -> str:
-    """The area of a language; of one that the paper does not list, by the first number of the published id."""
+    """Return the area of a language; of one that the paper does not list, by the first number of the published id."""
     names = {canonical(language), language.lower()}
     for area in areas():
         if names & set(area.languages):
@@ -178,7 +178,7 @@ def area_of(identity: str, language: str) -> str:
 
 
 def read_case(node: dict[str, object], prompt: str, fetch: Fetch, reading: Reading) -> Case:
-    """A case from its YAML mapping, worth 1 as all published ones are. What is odd goes to `reading`.
+    """Return a case from its YAML mapping, worth 1 as all published ones are. What is odd goes to `reading`.
 
     Raises DataError for what cannot be read.
     """
@@ -206,7 +206,7 @@ def read_case(node: dict[str, object], prompt: str, fetch: Fetch, reading: Readi
 
 
 def _metric(name: str, grading: Mapping[str, object], reading: Reading) -> str:
-    """The metric that a section counts as; a rule of the case's own says as which."""
+    """Return the metric that a section counts as; a rule of the case's own says as which."""
     if name != "customized":
         return name
     section = reading.mapping(grading[name], "grading.customized")
@@ -238,7 +238,9 @@ def _rubric(grading: dict[str, object], language: str, prompt: str, fetch: Fetch
 
 
 def _handler(reading: Reading, after_keywords: bool, after_blanks: bool, customized: bool) -> str:
-    """The case's id, if it has a rule of its own that Viva knows; unsound, if it has one that Viva does not know."""
+    """Return the case's id, if it has a rule of its own that Viva knows; unsound, if it has one that Viva does not
+    know.
+    """
     wanted = ((after_keywords, AFTER_KEYWORDS), (after_blanks, AFTER_BLANKS), (customized, CUSTOM))
     for asked, handlers in wanted:
         if asked and reading.case not in handlers:
@@ -283,7 +285,7 @@ def weak_tests(published: bool) -> dict[str, str]:
 
 
 def key_of_test(test: Test) -> str:
-    """The first 24 digits of the SHA-256 of all that a program is joined with."""
+    """Return the first 24 digits of the SHA-256 of all that a program is joined with."""
     return hashlib.sha256("\n".join((test.before, test.prefix, test.code)).encode()).hexdigest()[:24]
 
 

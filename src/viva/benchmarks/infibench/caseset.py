@@ -35,7 +35,8 @@ _LEVEL = re.compile(r"level-([0-9]{1,2})")
 
 
 def read_cases(data: Path, *, published: bool = False) -> tuple[list[Case], list[Defect], list[bytes]]:
-    """The cases in the order of the suite, what is odd about them, and the bytes of the files (for the fingerprint).
+    """Return the cases in the order of the suite, what is odd about them, and the bytes of the files (for the
+    fingerprint).
 
     `data` is the CSV, a suite file, or a folder that holds one of them (or holds it in a folder infibench/).
     `published` reads every oddity as the authors' grader does; otherwise as it is meant, and the defects say
@@ -55,7 +56,7 @@ def read_cases(data: Path, *, published: bool = False) -> tuple[list[Case], list
 
 
 def find_set(data: Path) -> Path:
-    """The file that lists the cases: the CSV, else the one suite_*.yaml there is. Raises (Missing)DataError."""
+    """Return the file that lists the cases: the CSV, else the one suite_*.yaml there is. Raises (Missing)DataError."""
     if data.is_file():
         return data
     if not data.exists():
@@ -108,7 +109,7 @@ def _dependencies(text: str, where: str) -> dict[str, str]:
 
 
 def _rows(file: Path, content: bytes, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file by column name, numbered from 1 as a spreadsheet would (the header is row 1)."""
+    """Yield the rows of a CSV file by column name, numbered from 1 as a spreadsheet would (the header is row 1)."""
     text = _decoded(content, file)
     if "\0" in text:
         raise DataError(f"{file}: it holds a NUL character; is it a CSV file?")
@@ -158,7 +159,9 @@ def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[lis
 
 
 def _inside(root: Path, folder: Path, name: str, where: str) -> Path:
-    """A file by its path relative to `folder`. Raises DataError if it lies outside `root`, however it gets there."""
+    """Return a file by its path relative to `folder`. Raises DataError if it lies outside `root`, however it gets
+    there.
+    """
     if "\0" in name or len(name) > 1000:
         raise DataError(f"{where}: {shown(name)} is no path")
     try:
@@ -177,7 +180,7 @@ def _inside(root: Path, folder: Path, name: str, where: str) -> Path:
 
 
 def _open_case(text: str, where: str, published: bool, seen: set[str]) -> tuple[dict[str, object], Reading]:
-    """A case's mapping, and the reading that its id is known to."""
+    """Return a case's mapping, and the reading that its id is known to."""
     reading = Reading(where, published=published)
     node = reading.mapping(read_yaml(text, where), "the case")
     identity = node.get("id")

@@ -105,7 +105,7 @@ def _top_border(text: str) -> Points:
 
 
 def _border_class(rest: str) -> dict[str, bool]:
-    """Which sides a class sets, from what follows the word `border`."""
+    """Return which sides a class sets, from what follows the word `border`."""
     if not rest.startswith("-") or rest.startswith("-solid"):
         return dict.fromkeys("tblr", True)
     if (width := _digit(rest[1])) is not None:

@@ -81,7 +81,7 @@ def _sample(texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
 
 
 def _built(folder: Path, texts: Templates) -> tuple[list[Item], list[Defect], list[bytes]]:
-    """A set of one's own (viva build infibench export)."""
+    """Return a set of one's own (viva build infibench export)."""
     questions, urls, contents = read_built(folder)
     return _asked(own_items(questions, ""), urls, texts), [], contents
 
@@ -100,7 +100,7 @@ def _asked(items: Sequence[Item], urls: Mapping[str, str], texts: Templates) -> 
 
 
 def layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
-    """The tables of the paper's leaderboard: difficulty levels, question types, metrics, areas, languages."""
+    """Return the tables of the paper's leaderboard: difficulty levels, question types, metrics, areas, languages."""
     columns = (Aggregate("best of each ten", attempts="best"), Aggregate("mean", attempts="mean"))
 
     def rows(tag: str, order: Sequence[str] = ()) -> tuple[Aggregate, ...]:

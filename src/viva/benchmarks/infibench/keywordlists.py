@@ -25,7 +25,7 @@ _FOLDED_CLASS = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Z]")
 
 
 def read_keywords(value: object, reading: Reading) -> tuple[tuple[Keyword, ...], bool]:
-    """The scored items, and whether the list asks for a handler of its own at its end."""
+    """Return the scored items, and whether the list asks for a handler of its own at its end."""
     items: list[Keyword] = []
     handled = False
     for number, node in enumerate(reading.sequence(value, "grading.keywords")):
@@ -62,7 +62,7 @@ def _item(item: dict[str, object], key: str, reading: Reading) -> Keyword:
 
 
 def _lifted_weight(content: Mapping[str, object], weight: float, own: bool, key: str, reading: Reading) -> float:
-    """The item's weight; the one that stands a level too deep, if the item has none."""
+    """Return the item's weight; the one that stands a level too deep, if the item has none."""
     if "weight" not in content or own:
         return weight
     deep = reading.number(content["weight"], f"{key}.content.weight")
@@ -80,7 +80,9 @@ class _Rules:
         self._ignore_case = ignore_case
 
     def read(self, node: object, key: str, *, regex: bool, folded: bool) -> Rule:
-        """One rule with what it inherits: whether its texts are patterns, and whether case is ignored (if repaired)."""
+        """Return one rule with what it inherits: whether its texts are patterns, and whether case is ignored (if
+        repaired).
+        """
         if isinstance(node, str):
             return self._leaf(node, key, regex, folded)
         if not isinstance(node, dict):
@@ -120,7 +122,7 @@ class _Rules:
         return Pattern(text) if regex else Literally(text)
 
     def _condition(self, value: object, key: str) -> str:
-        """`context[-1].startswith('match')` and its like, in Viva's words (conditions.py)."""
+        """Return `context[-1].startswith('match')` and its like, in Viva's words (conditions.py)."""
         text = self._reading.text(value, key)
         found = _CONDITION.fullmatch(text.strip())
         index = int(found["index"]) if found else 0

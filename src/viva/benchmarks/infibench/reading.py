@@ -16,7 +16,7 @@ MAX_NODES = 50_000
 
 
 def read_yaml(text: str, where: str) -> object:
-    """A YAML 1.1 document as plain data; of a key that stands twice, the last value counts.
+    """Return a YAML 1.1 document as plain data; of a key that stands twice, the last value counts.
 
     Raises DataError, naming `where`, line and column, for what is no YAML, for aliases (they can make a small file
     huge, and no question needs them), and for more than a file of questions can sensibly hold.
@@ -71,7 +71,7 @@ class Reading:
         """Why the case cannot be graded; "" if it can."""
 
     def wrong(self, key: str, problem: str) -> DataError:
-        """The error that names file, case and key."""
+        """Return the error that names file, case and key."""
         case = f", case {self.case}" if self.case else ""
         return DataError(f"{self.file}{case}, {key}: {problem}")
 
@@ -89,25 +89,25 @@ class Reading:
         self.defects.append(Defect(self.case, kind, detail, "unsound"))
 
     def mapping(self, value: object, key: str) -> dict[str, object]:
-        """A mapping whose keys are texts."""
+        """Return a mapping whose keys are texts."""
         if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
             raise self.wrong(key, f"a mapping belongs here, not {shown(value)}")
         return value
 
     def sequence(self, value: object, key: str) -> list[object]:
-        """A list that is not empty."""
+        """Return a list that is not empty."""
         if not isinstance(value, list) or not value:
             raise self.wrong(key, f"a list with at least one entry belongs here, not {shown(value)}")
         return value
 
     def text(self, value: object, key: str) -> str:
-        """A text. A number or `yes` without quotes is none."""
+        """Return a text. A number or `yes` without quotes is none."""
         if not isinstance(value, str):
             raise self.wrong(key, f"a text belongs here, not {shown(value)}; put it in quotes if it is one")
         return value
 
     def number(self, value: object, key: str) -> float:
-        """A finite number."""
+        """Return a finite number."""
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e9:
             raise self.wrong(key, f"a number belongs here, not {shown(value)}")
         return float(value)
@@ -119,11 +119,11 @@ class Reading:
         return value
 
     def number_at(self, node: Mapping[str, object], name: str, key: str, default: float) -> float:
-        """The number under `name`, the default where there is none."""
+        """Return the number under `name`, the default where there is none."""
         return self.number(node[name], f"{key}.{name}") if name in node else default
 
     def flag_at(self, node: Mapping[str, object], name: str, key: str, default: bool = False) -> bool:
-        """The flag under `name`, the default where there is none."""
+        """Return the flag under `name`, the default where there is none."""
         return self.flag(node[name], f"{key}.{name}") if name in node else default
 
     def known_keys(self, node: Mapping[str, object], known: str, key: str) -> None:
@@ -133,7 +133,7 @@ class Reading:
 
 
 def shown(value: object) -> str:
-    """A value for an error message."""
+    """Return a value for an error message."""
     if value is None:
         return "nothing"
     if isinstance(value, float) and not math.isfinite(value):

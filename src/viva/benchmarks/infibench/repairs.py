@@ -93,7 +93,7 @@ def as_meant(code: str, language: str) -> tuple[str, dict[str, str]]:
 
 
 def without_redefinitions(code: str, language: str, prompt: str) -> tuple[str, tuple[str, ...]]:
-    """The test without the definitions it should leave to the answer, and their names (() if there are none)."""
+    """Return the test without the definitions it should leave to the answer, and their names (() if there are none)."""
     if len(code) > MAX_CODE or "\r" in code:  # lines are counted by line feeds here
         return code, ()
     if language == "python":
@@ -102,7 +102,7 @@ def without_redefinitions(code: str, language: str, prompt: str) -> tuple[str, t
 
 
 def _asked_for(names: Iterable[str], prompt: str) -> str:
-    """The name that the question mentions last as something to call or to define; "" if it mentions none.
+    """Return the name that the question mentions last as something to call or to define; "" if it mentions none.
 
     The signature of what is asked for stands at the end of a question; examples stand before.
     """
@@ -140,7 +140,7 @@ def _r(code: str, prompt: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _end_of_braces(code: str, start: int) -> int:
-    """Where the braces that open first after `start` are closed; 0 if they are not."""
+    """Return where the braces that open first after `start` are closed; 0 if they are not."""
     depth = 0
     for brace in re.finditer(r"[{}]", code[start:]):
         depth += 1 if brace[0] == "{" else -1

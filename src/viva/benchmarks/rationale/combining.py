@@ -24,7 +24,7 @@ def combine(answer: float, rationale: float) -> float:
 
 
 def parts_of(answer: float | None, rationale: float | None, *, in_form: bool) -> dict[str, float]:
-    """The parts of a score, as far as they are known."""
+    """Return the parts of a score, as far as they are known."""
     parts = {IN_FORM: float(in_form)}
     if answer is not None:
         parts[Q_A] = answer
@@ -38,7 +38,7 @@ def parts_of(answer: float | None, rationale: float | None, *, in_form: bool) ->
 
 
 def limits_of(answer: float | None, rationale: float | None) -> dict[str, tuple[float, float]]:
-    """What Q→AR ("") and the guess gap of an answer can still be of which one or both are undecided.
+    """Return what Q→AR ("") and the guess gap of an answer can still be of which one or both are undecided.
 
     Q→AR rises with both, and the guess gap A − R (1 + A) / 2 with A while it falls with R.
     """
@@ -51,7 +51,7 @@ def limits_of(answer: float | None, rationale: float | None) -> dict[str, tuple[
 
 
 def defended(rows: TableSpec, over: str = "", *, first: bool = True) -> tuple[TableSpec, TableSpec, TableSpec]:
-    """Three tables with the rows of another: the metrics, the guess gap, and what was behind the right answers.
+    """Return three tables with the rows of another: the metrics, the guess gap, and what was behind the right answers.
 
     Of all such triples the last two of the `first` are always shown, the others are long tables.
     """
@@ -77,7 +77,7 @@ def defended(rows: TableSpec, over: str = "", *, first: bool = True) -> tuple[Ta
 
 
 def compared(kinds: Iterable[tuple[str, Aggregate]]) -> TableSpec:
-    """The paper's main table: a row a model; for each type, and over all, Q→A and then Q→AR."""
+    """Return the paper's main table: a row a model; for each type, and over all, Q→A and then Q→AR."""
     named = (*kinds, ("", Aggregate("Overall")))
     columns = tuple(
         Aggregate(f"{metric} {label}".strip(), where=line.where, part=part, aspects=(ANSWER,) if part else ())

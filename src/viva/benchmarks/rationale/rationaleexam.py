@@ -80,7 +80,7 @@ class RationaleExam(ExamWrapper):
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Request:
-        """The prompt of the exam inside, and what form the reply must have."""
+        """Return the prompt of the exam inside, and what form the reply must have."""
         request = self._inner.request(question, sample, sampling, context_window)
         return msgspec.structs.replace(request, prompt=self._asked(question, request.prompt))
 
@@ -106,11 +106,11 @@ class RationaleExam(ExamWrapper):
         return question.language if question.language in cast("Mapping[str, object]", self._texts.data["ask"]) else "en"
 
     def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
-        """What the exam inside runs."""
+        """Return what the exam inside runs."""
         return self._inner.executions(question, _answer(_taken(response), response))
 
     def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
-        """The answer where the exam inside compares it; the rationale with the gold one."""
+        """Return the answer where the exam inside compares it; the rationale with the gold one."""
         if not self.spec.encoder or response.error or question.answer is None:
             return ()
         taken = _taken(response)
@@ -124,7 +124,7 @@ class RationaleExam(ExamWrapper):
     def judgements(
         self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
     ) -> tuple[Generate, ...]:
-        """What the exam inside asks about the answer; and the rationale, unless it is like the gold one."""
+        """Return what the exam inside asks about the answer; and the rationale, unless it is like the gold one."""
         if response.error or question.answer is None:
             return ()
         taken = _taken(response)
@@ -153,13 +153,13 @@ class RationaleExam(ExamWrapper):
         return ask_judge(question, RATIONALE, samples, self._texts, at, values)
 
     def readable(self, question: Question, opinion: Opinion) -> bool:
-        """Whether a judge's reply holds a verdict, or says that there is none."""
+        """Return whether a judge's reply holds a verdict, or says that there is none."""
         if opinion.aspect != RATIONALE:
             return self._inner.readable(question, opinion)
         return self.mark(question, opinion) is not None or undecided(opinion)
 
     def mark(self, question: Question, opinion: Opinion) -> float | None:
-        """A rationale's 0, ½ or 1; an answer's mark as the exam inside has it."""
+        """Return a rationale's 0, ½ or 1; an answer's mark as the exam inside has it."""
         return read_mark(opinion, SCALE) if opinion.aspect == RATIONALE else self._inner.mark(question, opinion)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
@@ -197,7 +197,8 @@ class RationaleExam(ExamWrapper):
         )
 
     def _declines(self, question: Question, taken: Taken, response: Response) -> bool:
-        """Whether a reply without parts declines, and commits to nothing that a rule could read or, in a gap, accept.
+        """Return whether a reply without parts declines, and commits to nothing that a rule could read or, in a gap,
+        accept.
 
         "I cannot be sure, but the answer is B." answers.
         """
@@ -209,7 +210,7 @@ class RationaleExam(ExamWrapper):
         return score.outcome in UNREADABLE or (question.kind == "term" and not score.value)
 
     def _answered(self, question: Question, answer: Response, evidence: Evidence) -> Score:
-        """The exam's own score of the answer, which an expert may overrule."""
+        """Return the exam's own score of the answer, which an expert may overrule."""
         score = self._inner.score(question, answer, evidence)
         experts = decide(ANSWER, marks=evidence.marks)
         if experts.value is None or experts.by is None or "expert" in score.decided.values():
@@ -229,7 +230,7 @@ class RationaleExam(ExamWrapper):
     def _reasoned(
         self, question: Question, taken: Taken, evidence: Evidence
     ) -> tuple[Decision, dict[str, tuple[float, ...]]]:
-        """What the rationale is worth, and each judge's marks of it."""
+        """Return what the rationale is worth, and each judge's marks of it."""
         if not taken.rationale:
             evidence = Evidence(marks=evidence.marks)
         found = decide_aspect(RATIONALE, evidence, lambda opinion: self.mark(question, opinion), self.spec.panel)
@@ -274,7 +275,7 @@ class RationaleExam(ExamWrapper):
         return (*inside, reasons)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The rows of the exam's own tables, each with the three metrics and with what was guessed."""
+        """Return the rows of the exam's own tables, each with the three metrics and with what was guessed."""
         over = self._inner.headline().over
         tables = self._inner.layouts()
         across = tuple(table for table in tables if table.across)

@@ -46,7 +46,7 @@ class Listed(Struct, frozen=True):
 
 
 def find_set(data: Path) -> Path:
-    """The folder that holds test.jsonl: `data` or its folder syneval/. Raises (Missing)DataError."""
+    """Return the folder that holds test.jsonl: `data` or its folder syneval/. Raises (Missing)DataError."""
     if data.is_file():
         raise DataError(f"{data} is a file; {option('data')} takes the folder of a set, with {TEST} in it")
     try:
@@ -59,7 +59,9 @@ def find_set(data: Path) -> Path:
 
 
 def read_test(path: Path, content: bytes) -> list[Listed]:
-    """The questions in the order of the file, each once. Raises DataError naming file, line and what is wrong."""
+    """Return the questions in the order of the file, each once. Raises DataError naming file, line and what is
+    wrong.
+    """
     found: dict[str, Listed] = {}
     strata: dict[str, dict[str, int]] = {}
     for line, item in read_items(path, content):
@@ -92,7 +94,7 @@ def read_exemplars(path: Path, content: bytes) -> Pools:
 
 
 def read_items(path: Path, content: bytes) -> Iterator[tuple[int, Item]]:
-    """Every row with its line, from 1. Raises DataError for one that is no question as items.py has it."""
+    """Yield every row with its line, from 1. Raises DataError for one that is no question as items.py has it."""
     for line, row in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not row.strip():
             continue
@@ -110,7 +112,7 @@ def read_items(path: Path, content: bytes) -> Iterator[tuple[int, Item]]:
 
 
 def read_if_there(path: Path) -> bytes | None:
-    """A file's bytes, which may be none; None where there is no such file. Raises DataError."""
+    """Return a file's bytes, which may be none; None where there is no such file. Raises DataError."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -120,7 +122,9 @@ def read_if_there(path: Path) -> bytes | None:
 
 
 def changed(folder: Path, found: str) -> Iterator[Defect]:
-    """Whether the files have another fingerprint than build.json says they had. Raises DataError if it is damaged."""
+    """Yield whether the files have another fingerprint than build.json says they had. Raises DataError if it is
+    damaged.
+    """
     content = read_if_there(folder / BUILD)
     if content is None:
         return
@@ -133,7 +137,7 @@ def changed(folder: Path, found: str) -> Iterator[Defect]:
 
 
 def alike(listed: Sequence[Listed]) -> Iterator[Defect]:
-    """Questions with options that read alike."""
+    """Yield questions with options that read alike."""
     for one in listed:
         folded = [" ".join(option.split()).casefold() for option in one.item.options]
         if len(set(folded)) < len(folded):
@@ -143,7 +147,7 @@ def alike(listed: Sequence[Listed]) -> Iterator[Defect]:
 
 
 def _wrong(item: Item) -> str:
-    """Why a row that decodes still cannot be asked; empty where it can."""
+    """Return why a row that decodes still cannot be asked; empty where it can."""
     for name in ("id", "sentence", "question", "answer"):
         length = len(getattr(item, name).strip())
         if not 0 < length <= MAX_TEXT:

@@ -79,7 +79,7 @@ _POINTS = tuple(
 
 
 def tags_of(item: Item) -> dict[str, str]:
-    """What the tables go by."""
+    """Return what the tables go by."""
     pooled = item.knowledge_point in POOLED and item.format == "TF"
     return {
         "format": item.format,
@@ -91,7 +91,7 @@ def tags_of(item: Item) -> dict[str, str]:
 
 
 def incomplete(items: Iterable[Item]) -> Iterator[Defect]:
-    """The rows of which OA is no OA, since not every format is asked there."""
+    """Yield the rows of which OA is no OA, since not every format is asked there."""
     present: dict[str, set[str]] = {}
     for item in items:
         of = [item.knowledge_point, "Overall", *(["MVP"] if tags_of(item)["mvp"] == "yes" else [])]
@@ -105,7 +105,7 @@ def incomplete(items: Iterable[Item]) -> Iterator[Defect]:
 
 
 def table_specs(categories: Sequence[str], shots: int) -> tuple[TableSpec, ...]:
-    """The tables of one run. `categories` are the tags' values that the set has."""
+    """Return the tables of one run. `categories` are the tags' values that the set has."""
     how = f"{shots}-shot" if shots else "zero-shot"
     overall = Aggregate("Overall")
     points = (*_POINTS, Aggregate("All"))
@@ -145,7 +145,7 @@ _QUOTED = re.compile("“([^“”]*)”")
 
 
 def grade(item: Item, response: Response, *, base: bool) -> Score:
-    """The score of what the reply commits to. `base`: it goes on behind an open quotation mark."""
+    """Return the score of what the reply commits to. `base`: it goes on behind an open quotation mark."""
     reply = behind_quote(response.text) if base else response.text
     if item.format == "TF":
         return grade_reading(read_truth(reply, ended=response.ended), item.answer, response)
@@ -171,13 +171,16 @@ def grade(item: Item, response: Response, *, base: bool) -> Score:
 
 
 def shown_phrase(question: str) -> str:
-    """The phrase that a question shows in quotation marks, as the blank may be too; empty for none, or several."""
+    """Return the phrase that a question shows in quotation marks, as the blank may be too; empty for none, or
+    several.
+    """
     quoted = [phrase for phrase in _QUOTED.findall(question) if phrase.strip(" _.…")]
     return quoted[0] if len(quoted) == 1 else ""
 
 
 def behind_quote(reply: str) -> str:
-    """What a base model wrote inside the quotation mark that its prompt opened: up to the mark, or the line's end.
+    """Return what a base model wrote inside the quotation mark that its prompt opened: up to the mark, or the line's
+    end.
 
     A reply that opens one of its own ("The answer is “the board”") is left whole.
     """
@@ -187,7 +190,9 @@ def behind_quote(reply: str) -> str:
 
 
 def as_published(item: Item, response: Response, lead: str) -> Score:
-    """The score by the authors' reading. `lead` is what a base model's prompt ends in: to them, it is the model's."""
+    """Return the score by the authors' reading. `lead` is what a base model's prompt ends in: to them, it is the
+    model's.
+    """
     if not response.text.strip():
         return Score(value=None, outcome="empty", explanation="the reply holds nothing visible (as published)")
     reply = lead + response.text
@@ -211,7 +216,7 @@ def as_published(item: Item, response: Response, lead: str) -> Score:
 
 
 def phrase_score(best: SpanScore, how: str) -> Score:
-    """A blank's score: half for the exact phrase, half for its F1."""
+    """Return a blank's score: half for the exact phrase, half for its F1."""
     exact = float(best.exact)
     value = (exact + best.f1) / 2
     held = f", held to {best.accepted!r}" if best.accepted else ""
@@ -269,7 +274,7 @@ class SynEvalExam(GradedByRule):
         return len(self._listed)
 
     def questions(self) -> Iterator[Question]:
-        """The questions in the order of the set; with a limit, evenly spread over it."""
+        """Yield the questions in the order of the set; with a limit, evenly spread over it."""
         for one in self._listed:
             yield self._question(one.item, one.times)
 
@@ -292,7 +297,7 @@ class SynEvalExam(GradedByRule):
     def request(
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Generate:
-        """The prompt of one question; exemplars that would not fit the context go, the longest first."""
+        """Return the prompt of one question; exemplars that would not fit the context go, the longest first."""
         item = self._items[question.id]
         prompt, dropped = self._prompt(item, sample, sampling, context_window or ESTIMATED)
         base = self.spec.form == "base"
@@ -337,7 +342,7 @@ class SynEvalExam(GradedByRule):
         return min(asked, SINGLE if self.spec.as_published and self.spec.form == "base" else SHORT)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """The truth value or letter against the gold one; a phrase by its words. Pure."""
+        """Return the truth value or letter against the gold one; a phrase by its words. Pure."""
         if response.error:
             return no_reply(response.error)
         item, base = self._items[question.id], self.spec.form == "base"
@@ -346,12 +351,12 @@ class SynEvalExam(GradedByRule):
         return grade(item, response, base=base)
 
     def layouts(self) -> tuple[TableSpec, ...]:
-        """The tables of the paper."""
+        """Return the tables of the paper."""
         present = dict.fromkeys(tags_of(one.item)["category"] for one in self._listed)
         return table_specs(list(present), self.spec.shots)
 
     def headline(self) -> Aggregate:
-        """The paper's overall score."""
+        """Return the paper's overall score."""
         return OA
 
 

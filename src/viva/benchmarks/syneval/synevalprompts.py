@@ -50,7 +50,7 @@ def _shuffled(source: random.Random, length: int) -> Iterator[int]:
 
 
 def too_few(listed: Sequence[Listed], pools: Pools, shots: int, *, same_sentence: bool) -> Iterator[Defect]:
-    """The knowledge points and formats with a question that has fewer exemplars than are to be shown."""
+    """Yield the knowledge points and formats with a question that has fewer exemplars than are to be shown."""
     about = {key: Counter(exemplar.sentence for exemplar in pool) for key, pool in pools.items()}
     fewest: dict[str, int] = {}
     for one in listed:
@@ -65,7 +65,7 @@ def too_few(listed: Sequence[Listed], pools: Pools, shots: int, *, same_sentence
 
 
 def in_the_test(listed: Sequence[Listed], pools: Pools) -> Iterator[Defect]:
-    """Exemplars that are asked themselves: shown with another question, they give their own answer away."""
+    """Yield exemplars that are asked themselves: shown with another question, they give their own answer away."""
     asked = {one.item.id for one in listed}
     for pool in pools.values():
         for exemplar in pool:
@@ -82,7 +82,7 @@ def render(
     whole: bool = False,
     turns: bool = False,
 ) -> Prompt:
-    """The text to continue, or system and user message. `whole`: options are answered by their texts. `turns`:
+    """Return the text to continue, or system and user message. `whole`: options are answered by their texts. `turns`:
     exemplars are turns of user and assistant, as the authors show them to chat models.
     """
     section, lead = item.format, texts.text("lead")

@@ -30,22 +30,22 @@ _BRACKETED = re.compile(r"\([^()]*\)")
 
 
 def read_letter(reply: str) -> str | None:
-    """The letter A to D of a multiple-choice reply; None is a wrong format, which counts as wrong."""
+    """Return the letter A to D of a multiple-choice reply; None is a wrong format, which counts as wrong."""
     return _read_word(_first_line(reply), "[A-D]")
 
 
 def read_truth(reply: str) -> str | None:
-    """The truth word as the reply writes it: "True", "false", "Yes"; None is a wrong format."""
+    """Return the truth word as the reply writes it: "True", "false", "Yes"; None is a wrong format."""
     return _read_word(_first_line(reply), _TRUTH)
 
 
 def truth_is_right(word: str | None, gold: str) -> bool:
-    """Whether a word that `read_truth` gave is the gold answer "true" or "false": a yes or no never is."""
+    """Return whether a word that `read_truth` gave is the gold answer "true" or "false": a yes or no never is."""
     return word is not None and word.lower() == gold
 
 
 def phrase_candidates(reply: str, knowledge_point: KnowledgePoint) -> tuple[str, ...]:
-    """What a fill-in-the-blank reply may have meant, in lower case; the whole line is always among it."""
+    """Return what a fill-in-the-blank reply may have meant, in lower case; the whole line is always among it."""
     line = _first_line(reply).lower()
     found = _stated(line, knowledge_point)
     if not found and "there is no" in line:
@@ -57,7 +57,7 @@ def phrase_candidates(reply: str, knowledge_point: KnowledgePoint) -> tuple[str,
 
 
 def score_phrase(reply: str, knowledge_point: KnowledgePoint, gold: str) -> SpanScore:
-    """The best of the candidates, held to the gold answer."""
+    """Return the best of the candidates, held to the gold answer."""
     return score_span(phrase_candidates(reply, knowledge_point), (gold,))
 
 
@@ -66,7 +66,7 @@ def _first_line(reply: str) -> str:
 
 
 def _read_word(line: str, word: str) -> str | None:
-    """The three shapes, in order: alone; with a blank or a mark and anything behind it; behind "answer is"."""
+    """Return the three shapes, in order: alone; with a blank or a mark and anything behind it; behind "answer is"."""
     bare = re.fullmatch(rf"(?:Answer: )?({word})[^A-Za-z]?", line) or re.match(rf"(?:Answer: )?({word})[ .,)]", line)
     if bare:
         return bare[1]
@@ -75,7 +75,7 @@ def _read_word(line: str, word: str) -> str | None:
 
 
 def _stated(line: str, knowledge_point: KnowledgePoint) -> list[str]:
-    """What the sentences name that the script knows."""
+    """Return what the sentences name that the script knows."""
     inverse = knowledge_point == "MVP"
     found: list[str] = []
     if match := _OBJECT_OF.search(line):

@@ -75,7 +75,7 @@ def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, group
 
 
 def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> Told:
-    """One dimension's values: how many, the exact share, what was drawn, and what the files had."""
+    """Return one dimension's values: how many, the exact share, what was drawn, and what the files had."""
 
     counts = Counter(item.cell[at] for item in opened.items)
     taken = Counter(item.cell[at] for index, item in enumerate(opened.items) if index in drawn.chosen)

@@ -113,7 +113,7 @@ class Manifest(Struct, kw_only=True):
 
 
 def share_of(text: str) -> Fraction:
-    """A share of 1 as --share writes it. Raises VivaError."""
+    """Return a share of 1 as --share writes it. Raises VivaError."""
     try:
         found = Fraction(text[:-1].strip()) / 100 if text.endswith("%") else Fraction(text[:40].strip())
     except (ValueError, ZeroDivisionError):
@@ -124,7 +124,7 @@ def share_of(text: str) -> Fraction:
 
 
 def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> Splittable:
-    """A set of CS-Bench's format, both halves together."""
+    """Return a set of CS-Bench's format, both halves together."""
     found = read_set(source, language)
     chosen = by or CSBENCH_BY
     records = found.records
@@ -150,7 +150,7 @@ def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> 
 
 
 def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
-    """The questions of a question file."""
+    """Return the questions of a question file."""
     read = sound_questions(source)
     tags = list(dict.fromkeys(tag for question in read.questions for tag in question.tags))
     for name in (part for one in by for part in one.split("/")):
@@ -179,12 +179,12 @@ def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
 
 
 def _values(values: Mapping[str, object], dimension: str) -> str:
-    """A dimension's value; of `A/B` both."""
+    """Return a dimension's value; of `A/B` both."""
     return ": ".join(text(values.get(part, "")) for part in dimension.split("/"))
 
 
 def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
-    """Pairs that are nearly the same, as `viva overlap` finds them."""
+    """Return pairs that are nearly the same, as `viva overlap` finds them."""
     from viva.analysis.overlap.leakage import Document, OverlapConfig, Search
 
     search = Search(texts, OverlapConfig(threshold=threshold))

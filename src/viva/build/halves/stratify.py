@@ -24,7 +24,7 @@ _SCALE = 1_000.0
 
 
 def largest_remainders(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[Cell, int]:
-    """How many of each cell: shares rounded so that they add up; equal remainders are ranked by the seed."""
+    """Return how many of each cell: shares rounded so that they add up; equal remainders are ranked by the seed."""
     wanted = _rounded(share * sum(counts.values()))
     found = {cell: floor(share * count) for cell, count in counts.items()}
     by_remainder = sorted(counts, key=lambda cell: (found[cell] - share * counts[cell], _rank(seed, *cell)))
@@ -34,12 +34,12 @@ def largest_remainders(counts: Mapping[Cell, int], share: Fraction, seed: int = 
 
 
 def _rounded(number: Fraction) -> int:
-    """The nearest whole number, a half upwards."""
+    """Return the nearest whole number, a half upwards."""
     return floor(number + Fraction(1, 2))
 
 
 def quotas(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[Cell, int]:
-    """How many of each cell are drawn, every dimension by itself in proportion too (see above)."""
+    """Return how many of each cell are drawn, every dimension by itself in proportion too (see above)."""
     import numpy as np
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -97,7 +97,8 @@ def draw(
     names: Sequence[str] | None = None,
     groups: Collection[Collection[int]] = (),
 ) -> Drawn:
-    """A random share of the items by cell. `names` (unique) rank them by the seed, so their order does not matter.
+    """Return a random share of the items by cell. `names` (unique) rank them by the seed, so their order does not
+    matter.
 
     Items of one of the `groups` are drawn together or not at all: a group is drawn with the probability of the share
     as long as every quota has room for it, and more of them only where single items are too few for the total.
@@ -131,7 +132,7 @@ def draw(
 
 
 def connected(count: int, pairs: Collection[tuple[int, int]]) -> list[list[int]]:
-    """The groups of what pairs connect, each sorted; what is in no pair is in no group."""
+    """Return the groups of what pairs connect, each sorted; what is in no pair is in no group."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -12,7 +12,7 @@ from viva.errors import DataError
 
 
 def subset(path: Path, wanted: Collection[str]) -> bytes:
-    """The file with only the questions of these ids, in their order. Raises DataError for a file with errors.
+    """Return the file with only the questions of these ids, in their order. Raises DataError for a file with errors.
 
     Of a YAML file comments are lost and anchors renamed; texts keep their quotes and blocks, so that none becomes a
     number or a truth value.

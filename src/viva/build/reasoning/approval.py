@@ -52,7 +52,7 @@ class ApprovalStates(Struct, frozen=True):
 def fold(
     questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], events: Sequence[Event]
 ) -> ApprovalStates:
-    """Every question with the state of its rationale, events in the order of the audit trail.
+    """Return every question with the state of its rationale, events in the order of the audit trail.
 
     `drafts` is what is asked (`Collected.asked`) → (model, text). What the author wrote into the sheet goes before it.
     Two questions with the same content would share their items: the sheet's checks let only one of them through.

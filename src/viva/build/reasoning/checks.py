@@ -27,12 +27,13 @@ THRESHOLD = 0.8
 
 
 def words(text: str) -> list[str]:
-    """The words and numbers of a text in lower case, and its other signs; a CJK character is a word."""
+    """Return the words and numbers of a text in lower case, and its other signs; a CJK character is a word."""
     return re.findall(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+|[^\w\s.,;:?!'\"()]", text.casefold())
 
 
 def near_duplicates(texts: Sequence[str], threshold: float = THRESHOLD) -> Iterator[tuple[int, int, float]]:
-    """Pairs of positions and how alike they are. Texts that differ in a number are told apart: exercises vary them.
+    """Yield pairs of positions and how alike they are. Texts that differ in a number are told apart: exercises vary
+    them.
 
     Two sets that are so alike share one of their rarest words (prefix filtering), so only those are compared.
     """
@@ -134,7 +135,7 @@ class _Reader:
         self.problems.append(Problem(self._row.number, self._row.where(column), kind, message, error=False))
 
     def read(self) -> Collected | None:
-        """The question, or None where something is wrong."""
+        """Return the question, or None where something is wrong."""
         row = self._row
         kind = as_type(row["type"])
         self._plain()
@@ -329,7 +330,7 @@ class _Reader:
 
 
 def _nearly(one: str, other: str) -> bool:
-    """Two options that differ in punctuation only, or in one letter of a long word; never in a number."""
+    """Return two options that differ in punctuation only, or in one letter of a long word; never in a number."""
     bare = [re.sub(r"[\s.,;:!'\"()-]+", "", text.casefold()) for text in (one, other)]
     if bare[0] == bare[1]:
         return bool(bare[0])
@@ -345,7 +346,7 @@ def _nearly(one: str, other: str) -> bool:
 
 
 def _repeated(questions: Sequence[Collected]) -> list[Problem]:
-    """Questions that are asked twice: word for word an error, nearly a warning."""
+    """Return questions that are asked twice: word for word an error, nearly a warning."""
     found: list[Problem] = []
     by_key: dict[str, Collected] = {}
     for question in questions:
@@ -385,7 +386,7 @@ def _distribution(questions: Sequence[Collected]) -> Iterator[Problem]:
 
 
 def _letter_habits(questions: Sequence[Collected]) -> Iterator[tuple[str, str]]:
-    """One letter, or the longest option, is right more often than 2.5 standard deviations of chance."""
+    """Yield one letter, or the longest option, is right more often than 2.5 standard deviations of chance."""
     total = len(questions)
     expected = sum(1 / len(question.options) for question in questions) / total
     limit = expected + 2.5 * (expected * (1 - expected) / total) ** 0.5

@@ -109,7 +109,7 @@ def graph(config: GraphConfig) -> int:
 
 
 def _outlined(table: str) -> topics.Graph:
-    """The graph of `FILE` or `NAME=FILE`."""
+    """Return the graph of `FILE` or `NAME=FILE`."""
     name, _, rest = table.rpartition("=") if not Path(table).exists() else ("", "", table)
     found = outline(read_contents(content_of(Path(rest)), rest), tidy(name))
     notes = []

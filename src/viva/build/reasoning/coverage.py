@@ -34,7 +34,7 @@ class Concept(Struct, frozen=True):
 
 
 def coverage(graph: Graph, questions: Iterable[Collected], level: Level = "leaf", least: int = LEAST) -> list[Concept]:
-    """Every topic of the graph, in the order of its disciplines, with what is wanted of those of the level."""
+    """Return every topic of the graph, in the order of its disciplines, with what is wanted of those of the level."""
     counts: dict[str, Counter[Type]] = {name: Counter() for name in graph.names}
     for question in questions:
         for name in dict.fromkeys(question.path):
@@ -54,7 +54,7 @@ def _wanted(graph: Graph, level: Level) -> Sequence[str]:
 
 
 def paths(graph: Graph) -> list[tuple[str, ...]]:
-    """Each topic once, with the first way down to it, a discipline with all that is below it before the next."""
+    """Return each topic once, with the first way down to it, a discipline with all that is below it before the next."""
     found: dict[str, tuple[str, ...]] = {}
     stack: list[tuple[str, ...]] = [(name,) for name in reversed(graph.roots)]
     while stack:

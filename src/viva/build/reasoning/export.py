@@ -86,7 +86,7 @@ def export(
     viva: str,
     sources: dict[str, str],
 ) -> Export:
-    """The set of everything approved. Raises DataError where nothing is."""
+    """Return the set of everything approved. Raises DataError where nothing is."""
     usable = folded.approved
     held = _held(folded, checked)
     if not usable:
@@ -134,7 +134,7 @@ def _held(folded: ApprovalStates, checked: Checked) -> tuple[Held, ...]:
 
 
 def _exemplars(usable: Sequence[Proposal], seed: int) -> tuple[list[Proposal], list[str], list[str]]:
-    """One a discipline and type: the marked one, else one drawn where one is left to ask.
+    """Return one a discipline and type: the marked one, else one drawn where one is left to ask.
 
     Returns them, notes, and the disciplines and types without one.
     """
@@ -167,7 +167,9 @@ def _exemplar_id(proposal: Proposal) -> str:
 
 
 def _lines(records: Iterable[Record]) -> bytes:
-    """The records as JSONL. Raises DataError for one that no exam could ask: the checks of the sheet let it through."""
+    """Return the records as JSONL. Raises DataError for one that no exam could ask: the checks of the sheet let it
+    through.
+    """
     lines: list[bytes] = []
     for record in records:
         for problem in problems(record):

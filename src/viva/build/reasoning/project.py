@@ -58,7 +58,7 @@ class Project(TextProject[Proposal]):
         return graph
 
     def needed_graph(self) -> Graph:
-        """The same; raises DataError where there is none."""
+        """Return the same; raises DataError where there is none."""
         if self.graph is None:
             raise DataError(
                 f"{self.path} has no {TOPICS}; make it: viva build clrbench graph {self.path} {option('toc', 'FILE')}"
@@ -92,33 +92,35 @@ class Project(TextProject[Proposal]):
         return self.last_drafts(read_draft)
 
     def folded(self) -> ApprovalStates:
-        """Every usable question with the state of its rationale, by the audit trail as it is now."""
+        """Return every usable question with the state of its rationale, by the audit trail as it is now."""
         drafts = {asked: (draft.model, draft.text) for asked, draft in self.drafts.items()}
         return fold(self.checked.questions, drafts, self.events(clean))
 
     def sources(self) -> dict[str, str]:
-        """The files that a set is made of → SHA-256."""
+        """Return the files that a set is made of → SHA-256."""
         return self.digests((TOPICS, self.sheet_name, DRAFTS, REVIEWS))
 
     def texts(self) -> list[Proposal]:
-        """Every usable question with its rationale."""
+        """Return every usable question with its rationale."""
         return self.folded().proposals
 
     def about(self, proposal: Proposal) -> dict[str, str]:
-        """Which question it is, for people and filters."""
+        """Return which question it is, for people and filters."""
         question = proposal.question
         levels = {"discipline": question.path[0], **dict(zip(("topic", "subtopic"), question.path[1:], strict=False))}
         state = {"state": proposal.state.status, "author": proposal.author or "nobody"}
         return {"question": question.id, "type": question.type, **levels, **state}
 
     def refusal(self, proposal: Proposal, decision: str, text: str) -> str:
-        """What is wrong with a decision about a rationale; "" for nothing."""
+        """Return what is wrong with a decision about a rationale; "" for nothing."""
         return "there is no rationale to approve; write one" if decision == "approve" and not text.strip() else ""
 
     def requests(
         self, instructions: dict[str, str], sampling: Sampling, *, rejected: bool
     ) -> list[tuple[str, Generate]]:
-        """What is to be asked, with what it is about: questions without a rationale; `rejected`: these drafts, too."""
+        """Return what is to be asked, with what it is about: questions without a rationale; `rejected`: these drafts,
+        too.
+        """
         found: list[tuple[str, Generate]] = []
         for proposal in self.folded().proposals:
             question, state = proposal.question, proposal.state
@@ -132,7 +134,7 @@ class Project(TextProject[Proposal]):
         return found
 
     def decision_row(self, proposal: Proposal) -> tuple[str, ...]:
-        """One question as a row of the file, its decision left empty."""
+        """Return one question as a row of the file, its decision left empty."""
         question, state = proposal.question, proposal.state
         options = [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
         asked = "\n".join((question.question, *options))
@@ -142,7 +144,7 @@ class Project(TextProject[Proposal]):
         )
 
     def item(self, proposal: Proposal) -> Item:
-        """A question on the review page."""
+        """Return a question on the review page."""
         question = proposal.question
         return review_item(
             proposal.key,
@@ -157,7 +159,7 @@ class Project(TextProject[Proposal]):
 
 
 def _reasons(proposal: Proposal) -> str:
-    """What an expert should know before deciding."""
+    """Return what an expert should know before deciding."""
     state = proposal.state
     parts = [f"{NAMES[proposal.question.type]}, {state.status}"]
     parts += [
@@ -169,7 +171,7 @@ def _reasons(proposal: Proposal) -> str:
 
 
 def opened_project(path: Path) -> Project:
-    """The project, its sheet read. Raises DataError where there is none."""
+    """Return the project, its sheet read. Raises DataError where there is none."""
     project = Project(path)
     _ = project.checked
     return project

@@ -43,7 +43,7 @@ def bundled_instructions() -> str:
 
 
 def read_instructions(content: bytes, name: str) -> dict[str, str]:
-    """The expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
+    """Return the expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
     found = toml_of(content, name).get("instructions")
     if not isinstance(found, dict):
         raise DataError(f"{name} has no table [instructions]")
@@ -67,7 +67,7 @@ def _templates() -> dict[str, str]:
 def request(
     question: Collected, instructions: Mapping[str, str], sampling: Sampling, rejected: Rejected | None = None
 ) -> Generate:
-    """What the model is asked: one draft of one question's rationale."""
+    """Return what the model is asked: one draft of one question's rationale."""
     options = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, question.options, strict=False))
     values = {
         "discipline": question.path[0],
@@ -99,7 +99,8 @@ def read_draft(reply: str) -> tuple[str, str]:
 
 
 def _out_of_form(text: str) -> str:
-    """The rationale of a reply that came with an answer beside it, or under a heading, as rationales are asked for.
+    """Return the rationale of a reply that came with an answer beside it, or under a heading, as rationales are asked
+    for.
 
     A heading further down is the draft's own: "Conclusion:" may not cost it its end.
     """

@@ -56,7 +56,7 @@ class Collected(Struct, frozen=True, kw_only=True):
 
 
 def as_item(question: Collected, rationale: str, name: str) -> Record:
-    """A question with its approved rationale in the schema."""
+    """Return a question with its approved rationale in the schema."""
     several = question.type == "MS" or bool(question.accepted)
     answer: str | bool | None = None if several else question.gold
     if question.type == "TF":
@@ -88,13 +88,13 @@ def approval_key(question: Collected, text: str) -> str:
 
 
 def slug(name: str) -> str:
-    """`Operating Systems` → `operating-systems`, for ids; never empty, only a-z, 0-9 and hyphens."""
+    """Return `Operating Systems` → `operating-systems`, for ids; never empty, only a-z, 0-9 and hyphens."""
     bare = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60].strip("-")
     return bare if len(bare) > 1 else f"{bare}x{_digest(name)[:8]}"
 
 
 def as_type(text: str) -> Type | None:
-    """A type by its letters or its name, however written; None for anything else."""
+    """Return a type by its letters or its name, however written; None for anything else."""
     bare = re.sub(r"[^a-z]", "", text.casefold())
     for kind, name in NAMES.items():
         if bare in (kind.casefold(), re.sub(r"[^a-z]", "", name)):

@@ -46,7 +46,7 @@ class Row(Struct, frozen=True):
     places: dict[str, int]
 
     def where(self, column: str) -> str:
-        """`row 5, column answer (M5)`; for JSONL without the cell."""
+        """Return `row 5, column answer (M5)`; for JSONL without the cell."""
         if column not in self.places:
             return f"row {self.number}, column {column.replace('_', ' ')}"
         title = column.upper() if len(column) == 1 else column.replace("_", " ")
@@ -84,7 +84,7 @@ class Sheet(Struct, frozen=True, kw_only=True):
 
 
 def read_sheet(content: bytes, name: str) -> Sheet:
-    """A CSV or JSONL sheet. Raises DataError for what cannot be read at all; `checks` tells the rest."""
+    """Return a CSV or JSONL sheet. Raises DataError for what cannot be read at all; `checks` tells the rest."""
     if name.endswith(".jsonl"):
         return _without_repeats(Sheet(name=name, rows=list(_json_rows(content, name))))
     table = read_table(content, name, _KNOWN)
@@ -132,7 +132,7 @@ def _json_rows(content: bytes, name: str) -> Iterable[Row]:
 
 
 def _cells(row: Mapping[str, object], where: str) -> dict[str, str]:
-    """An object of the schema as the cells of a row."""
+    """Return an object of the schema as the cells of a row."""
     path = _texts(row.get("topic", []), where, "topic") or _texts(row.get("discipline", ""), where, "discipline")
     discipline = _text(row.get("discipline", ""), where, "discipline")
     if discipline and path and discipline != path[0]:
@@ -176,12 +176,12 @@ def _texts(value: object, where: str, column: str) -> list[str]:
 
 
 def new_sheet(stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes:
-    """A sheet of places to fill in."""
+    """Return a sheet of places to fill in."""
     return written_table(COLUMNS, [[_stub(column, *stub) for column in _columns()] for stub in stubs])
 
 
 def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes | None:
-    """The sheet with ids for the questions that have none, and places to fill in at its end.
+    """Return the sheet with ids for the questions that have none, and places to fill in at its end.
 
     Everything that people wrote stays: their columns, order, words. None where nothing is to be added.
     """
@@ -213,7 +213,7 @@ def _stub(column: str, path: tuple[str, ...], kind: Type) -> str:
 
 
 def stub_places(sheet: Sheet | None, path: tuple[str, ...], kind: Type) -> int:
-    """How many places to fill in the sheet has for a concept and a type."""
+    """Return how many places to fill in the sheet has for a concept and a type."""
     rows = sheet.rows if sheet else []
     return sum(not row.filled and row.path == path and as_type(row["type"]) == kind for row in rows)
 

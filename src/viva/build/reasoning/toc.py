@@ -49,13 +49,13 @@ class _Line(Struct, frozen=True):
 
 
 def read_contents(content: bytes, name: str) -> Contents:
-    """A file. Raises DataError where it is no text."""
+    """Return a file. Raises DataError where it is no text."""
     text, _ = decoded(content, name)
     return parse(text)
 
 
 def parse(text: str) -> Contents:
-    """The entries of a table of contents. Total: any text has some."""
+    """Return the entries of a table of contents. Total: any text has some."""
     entries: list[Entry] = []
     left_out: list[str] = []
     stack: list[_Line] = []
@@ -88,7 +88,7 @@ def parse(text: str) -> Contents:
 
 
 def _has_pages(lines: list[str]) -> bool:
-    """Whether titles end in page numbers after a mere space: most lines do, and they never fall."""
+    """Return whether titles end in page numbers after a mere space: most lines do, and they never fall."""
     found = [int(page[1]) for line in lines if len(line) < 1_000 and (page := _PAGE.search(line))]
     written = sum(bool(line.strip()) for line in lines)
     return len(found) >= 3 and 3 * len(found) >= 2 * written and found == sorted(found) and found[0] < found[-1]
@@ -118,7 +118,7 @@ def _read(raw: str, heading: int, number: int) -> _Line | None:
 
 
 def _kept(line: _Line) -> _Line | None:
-    """None for a line whose title says nothing."""
+    """Return none for a line whose title says nothing."""
     return line if any(c.isalnum() for c in line.title) else None
 
 
@@ -148,7 +148,7 @@ def _title(text: str, *, strip_number: bool = False) -> str:
 
 
 def _counted(text: str) -> tuple[bool, str]:
-    """`Chapter 3: Memory` → (True, "Memory"); a bare "Chapter 3" keeps its name."""
+    """Return `Chapter 3: Memory` → (True, "Memory"); a bare "Chapter 3" keeps its name."""
     words = "|".join(_words()["counted"])
     found = re.match(
         rf"(?i)(?:{words})[ \t]+(?:\d{{1,4}}|[IVXLC]{{1,7}}|[A-Z])(?:[ \t]*[:.–—-][ \t]*|[ \t]+)(\S.*)", text
@@ -179,7 +179,7 @@ class Outline(Struct, frozen=True):
 
 
 def outline(contents: Contents, under: str = "") -> Outline:
-    """The graph of a table; `under` names the discipline that the whole table belongs to (a book's title)."""
+    """Return the graph of a table; `under` names the discipline that the whole table belongs to (a book's title)."""
     edges: list[tuple[str, str]] = []
     alone: list[str] = [under] if under else []
     above: list[str] = [under] if under else []

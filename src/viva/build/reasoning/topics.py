@@ -75,11 +75,11 @@ class Graph:
         return {name: frozenset(levels) for name, levels in found.items()}
 
     def at(self, level: int) -> tuple[str, ...]:
-        """The topics of a level; one that is reachable at several counts at its highest."""
+        """Return the topics of a level; one that is reachable at several counts at its highest."""
         return tuple(name for name in self.names if min(self.levels[name]) == level)
 
     def holds(self, path: Sequence[str]) -> bool:
-        """Whether a path of names leads down from a root."""
+        """Return whether a path of names leads down from a root."""
         if not path or path[0] not in self.roots:
             return False
         return all(tail in self.children.get(head, ()) for head, tail in itertools.pairwise(path))
@@ -93,13 +93,13 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def merged(graphs: Iterable[Graph]) -> Graph:
-    """One graph of several: topics of one name are one topic."""
+    """Return one graph of several: topics of one name are one topic."""
     found = list(graphs)
     return Graph([edge for graph in found for edge in graph.edges], [name for graph in found for name in graph.alone])
 
 
 def check(graph: Graph) -> list[Finding]:
-    """Everything that is wrong or odd, errors first. An empty graph is an error."""
+    """Return everything that is wrong or odd, errors first. An empty graph is an error."""
     if not graph.names:
         return [Finding("empty", "the graph has no topic")]
     if len(graph.names) > MOST:
@@ -115,7 +115,7 @@ def check(graph: Graph) -> list[Finding]:
 
 
 def find_cycle(graph: Graph) -> tuple[str, ...]:
-    """One way round, its first topic again at the end; empty where there is none. Self-loops are told apart."""
+    """Return one way round, its first topic again at the end; empty where there is none. Self-loops are told apart."""
     parents = {tail: [head for head in heads if head != tail] for tail, heads in graph.parents.items()}
     try:
         TopologicalSorter(parents).prepare()
@@ -146,7 +146,7 @@ def _levels(graph: Graph) -> list[Finding]:
 
 
 def _chain(graph: Graph, name: str) -> list[str]:
-    """A way down to a topic of level 4."""
+    """Return a way down to a topic of level 4."""
     path = [name]
     for level in range(LEVELS, 0, -1):
         path.insert(0, next(head for head in graph.parents[path[0]] if level in graph.levels[head]))
@@ -168,7 +168,7 @@ def _oddities(graph: Graph) -> list[Finding]:
 
 
 def similar(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of names that differ in case, punctuation, number, `and`, or a letter or two."""
+    """Return pairs of names that differ in case, punctuation, number, `and`, or a letter or two."""
     folded = [_folded(name) for name in names]
     found: list[tuple[str, str]] = []
     first: dict[str, int] = {}
@@ -209,7 +209,7 @@ def _folded(name: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The most similar of the names; empty where none is similar."""
+    """Return the most similar of the names; empty where none is similar."""
     by_case = {other.casefold(): other for other in names}
     found = difflib.get_close_matches(name.casefold()[:200], by_case, n=1, cutoff=0.6)
     return by_case[found[0]] if found else ""

@@ -50,7 +50,7 @@ NO_DATE = "is no date like 2023-06-14"
 
 
 def _day(text: str, option: str) -> str:
-    """A day as it is compared. Raises VivaError for what is none."""
+    """Return a day as it is compared. Raises VivaError for what is none."""
     if not text:
         return ""
     try:

@@ -43,7 +43,7 @@ def exposure_table(states: Sequence[State], dealt: Places, table: Mapping[str, d
 
 
 def metric_lines(states: Sequence[State], dealt: Places) -> Iterable[str]:
-    """What grades the approved questions, and of which type they are."""
+    """Yield what grades the approved questions, and of which type they are."""
     from collections import Counter
 
     from viva.build.stackexchange.kitchecks import metrics_of

@@ -15,7 +15,7 @@ from viva.visible import escape_invisible
 
 
 def refusal(project: Project, lines: Sequence[Review]) -> str:
-    """What is wrong with decisions that somebody is about to make, as a sentence for them; "" if nothing."""
+    """Return what is wrong with decisions that somebody is about to make, as a sentence for them; "" if nothing."""
     for line in lines:
         about = project.find(line.about.get("question", ""))
         now = project.text(about)

@@ -21,7 +21,7 @@ _DAY = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
 
 
 def read_day(text: str, what: str) -> date:
-    """A day, or the last one of a month. Raises DataError that names `what`."""
+    """Return a day, or the last one of a month. Raises DataError that names `what`."""
     found = _DAY.fullmatch(text.strip()) if text.isascii() else None
     try:
         if found:
@@ -33,12 +33,12 @@ def read_day(text: str, what: str) -> date:
 
 
 def created(text: str) -> date:
-    """The day of a post. Raises DataError for what is none."""
+    """Return the day of a post. Raises DataError for what is none."""
     return read_day(text[:10], "the date of a question of the pool")
 
 
 def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
-    """Model → the last day of its training data. Raises DataError."""
+    """Return model → the last day of its training data. Raises DataError."""
     try:
         table = parse_toml(content.decode("utf-8-sig"))
     except ValueError as problem:
@@ -59,5 +59,5 @@ def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
 
 
 def exposed(days: Mapping[int, date], cutoffs: Mapping[str, date]) -> dict[str, tuple[int, ...]]:
-    """Model → the questions (ids) that were asked on or before its cut-off."""
+    """Return model → the questions (ids) that were asked on or before its cut-off."""
     return {model: tuple(one for one, day in days.items() if day <= last) for model, last in cutoffs.items()}

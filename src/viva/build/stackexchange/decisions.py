@@ -51,7 +51,7 @@ class ApprovalState(Struct, frozen=True, kw_only=True):
 
 
 def standing(question: str, text: str, authors: Sequence[str], events: Sequence[Event]) -> ApprovalState:
-    """Where a question stands whose file now holds `text`; `events` are those about it, in order."""
+    """Return where a question stands whose file now holds `text`; `events` are those about it, in order."""
     now = digest(question, text)
     made_by: dict[str, dict[str, None]] = {}  # text → who edited it into being, and what it was made of
     last: dict[str, Event] = {}

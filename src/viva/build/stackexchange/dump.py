@@ -56,11 +56,11 @@ class Dump(Protocol):
     """Bytes that were read."""
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
-        """The columns of all rows, in order. Raises DataError for what is no dump."""
+        """Return the columns of all rows, in order. Raises DataError for what is no dump."""
         ...
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
-        """These questions and all their answers, in order; an empty list now and then tells that it goes on."""
+        """Return these questions and all their answers, in order; an empty list now and then tells that it goes on."""
         ...
 
 
@@ -73,8 +73,9 @@ class Range(NamedTuple):
 
 
 def batches(file: IO[bytes], start: int = 0, end: int | None = None) -> Iterator[list[bytes] | int]:
-    """The lines that begin from `start` to before `end`, some at a time; a number for one of so many bytes that was
-    too long to be read."""
+    """Yield the lines that begin from `start` to before `end`, some at a time; a number for one of so many bytes that
+    was too long to be read.
+    """
     at = start
     if start:
         file.seek(start - 1)
@@ -117,7 +118,7 @@ def _skip(file: IO[bytes], limit: int | None) -> int:
 
 
 def scan_range(tree: TagTree) -> Callable[[Range], Block]:
-    """The recipe of a crew: the columns of a range."""
+    """Return the recipe of a crew: the columns of a range."""
     scanner = Scanner(tree)
 
     def scan(piece: Range) -> Block:
@@ -130,7 +131,7 @@ def scan_range(tree: TagTree) -> Callable[[Range], Block]:
 
 
 def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
-    """The recipe of a crew: the texts in a range."""
+    """Return the recipe of a crew: the texts in a range."""
 
     def find(piece: Range) -> list[Row]:
         with Path(piece.path).open("rb") as file:
@@ -140,7 +141,7 @@ def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
 
 
 def rows_about(batch: list[bytes] | int, wanted: frozenset[int]) -> Iterator[Row]:
-    """The rows of questions and their answers among these lines. Rows that cannot be read were told before."""
+    """Yield the rows of questions and their answers among these lines. Rows that cannot be read were told before."""
     for line in [] if isinstance(batch, int) else batch:
         try:
             identity, parent = belonging(line)
@@ -151,7 +152,7 @@ def rows_about(batch: list[bytes] | int, wanted: frozenset[int]) -> Iterator[Row
 
 
 def belonging(line: bytes) -> tuple[int, int]:
-    """The id of a line's row, and of the question that it answers (0 for a question or no row)."""
+    """Return the id of a line's row, and of the question that it answers (0 for a question or no row)."""
     head = _HEAD.match(line)
     if head:
         return int(head[1]), int(head[3] or 0) if head[2] == b"2" else 0
@@ -190,7 +191,7 @@ class PlainFile:
 
 
 def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[bytes] | int]:
-    """The same, or a DataError where what is compressed ends early or is damaged."""
+    """Yield the same, or a DataError where what is compressed ends early or is damaged."""
     try:
         yield from source
     except BROKEN as problem:
@@ -199,7 +200,7 @@ def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[
 
 
 def scanned(source: Iterator[list[bytes] | int], tree: TagTree, size: int) -> Iterator[tuple[Block, list[bytes]]]:
-    """Blocks of `size` bytes or some more, with their lines."""
+    """Yield blocks of `size` bytes or some more, with their lines."""
     scanner, lines = Scanner(tree), list[bytes]()
     for batch in source:
         scanner.feed(batch)
@@ -276,7 +277,8 @@ class Pipe:
 
 
 def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
-    """The dump at `path`, told by its first bytes; a folder with Posts.xml or Parquet files; `-` for standard input.
+    """Return the dump at `path`, told by its first bytes; a folder with Posts.xml or Parquet files; `-` for standard
+    input.
 
     `stage`: a folder for what a pipe brings; `piece`: bytes of a range of a plain file. Raises DataError for what is
     none of these.
@@ -310,7 +312,7 @@ def open_dump(path: Path, stage: Path, piece: int = PIECE) -> Dump:
 
 
 def refusal(begins: bytes, name: str) -> str:
-    """Why a file that begins so is no dump; empty where it may be one."""
+    """Return why a file that begins so is no dump; empty where it may be one."""
     if begins.startswith(b"7z\xbc\xaf"):
         return f"{name} is a 7z archive: 7z x -so ARCHIVE Posts.xml | viva build infibench pool - {flag('date', 'DAY')}"
     if begins.startswith((b"\xff\xfe", b"\xfe\xff", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")):

@@ -33,7 +33,7 @@ _WIDTH = 1_000_000
 
 
 def question_node(text: str, tags: Mapping[str, str]) -> Node:
-    """The question of a question.yaml, with these tags in place of its own."""
+    """Return the question of a question.yaml, with these tags in place of its own."""
     node = at(read_yaml(text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")), "questions", 0)
     assert isinstance(node, Entries)
     given = _mapping({name: _text(value) for name, value in tags.items()})
@@ -41,7 +41,9 @@ def question_node(text: str, tags: Mapping[str, str]) -> Node:
 
 
 def emit(title: str, questions: Sequence[Node], *, blocks: bool = True) -> bytes:
-    """A question file as YAML. Without `blocks` every text is in quotes: less readable, and right for any text."""
+    """Return a question file as YAML. Without `blocks` every text is in quotes: less readable, and right for any
+    text.
+    """
     import yaml
 
     root = _mapping({"title": _text(title), "questions": Listing(tuple(questions), 0, 0)})
@@ -66,7 +68,7 @@ def verify(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> None:
 
 
 def reads_as(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> bool:
-    """Whether `verify` is content."""
+    """Return whether `verify` is content."""
     try:
         verify(content, wanted, name)
     except DataError:
@@ -75,7 +77,7 @@ def reads_as(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> bool:
 
 
 def _bare(own: OwnQuestion) -> OwnQuestion:
-    """A question without the lines that it stands in."""
+    """Return a question without the lines that it stands in."""
     examples = tuple(msgspec.structs.replace(example, line=0) for example in own.examples)
     return msgspec.structs.replace(own, line=0, examples=examples)
 
@@ -89,7 +91,7 @@ def _mapping(entries: Mapping[str, Node]) -> Entries:
 
 
 def _events(node: Node, blocks: bool) -> Iterator[Any]:
-    """The tree as PyYAML's events. A text is quoted or a block, whatever it looks like; the rest is plain."""
+    """Yield the tree as PyYAML's events. A text is quoted or a block, whatever it looks like; the rest is plain."""
     import yaml
 
     if isinstance(node, Scalar):
@@ -193,18 +195,18 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 
 def files() -> tuple[str, ...]:
-    """All that a set may consist of."""
+    """Return all that a set may consist of."""
     return (MANIFEST, *[_file(area.name) for area in areas()], OTHER, ATTRIBUTION, AUDIT)
 
 
 def _file(area: str) -> str:
-    """The question file of an area: `DS & ML` is ds-ml.yaml."""
+    """Return the question file of an area: `DS & ML` is ds-ml.yaml."""
     slug = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in area.casefold()).split())
     return f"{slug}.yaml" if area in {known.name for known in areas()} else OTHER
 
 
 def tags_of(one: Chosen) -> dict[str, str]:
-    """The tags of a question of the set: the paper's, its date, and what its author added."""
+    """Return the tags of a question of the set: the paper's, its date, and what its author added."""
     known = {
         "area": one.about.area,
         "language": one.about.language,
@@ -216,7 +218,7 @@ def tags_of(one: Chosen) -> dict[str, str]:
 
 
 def export(chosen: Sequence[Chosen], audit: bytes, facts: Facts) -> dict[str, bytes]:
-    """The set's files by name. Raises DataError where nothing is chosen, or a question cannot be written."""
+    """Return the set's files by name. Raises DataError where nothing is chosen, or a question cannot be written."""
     if not chosen:
         why = ", ".join(f"{count:,} {reason}" for reason, count in Counter(facts.held).items())
         raise DataError(f"there is nothing to export ({why or 'the pool is empty'})")
@@ -286,7 +288,7 @@ def licence_of(created: str) -> str:
 
 
 def _attribution(chosen: Sequence[Chosen]) -> bytes:
-    """A row a post that something of is in the set. Its page, under the address, names who wrote it."""
+    """Return a row a post that something of is in the set. Its page, under the address, names who wrote it."""
     table = CsvText(COLUMNS)
     for one in chosen:
         about = one.about

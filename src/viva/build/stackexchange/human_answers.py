@@ -43,7 +43,7 @@ REFERENCES: dict[str, tuple[Callable[[PoolQuestion], Sequence[PoolAnswer]], int]
 
 
 def human_answers(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> dict[str, list[HumanAnswer]]:
-    """The lines of each file, for the questions of a set (`wanted`: their ids).
+    """Return the lines of each file, for the questions of a set (`wanted`: their ids).
 
     A question that fewer than ten people answered has empty answers for the others: they earn nothing, and none of them
     is the best. Raises DataError where the pool has none of the questions.

@@ -42,17 +42,17 @@ _GUIDE = """\
 
 
 def question_id(question: PoolQuestion) -> str:
-    """What the set calls it: so-11227809."""
+    """Return what the set calls it: so-11227809."""
     return f"so-{question.id}"
 
 
 def url(question: PoolQuestion) -> str:
-    """Where it stands."""
+    """Return where it stands."""
     return f"https://stackoverflow.com/questions/{question.id}"
 
 
 def answer_url(answer: int) -> str:
-    """Where an answer stands."""
+    """Return where an answer stands."""
     return f"https://stackoverflow.com/a/{answer}"
 
 
@@ -64,7 +64,7 @@ def original_text(question: PoolQuestion) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def answers_text(question: PoolQuestion) -> str:
-    """The answers, as text, the accepted one first, each with its votes."""
+    """Return the answers, as text, the accepted one first, each with its votes."""
     ordered = sorted(question.answers, key=lambda answer: answer.id != question.accepted)
     shown = [
         f"Answer {answer.id}{' (accepted)' if answer.id == question.accepted else ''}, {answer.score:,} votes, "
@@ -78,13 +78,13 @@ def answers_text(question: PoolQuestion) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def accepted_text(question: PoolQuestion) -> str:
-    """The accepted answer as a model would give it: Markdown, its code fenced; else the best one."""
+    """Return the accepted answer as a model would give it: Markdown, its code fenced; else the best one."""
     best = [answer for answer in question.answers if answer.id == question.accepted] or list(question.answers[:1])
     return fenced(plain(best[0].body)) if best else ""
 
 
 def fenced(text: str) -> str:
-    """Text whose code stands indented by four spaces, with fences instead: what unit tests take code from."""
+    """Return text whose code stands indented by four spaces, with fences instead: what unit tests take code from."""
     lines: list[str] = []
     inside = False
     waiting = 0
@@ -133,12 +133,12 @@ def template(question: PoolQuestion, prompt: str = "") -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in double quotes, as YAML and JSON both read it."""
+    """Return a text in double quotes, as YAML and JSON both read it."""
     return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()
 
 
 def block(text: str, indent: int) -> str:
-    """A text as a YAML block whose lines are indented by `indent` columns, two more than its key."""
+    """Return a text as a YAML block whose lines are indented by `indent` columns, two more than its key."""
     lines = _CONTROL.sub("\ufffd", text).rstrip("\n").split("\n")
     if not any(line.strip() for line in lines):
         return quoted("")
@@ -152,20 +152,20 @@ def digest(identity: str, text: str) -> str:
 
 
 def same_lines(text: str) -> str:
-    """The text as browsers and editors leave it: line ends and blanks at the end of the file do not count."""
+    """Return the text as browsers and editors leave it: line ends and blanks at the end of the file do not count."""
     return written(text).replace("\r\n", "\n").replace("\r", "\n").rstrip() + "\n"
 
 
 def written(text: str) -> str:
-    """A file's text as it can be shown and kept: octets that are no UTF-8 are spelled out."""
+    """Return a file's text as it can be shown and kept: octets that are no UTF-8 are spelled out."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def names(people: Sequence[str]) -> frozenset[str]:
-    """Names as they are compared: `A. Turing` is `a.  turing`; `Ada & Alan` are two."""
+    """Return names as they are compared: `A. Turing` is `a.  turing`; `Ada & Alan` are two."""
     return frozenset(" ".join(piece.casefold().split()) for name in people for piece in authors_of(name))
 
 
 def authors_of(text: str) -> tuple[str, ...]:
-    """The names in an author tag: `Ada & Alan`, `Ada, Alan`, `Ada and Alan`."""
+    """Return the names in an author tag: `Ada & Alan`, `Ada, Alan`, `Ada and Alan`."""
     return tuple(name.strip() for name in re.split(r"[,;&]|\band\b", text) if name.strip())

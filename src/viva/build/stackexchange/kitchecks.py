@@ -60,13 +60,13 @@ class KitChecked(Struct, frozen=True, kw_only=True):
 
 
 def metrics_of(rubric: Rubric) -> tuple[str, ...]:
-    """The paper's names of what grades an answer, in its order."""
+    """Return the paper's names of what grades an answer, in its order."""
     there = (rubric.keywords, rubric.blanks, rubric.tests, rubric.similarity)
     return tuple(name for name, part in zip(METRICS, there, strict=True) if part)
 
 
 def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
-    """Everything that reading tells of a question.yaml, by line. Never raises for what is in it."""
+    """Return everything that reading tells of a question.yaml, by line. Never raises for what is in it."""
     if len(content) > LONGEST:
         text = f"{len(content):,} bytes; at most {LONGEST:,} are read"
         return KitChecked(problems=(Problem(1, 1, "", text),))
@@ -101,7 +101,7 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
 
 
 def at(node: Node, *steps: str | int) -> Node:
-    """The node at a path of keys and places, or the last one on the way to it that is there."""
+    """Return the node at a path of keys and places, or the last one on the way to it that is there."""
     for step in steps:
         found: Node | None = None
         if isinstance(node, Mapping) and isinstance(step, str):
@@ -129,7 +129,7 @@ class _Checks:
         self.shared_text = shared_text(own.text, self._original)
 
     def everything(self, *, files: bool) -> list[Problem]:
-        """What is wrong, in no order; `files`: whether it reads other files."""
+        """Return what is wrong, in no order; `files`: whether it reads other files."""
         self._tags()
         self._parts(files)
         self._weights()
@@ -232,7 +232,7 @@ def _occurs(leaf: Literally | Pattern, item: Keyword, text: str) -> bool:
 
 
 def graded_problems(about: PoolQuestion, own: OwnQuestion, grade: Grader) -> Iterator[Problem]:
-    """What grading tells: an answer that says nothing must not pass, and what the accepted answer scores.
+    """Yield what grading tells: an answer that says nothing must not pass, and what the accepted answer scores.
 
     Whether the examples score as they should is `questions.examples.check_examples`.
     """
@@ -259,5 +259,5 @@ def _share(own: OwnQuestion, text: str, grade: Grader) -> float | None:
 
 
 def tried_texts(about: PoolQuestion, own: OwnQuestion) -> list[str]:
-    """The answers that are graded in all: those whose programs are to be run first."""
+    """Return the answers that are graded in all: those whose programs are to be run first."""
     return [*(one.answer for one in own.examples), "", IDLE, accepted_text(about)]

@@ -35,12 +35,12 @@ class SharedText(Struct, frozen=True):
 
 
 def words(text: str) -> list[str]:
-    """The words of a text's prose, in lower case."""
+    """Return the words of a text's prose, in lower case."""
     return _WORD.findall(prose(text).casefold())
 
 
 def shared_text(prompt: str, original: str) -> SharedText:
-    """How much of a prompt is its original's. A prompt of fewer than four words is compared as one piece."""
+    """Return how much of a prompt is its original's. A prompt of fewer than four words is compared as one piece."""
     mine, theirs = words(prompt), words(original)
     longest = _longest(mine, theirs)
     if len(mine) < RUN:
@@ -55,7 +55,7 @@ def _runs(found: Sequence[str], length: int) -> list[tuple[str, ...]]:
 
 
 def _longest(mine: Sequence[str], theirs: Sequence[str]) -> int:
-    """Words of the longest run in common: whoever shares a run shares all shorter ones, so halving finds it."""
+    """Return words of the longest run in common: whoever shares a run shares all shorter ones, so halving finds it."""
     codes = {word: code for code, word in enumerate(dict.fromkeys([*mine, *theirs]), start=1)}
     ours, others = [codes[word] for word in mine], [codes[word] for word in theirs]
     low, high = 0, min(len(mine), len(theirs))
@@ -69,8 +69,9 @@ def _longest(mine: Sequence[str], theirs: Sequence[str]) -> int:
 
 
 def _prints(codes: Sequence[int], length: int) -> set[int]:
-    """A number for each run of so many words, the same for the same words (Rabin and Karp): runs themselves would take
-    as much memory as the square of a long text."""
+    """Return a number for each run of so many words, the same for the same words (Rabin and Karp): runs themselves
+    would take as much memory as the square of a long text.
+    """
     top = pow(_FACTOR, length, _PRIME)
     found: set[int] = set()
     value = 0

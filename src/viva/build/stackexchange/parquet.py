@@ -89,7 +89,7 @@ def _collected(frame: Any, path: Path) -> Any:
 
 
 def _scan(path: Path, names: Sequence[str]) -> Any:
-    """The columns under their names in Posts.xml, with their types. Raises DataError."""
+    """Return the columns under their names in Posts.xml, with their types. Raises DataError."""
     import polars as pl
 
     try:
@@ -120,7 +120,7 @@ def _scan(path: Path, names: Sequence[str]) -> Any:
 
 
 def _block(frame: Any, tree: TagTree, places: dict[str, int]) -> Block:
-    """Rows as columns; rows without what they need are broken."""
+    """Return rows as columns; rows without what they need are broken."""
 
     def figures(name: str, missing: int) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = frame[name].fill_null(missing).to_numpy()

@@ -47,7 +47,7 @@ class Answers(Struct):
 
 
 def _spread(replies: list[Reply], keep: int, *, best: bool) -> list[Reply]:
-    """The best or worst `keep` of them, as many models as there are among equals."""
+    """Return the best or worst `keep` of them, as many models as there are among equals."""
     seen: dict[tuple[str, float], int] = {}
     ranked: list[tuple[float, int, int, Reply]] = []
     for place, reply in enumerate(replies):
@@ -57,7 +57,7 @@ def _spread(replies: list[Reply], keep: int, *, best: bool) -> list[Reply]:
 
 
 def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Each run once, with what tells its models from those of the others."""
+    """Yield each run once, with what tells its models from those of the others."""
     from viva.engine.folder import find_run
 
     places = list(dict.fromkeys(find_run(run).resolve() for run in runs))
@@ -110,7 +110,7 @@ def _changed(project: Project, fingerprints: set[str]) -> set[str]:
 
 
 def tried_scores(found: Mapping[str, Answers]) -> list[Tried]:
-    """Scores with their discrimination, where there are models enough."""
+    """Return scores with their discrimination, where there are models enough."""
     import numpy as np
 
     from viva.analysis.items.itemstatistics import FEWEST, item_statistics
@@ -179,7 +179,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def findings(tried: Sequence[Tried]) -> list[Finding]:
-    """What is suspicious, question by question in order; behind all else what may be chance."""
+    """Return what is suspicious, question by question in order; behind all else what may be chance."""
     found = [finding for one in tried for finding in _findings(one)]
     return [one for one in found if not one.chance] + [one for one in found if one.chance]
 

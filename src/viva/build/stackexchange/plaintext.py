@@ -100,7 +100,7 @@ def _without_comments(html: str) -> str:
 
 
 def plain(html: str) -> str:
-    """The text of a post: paragraphs in one line each, code indented by four spaces; Markdown stays as it is.
+    """Return the text of a post: paragraphs in one line each, code indented by four spaces; Markdown stays as it is.
 
     What is not seen of it (scripts, comments) is left out, control characters are spelled out. Never raises.
     """
@@ -117,12 +117,12 @@ def plain(html: str) -> str:
 
 
 def one_title(title: str) -> str:
-    """A title in one line. It is no HTML, but some dumps escape it as that."""
+    """Return a title in one line. It is no HTML, but some dumps escape it as that."""
     return escape_invisible(" ".join(unescape(title[:LONGEST]).split()))
 
 
 def prose(markdown: str) -> str:
-    """What of a text is not code: without fenced blocks, indented lines and pieces in backticks."""
+    """Return what of a text is not code: without fenced blocks, indented lines and pieces in backticks."""
     kept: list[str] = []
     fenced = ""
     for line in markdown.split("\n"):

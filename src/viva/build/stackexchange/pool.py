@@ -119,7 +119,9 @@ class Build(Struct, frozen=True, kw_only=True):
 
 
 def read_pool(folder: Path) -> list[PoolQuestion]:
-    """The questions of a pool, in order. Raises MissingDataError where there is none, DataError for a damaged one."""
+    """Return the questions of a pool, in order. Raises MissingDataError where there is none, DataError for a damaged
+    one.
+    """
     path, content = folder / POOL, _content(folder, POOL)
     if len(content) > MAX_POOL:
         raise DataError(f"{path} has {len(content):,} bytes; a pool has at most {MAX_POOL:,}")
@@ -127,7 +129,7 @@ def read_pool(folder: Path) -> list[PoolQuestion]:
 
 
 def read_build(folder: Path) -> Build:
-    """A pool's build.json. Raises MissingDataError where there is none, DataError for a damaged one."""
+    """Return a pool's build.json. Raises MissingDataError where there is none, DataError for a damaged one."""
     try:
         return msgspec.json.decode(_content(folder, BUILD), type=Build)
     except (msgspec.DecodeError, RecursionError) as problem:

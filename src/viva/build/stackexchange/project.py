@@ -126,11 +126,11 @@ class Project(ProjectFolder):
         return {one.language: one.quota for one in self.build.languages if one.quota}
 
     def folder(self, about: PoolQuestion) -> Path:
-        """The folder of a question's kit."""
+        """Return the folder of a question's kit."""
         return self.path / QUESTIONS / str(about.id)
 
     def file(self, about: PoolQuestion) -> Path:
-        """Its question.yaml."""
+        """Return its question.yaml."""
         return self.folder(about) / FILE
 
     def text(self, about: PoolQuestion) -> str | None:
@@ -139,7 +139,7 @@ class Project(ProjectFolder):
         return None if content is None else content.decode("utf-8", "surrogateescape")
 
     def checked(self, about: PoolQuestion, text: str) -> KitChecked:
-        """What reading tells of a text of its question.yaml."""
+        """Return what reading tells of a text of its question.yaml."""
         known = self._checked.get(about.id)
         if known is None or known[0] != text:
             found = check_kit(about, text.encode("utf-8", "surrogateescape"), self.file(about))
@@ -152,7 +152,7 @@ class Project(ProjectFolder):
         return self.last_drafts(read_draft)
 
     def draft_of(self, about: PoolQuestion) -> Drafted | None:
-        """The draft of a question's prompt; None where no model wrote one."""
+        """Return the draft of a question's prompt; None where no model wrote one."""
         drafted = self.drafts.get(asked(about))
         return drafted if drafted and drafted.text else None
 
@@ -189,14 +189,14 @@ class Project(ProjectFolder):
             replace_file(path, content)
 
     def decided(self) -> dict[str, list[Event]]:
-        """Question → what was decided about it, in order. Raises StorageError for a damaged trail."""
+        """Return question → what was decided about it, in order. Raises StorageError for a damaged trail."""
         found: dict[str, list[Event]] = {}
         for event in self.events():
             found.setdefault(event.question, []).append(event)
         return found
 
     def state(self, about: PoolQuestion, events: Sequence[Event]) -> State:
-        """Where a question stands, its file read anew."""
+        """Return where a question stands, its file read anew."""
         text = self.text(about)
         identity = question_id(about)
         if text is None:
@@ -218,26 +218,26 @@ class Project(ProjectFolder):
         return State(about=about, text=text, checked=checked, standing=there, authors=authors, status=status)
 
     def _untouched(self, about: PoolQuestion, text: str) -> bool:
-        """Whether nobody wrote into the file yet: it is the template, with or without a draft."""
+        """Return whether nobody wrote into the file yet: it is the template, with or without a draft."""
         drafted = self.draft_of(about)
         known = [template(about), *([template(about, drafted.text)] if drafted else [])]
         return same_lines(text) in {same_lines(one) for one in known}
 
     def states(self, *, quiet: bool = False) -> list[State]:
-        """Every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
+        """Return every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
         if len(self.pool) > MANY and not quiet:
             notify(f"reading {len(self.pool):,} questions")
         events = self.decided()
         return [self.state(about, events.get(question_id(about), ())) for about in self.pool]
 
     def places(self, states: Sequence[State], after: date | None = None) -> Places:
-        """Which questions are in the set, as things stand; `after`: only those asked from that day on."""
+        """Return which questions are in the set, as things stand; `after`: only those asked from that day on."""
         candidates = [Candidate(state.about, state.status, barred(state, after)) for state in states]
         areas = {one.language: one.area for one in self.build.languages}
         return places(candidates, self.quotas, areas)
 
     def find(self, identity: str) -> PoolQuestion:
-        """A question by its number, its id in the set or its address. Raises DataError."""
+        """Return a question by its number, its id in the set or its address. Raises DataError."""
         found = _NAMED.fullmatch(identity.strip())
         for one in self.pool:
             if found and str(one.id) == found[1]:
@@ -245,11 +245,11 @@ class Project(ProjectFolder):
         raise DataError(f"{identity[:80]!r} is no question of {self.path / POOL}; name it as so-{self.pool[0].id}")
 
     def sources(self) -> dict[str, str]:
-        """The files that a set is made of, besides the questions' own → SHA-256."""
+        """Return the files that a set is made of, besides the questions' own → SHA-256."""
         return self.digests((POOL, BUILD, DRAFTS, REVIEWS))
 
     def exports(self) -> Iterator[Exported]:
-        """The sets that were exported, oldest first. A damaged line is passed over: it only helps to compare."""
+        """Yield the sets that were exported, oldest first. A damaged line is passed over: it only helps to compare."""
         for line in (self.read(EXPORTS) or b"").split(b"\n"):
             try:
                 yield msgspec.json.decode(line, type=Exported)
@@ -261,7 +261,7 @@ class Project(ProjectFolder):
         append_line(self.path / EXPORTS, msgspec.json.encode(made))
 
     def items(self, *, everything: bool = False, kits: bool = False) -> list[Item]:
-        """What the review page needs: a question an item, its file to be edited, approved or rejected.
+        """Return what the review page needs: a question an item, its file to be edited, approved or rejected.
 
         What is approved or rejected is left out unless `everything` is wanted; what is not written yet, unless `kits`
         are.
@@ -273,12 +273,12 @@ class Project(ProjectFolder):
 
 
 def barred(state: State, after: date | None) -> str:
-    """Why a question cannot be in the set whatever its state is; "" if it can."""
+    """Return why a question cannot be in the set whatever its state is; "" if it can."""
     return f"asked before {after}" if after is not None and created(state.about.created) < after else ""
 
 
 def authors_in(text: str) -> tuple[str, ...]:
-    """The names in a question.yaml's author tag, also of a file with errors."""
+    """Return the names in a question.yaml's author tag, also of a file with errors."""
     try:
         node = at(read_yaml(text.encode("utf-8", "replace").decode()), "questions", 0, "tags", "author")
     except Unreadable:
@@ -287,7 +287,7 @@ def authors_in(text: str) -> tuple[str, ...]:
 
 
 def key_of(state: State) -> str:
-    """The item that decisions are about: another text is another item."""
+    """Return the item that decisions are about: another text is another item."""
     return digest(state.id, state.text if state.text is not None else template(state.about))
 
 
@@ -307,7 +307,7 @@ def take_pool(pool: Path, project: Path) -> None:
 
 
 def about(state: State) -> dict[str, str]:
-    """Which question it is, for people and filters."""
+    """Return which question it is, for people and filters."""
     own = state.checked.question
     return {
         "question": state.id,
@@ -321,7 +321,7 @@ def about(state: State) -> dict[str, str]:
 
 
 def _item(state: State) -> Item:
-    """The original beside the file; what is known of it under it."""
+    """Return the original beside the file; what is known of it under it."""
     return review_item(
         key_of(state),
         about(state),
@@ -335,7 +335,7 @@ def _item(state: State) -> Item:
 
 
 def _reasons(state: State) -> str:
-    """What an expert should know before deciding."""
+    """Return what an expert should know before deciding."""
     stands = state.standing
     lines = [f"status: {state.status}; author: {', '.join(state.authors) or 'nobody yet'}"]
     if state.checked.question is not None:

@@ -29,7 +29,7 @@ def bundled_instructions() -> str:
 
 
 def read_instructions(content: bytes, name: str) -> str:
-    """The experts' instructions. Raises DataError."""
+    """Return the experts' instructions. Raises DataError."""
     found = toml_of(content, name).get("instructions")
     if not isinstance(found, str) or not found.strip():
         raise DataError(f'{name} should hold a text: instructions = """..."""')
@@ -48,7 +48,7 @@ def asked(question: PoolQuestion) -> str:
 
 
 def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Generate:
-    """What the model is asked: one draft of one question's prompt."""
+    """Return what the model is asked: one draft of one question's prompt."""
     values = {
         "language": question.language,
         "question": clip(original_text(question)),

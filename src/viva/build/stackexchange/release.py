@@ -89,7 +89,7 @@ def release(project: Project, out: Path, options: ReleaseOptions) -> Released:
 
 
 def _chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[State], Held]:
-    """The questions of a set, and the others with the reason; for a pilot everything that can be asked."""
+    """Return the questions of a set, and the others with the reason; for a pilot everything that can be asked."""
     states = project.states()
     holders = set(project.places(states, after).holders)
     wanted: list[State] = []
@@ -111,7 +111,7 @@ def _chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[
 def _graded(
     wanted: Sequence[State], notes: list[str], *, unsafe: bool
 ) -> tuple[list[State], list[tuple[State, Problem]]]:
-    """Those whose examples score as they should, and the others with the first problem."""
+    """Return those whose examples score as they should, and the others with the first problem."""
     pairs = [(state.about, state.checked.question) for state in wanted]
     found = grading_problems([(about, own) for about, own in pairs if own is not None], notes, unsafe=unsafe)
     untried = sum(
@@ -131,7 +131,7 @@ def _graded(
 
 
 def _as_chosen(project: Project, state: State) -> Chosen:
-    """A question as it enters the set: text, authors, who approved and who drafted it."""
+    """Return a question as it enters the set: text, authors, who approved and who drafted it."""
     assert state.text is not None
     assert state.checked.question is not None
     drafted = project.draft_of(state.about)
@@ -151,7 +151,7 @@ Placed = tuple[PoolQuestion, OwnQuestion]
 def grading_problems(
     questions: Sequence[Placed], notes: list[str], *, unsafe: bool = False
 ) -> dict[int, list[Problem]]:
-    """Question (its number) → what grading its examples and empty answers tells; none where all is well.
+    """Return question (its number) → what grading its examples and empty answers tells; none where all is well.
 
     All programs run once, in one sandbox. Where there is none, `notes` says so and each such question has a warning.
     """

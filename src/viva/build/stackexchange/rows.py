@@ -55,12 +55,12 @@ def row_of(values: Mapping[str, Any]) -> Row:
 
 
 def is_row(line: bytes) -> bool:
-    """Whether a line begins a row."""
+    """Return whether a line begins a row."""
     return _ROW.match(line) is not None
 
 
 def attributes(line: bytes) -> dict[str, str]:
-    """All attributes of a row, decoded. Raises BrokenRowError."""
+    """Return all attributes of a row, decoded. Raises BrokenRowError."""
     found: list[dict[str, str]] = []
 
     def element(name: str, values: dict[str, str]) -> None:
@@ -78,7 +78,9 @@ def attributes(line: bytes) -> dict[str, str]:
 
 
 def attributes_of_all(lines: Sequence[bytes]) -> list[dict[str, str]] | None:
-    """`attributes` of many lines at once; None where they are to be read one by one: not all of them are plain rows."""
+    """Return `attributes` of many lines at once; None where they are to be read one by one: not all of them are plain
+    rows.
+    """
     text = b"".join(lines)
     if text.count(b"<") != len(lines) or not all(map(is_row, lines)):
         return None

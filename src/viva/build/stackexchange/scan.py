@@ -80,7 +80,7 @@ class Block(NamedTuple):
 
 
 def day_of(text: str) -> int:
-    """A date's days since 1970. Raises BrokenRowError for what is none, or out of 16 bits."""
+    """Return a date's days since 1970. Raises BrokenRowError for what is none, or out of 16 bits."""
     try:
         day = date.fromisoformat(text).toordinal() - EPOCH
     except ValueError:
@@ -91,7 +91,7 @@ def day_of(text: str) -> int:
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """`<c#><.net>` (until 2023) or `|c#|.net|` (since), or the same without its ends. At most 32."""
+    """Return `<c#><.net>` (until 2023) or `|c#|.net|` (since), or the same without its ends. At most 32."""
     return tuple(tag for tag in _SPLIT.split(text[:4096].strip("<>| ")) if tag)[:32]
 
 
@@ -149,7 +149,7 @@ class Scanner:
             self._told.append(Broken(self._lines, kind, line[:200].strip()))
 
     def block(self) -> Block:
-        """What was read since the last time."""
+        """Return what was read since the last time."""
         found = Block(
             lines=self._lines,
             bytes=self._bytes,
@@ -230,7 +230,7 @@ class Scanner:
 
 
 def _whole(text: str | None, problem: str) -> int:
-    """A count. Raises BrokenRowError for what is none, or absurd."""
+    """Return a count. Raises BrokenRowError for what is none, or absurd."""
     if text is None or not (text.isascii() and text.isdigit()) or len(text) > 10 or (found := int(text)) > MAX_COUNT:
         raise BrokenRowError(problem)
     return found
@@ -308,7 +308,7 @@ class Index:
         self._states[parents] = (states & (_READ | _OUT)) | counts
 
     def _fresh(self, ids: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Which rows are the first with their id; they are read now."""
+        """Return which rows are the first with their id; they are read now."""
         fresh = np.zeros(len(ids), np.bool_)
         fresh[np.unique(ids, return_index=True)[1]] = True
         fresh &= (self._states[ids] & _READ) == 0
@@ -333,11 +333,11 @@ class Index:
         self._states[ids[~keep & self._counted]] |= _OUT
 
     def dropped(self, question: int) -> bool:
-        """Whether `drop` noted so."""
+        """Return whether `drop` noted so."""
         return 0 < question <= MAX_ID and bool(self._states[question] & _OUT)
 
     def steps(self, rules: Rules, languages: int) -> Steps:
-        """What is left after each step; places from `languages` on are no languages, and nobody asks them."""
+        """Return what is left after each step; places from `languages` on are no languages, and nobody asks them."""
         answered, seen, seed = (np.zeros(self._places, np.int64) for _ in range(3))
         found: dict[int, list[NDArray[np.uint32]]] = {place: [] for place in range(languages)}
         for kept in self._kept:
@@ -354,7 +354,9 @@ class Index:
         return Steps(self._questions, self._accepted, answered, seen, seed, ids)
 
     def view_ages(self, rules: Rules) -> ViewAges:
-        """Where the questions with enough answers lie in the plane of age and views, and which are above the line."""
+        """Return where the questions with enough answers lie in the plane of age and views, and which are above the
+        line.
+        """
         ages = np.concatenate([rules.day - kept.days.astype(np.int64) for kept in self._kept])
         views = np.concatenate([kept.views for kept in self._kept])
         answered = np.concatenate([(self._states[kept.ids] & _COUNT) >= rules.min_answers for kept in self._kept])

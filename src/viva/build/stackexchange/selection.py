@@ -46,7 +46,7 @@ from viva.version import __version__
 
 
 def quotas(counts: Mapping[str, int], tree: TagTree, *, size: int, floor: int) -> dict[str, int]:
-    """The quota of each language of the tree; a language never gets more than it has questions.
+    """Return the quota of each language of the tree; a language never gets more than it has questions.
 
     `counts`: language → questions of the initial seed set. An area without questions leaves its budget unspent.
     """
@@ -60,7 +60,8 @@ def quotas(counts: Mapping[str, int], tree: TagTree, *, size: int, floor: int) -
 
 
 def largest_remainders(weights: Mapping[str, float], budget: int) -> dict[str, int]:
-    """A budget in whole numbers, in proportion to weights; what rounding down leaves goes to the largest remainders.
+    """Return a budget in whole numbers, in proportion to weights; what rounding down leaves goes to the largest
+    remainders.
 
     Of equal remainders the larger weight, then the one named first, comes first. Zeros all over where no weight is.
     """
@@ -85,7 +86,7 @@ class Drawn(Struct, frozen=True):
 
 
 def draw(ids: Iterable[int], *, place: int, quota: int, times: float, seed: int) -> list[Drawn]:
-    """`times` as many as the quota, rounded, or as many as there are; the first `quota` are no reserve."""
+    """Return `times` as many as the quota, rounded, or as many as there are; the first `quota` are no reserve."""
     size = max(quota, round(quota * times))
     lowest = heapq.nsmallest(size, ids, key=lambda one: (_number(seed, one), one))
     return [Drawn(one, place, rank, rank > quota) for rank, one in enumerate(lowest, start=1)]
@@ -231,7 +232,7 @@ class _Building:
         return build
 
     def view_ages(self, build: Build) -> ViewAges:
-        """Where the questions lie that have an accepted answer and enough others."""
+        """Return where the questions lie that have an accepted answer and enough others."""
         return self._index.view_ages(self._rules(_day(build.date)))
 
     def _rules(self, day: int) -> Rules:
@@ -282,7 +283,7 @@ class _Building:
         self._watch.broken(row)
 
     def _questions(self, drawn: list[Drawn]) -> Iterable[PoolQuestion]:
-        """The texts of what was drawn, in the order of the tree."""
+        """Yield the texts of what was drawn, in the order of the tree."""
         wanted = frozenset(one.id for one in drawn)
         asked: dict[int, Row] = {}
         answers: dict[int, dict[int, Row]] = {one: {} for one in wanted}
@@ -375,7 +376,7 @@ def _iso(day: int) -> str:
 
 
 def read_line(points: tuple[float, float, float, float], base: Literal["e", "2", "10"]) -> Line:
-    """The line through two points. Raises VivaError where it does not rise."""
+    """Return the line through two points. Raises VivaError where it does not rise."""
     if not all(map(math.isfinite, points)) or points[0] >= points[2] or points[1] > points[3]:
         shown = " ".join(f"{one:g}" for one in points)
         raise VivaError(f"{shown} does not rise from left to right; the paper's is 0 5 3000 15.5", field="line")

@@ -45,12 +45,12 @@ NEAREST = 5
 
 
 def day_of(after: str | None) -> date | None:
-    """The day of --after."""
+    """Return the day of --after."""
     return None if after is None else read_day(after, "--after")
 
 
 def cutoffs_of(path: Path | None) -> dict[str, date]:
-    """The table of --cutoffs."""
+    """Return the table of --cutoffs."""
     return {} if path is None else read_cutoffs(content_of(path), str(path))
 
 
@@ -191,7 +191,7 @@ def coverage(config: CoverageConfig) -> int:
 
 
 def _moved(opened: Project, states: Sequence[State], dealt: Places, *, everything: bool) -> Iterable[str]:
-    """Questions of the reserve that have a place now."""
+    """Yield questions of the reserve that have a place now."""
     by_id = {state.about.id: state for state in states}
     moved = [by_id[identity] for cell in dealt.cells for identity in cell.moved_up]
     for state in moved if everything else moved[:SHOWN]:
@@ -350,7 +350,7 @@ def calibrate(config: CalibrateConfig) -> int:
 
 
 def _lines(finding: Finding, answers: Answers, changed: bool) -> Iterable[str]:
-    """What to tell of a finding, with answers to look at."""
+    """Yield what to tell of a finding, with answers to look at."""
     since = " (changed since it was run)" if changed else ""
     yield f"=== {finding.question}{since}: {KINDS[finding.kind]}"
     yield f"    {escape_invisible(finding.said)}"

@@ -78,7 +78,7 @@ class TagTree:
         return (*(one.name for one in self.languages), *(one.name for one in self.excluded), SEVERAL, NONE)
 
     def place(self, tags: Sequence[str]) -> int:
-        """Where a question with these tags belongs, in the order that the dump has them."""
+        """Return where a question with these tags belongs, in the order that the dump has them."""
         for meant in (self._own, self._tools, self._excluded):
             places = [meant[tag] for tag in tags if tag in meant]
             if not places:
@@ -90,7 +90,7 @@ class TagTree:
 
 
 def read_tree(path: Path | None, several: Literal["first", "drop"] = "first") -> TagTree:
-    """The tree of a TOML file, the bundled one for None. Raises DataError that names what is wrong in it."""
+    """Return the tree of a TOML file, the bundled one for None. Raises DataError that names what is wrong in it."""
     name = _BUNDLED if path is None else str(path)
     try:
         content = (importlib.resources.files(__package__) / _BUNDLED if path is None else path).read_bytes()

@@ -51,12 +51,12 @@ class Line(Struct, frozen=True, kw_only=True):
     logarithm: Literal["e", "2", "10"] = "e"
 
     def height(self, age: Age) -> Age:
-        """The logarithm of views at an age in days, or at many."""
+        """Return the logarithm of views at an age in days, or at many."""
         slope = (self.to_log - self.from_log) / (self.to_days - self.from_days)
         return self.from_log + slope * (age - self.from_days)
 
     def above(self, views: NDArray[np.uint32], ages: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether questions are above the line, not on it. One without views is not."""
+        """Return whether questions are above the line, not on it. One without views is not."""
         import numpy as np
 
         seen = np.log(np.maximum(views, 1).astype(np.float64)) / math.log(LOGARITHMS[self.logarithm])

@@ -17,7 +17,7 @@ _LABEL = 60
 
 
 def lengths_chart(found: Sequence[SetStatistics]) -> altair.VConcatChart:
-    """The histograms of every set; the group of all is left out where there are others."""
+    """Return the histograms of every set; the group of all is left out where there are others."""
     import altair
 
     panels = []

@@ -51,12 +51,12 @@ def measure_of(language: str) -> Measure:
 
 
 def length(text: str, measure: Measure) -> int:
-    """Words (what blanks part), or characters that are no blanks."""
+    """Return words (what blanks part), or characters that are no blanks."""
     return len(text.split()) if measure == "words" else len(re.sub(r"\s", "", text))
 
 
 def lengths(entries: Sequence[Entry], field: str, measure: Measure, group: str = "all") -> Lengths | None:
-    """The lengths of a field; None where no entry has a text in it."""
+    """Return the lengths of a field; None where no entry has a text in it."""
     import numpy as np
 
     texts = [entry.texts.get(field, "") for entry in entries]
@@ -86,7 +86,7 @@ def counts(entries: Sequence[Entry], dimension: str) -> list[tuple[str, int]]:
 
 
 def crossed(entries: Sequence[Entry], first: str, second: str) -> Cross:
-    """How many questions each pair of values has."""
+    """Return how many questions each pair of values has."""
     pairs = Counter((entry.tags.get(first, ""), entry.tags.get(second, "")) for entry in entries)
     columns = tuple(sorted({column for _, column in pairs}))
     rows = sorted({row for row, _ in pairs})

@@ -77,7 +77,7 @@ def study(config: SetStatisticsConfig) -> Findings[Sequence[SetStatistics]]:
 
 
 def _pair_of(text: str) -> tuple[str, str]:
-    """Two dimensions, as --cross names them. Raises VivaError."""
+    """Return two dimensions, as --cross names them. Raises VivaError."""
     first, comma, second = text.partition(",")
     if not comma or not first.strip() or not second.strip() or first.strip() == second.strip():
         raise VivaError(f"{text!r}: write two dimensions, such as domain,format", field="cross")
@@ -85,7 +85,9 @@ def _pair_of(text: str) -> tuple[str, str]:
 
 
 def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
-    """The sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are none."""
+    """Return the sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are
+    none.
+    """
     from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
     from viva.benchmarks.csbench.csbench import HERE
     from viva.benchmarks.csbench.recordfiles import is_csbench
@@ -106,7 +108,7 @@ def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
 
 
 def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
-    """Both halves of one or several languages."""
+    """Return both halves of one or several languages."""
     from viva.benchmarks.csbench.csbench import BENCHMARK
     from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, read_set
     from viva.runs.exams import languages
@@ -181,7 +183,7 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
 def _statistics(
     one: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
 ) -> SetStatistics:
-    """Counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
+    """Return counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
     from viva.build.statistics.lengths import counts, crossed, lengths, measure_of
     from viva.build.statistics.tables import Counts, SetStatistics
 

@@ -50,7 +50,7 @@ _LENGTHS = (Column("", "group", _VALUE, "group"), *_FIGURES, *fields("", "empty"
 
 
 def _tables(one: SetStatistics) -> Iterator[Table]:
-    """Counts, cross tables and lengths of a set."""
+    """Yield counts, cross tables and lengths of a set."""
     share = Column("per cent", lambda row: row[1] / one.questions, _SHARE, None)
     for counts in one.counts:
         columns = (Column(counts.dimension, "0", _VALUE), Column("questions", "1", COUNT), share)

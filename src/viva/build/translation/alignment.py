@@ -44,7 +44,7 @@ class Pair(Struct, frozen=True):
 
 
 def pair_up(source: Sequence[Raw], translation: Sequence[Raw]) -> list[Pair]:
-    """The pairs, in the order of the translation. Cells of different size leave questions without one."""
+    """Return the pairs, in the order of the translation. Cells of different size leave questions without one."""
     cells: defaultdict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, records in enumerate((source, translation)):
         for at, record in enumerate(records):
@@ -68,7 +68,7 @@ def _in_cell(ours: csr_array, theirs: csr_array, here: list[int], there: list[in
 
 
 def _vectors(records: Sequence[Raw]) -> csr_array:
-    """A row a record: its features, rarer ones heavier (tf-idf), of length 1."""
+    """Return a row a record: its features, rarer ones heavier (tf-idf), of length 1."""
     import numpy as np
     from scipy.sparse import csr_array, diags_array
 

@@ -21,7 +21,7 @@ _SAME_IDS = 0.9
 def compared(
     there: Sequence[Raw], here: Sequence[Raw], source: Language, target: Language, notes: list[str]
 ) -> list[Finding]:
-    """The findings of pairs; `notes` gets how they were made."""
+    """Return the findings of pairs; `notes` gets how they were made."""
     ours = dict(zip(named(there), there, strict=True))
     numbers = {english_number(name, source): record for name, record in ours.items()}
     names = named(here)

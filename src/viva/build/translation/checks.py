@@ -65,7 +65,7 @@ def _wanted() -> _Wanted:
 
 
 def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
-    """Everything that is wrong with the records of a set, in their order."""
+    """Return everything that is wrong with the records of a set, in their order."""
     found: list[Finding] = []
     seen: dict[tuple[str, ...], str] = {}
     for name, record in zip(named(records), records, strict=True):
@@ -82,7 +82,7 @@ def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
 
 
 def check_record(name: str, record: Raw, language: Language) -> list[Finding]:
-    """What is wrong with one question by itself."""
+    """Return what is wrong with one question by itself."""
     found = [*_gold(name, record), *_options(name, record)]
     for field in TEXTS:
         if field not in record or (field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion")):
@@ -94,7 +94,7 @@ def check_record(name: str, record: Raw, language: Language) -> list[Finding]:
 
 
 def blanks(content: str) -> int:
-    """How many places to fill in a text has."""
+    """Return how many places to fill in a text has."""
     return len(_wanted().blank.findall(content[:_LONGEST]))
 
 
@@ -126,7 +126,7 @@ def _options(name: str, record: Raw) -> Iterator[Finding]:
 
 
 def equal_options(record: Raw) -> list[tuple[str, str]]:
-    """Pairs of letters whose options read alike."""
+    """Return pairs of letters whose options read alike."""
     folded = {letter: " ".join(text(record[letter]).split()).casefold() for letter in LETTERS if letter in record}
     return [
         (first, second)
@@ -137,7 +137,7 @@ def equal_options(record: Raw) -> list[tuple[str, str]]:
 
 
 def check_text(name: str, field: str, content: str, language: Language) -> Iterator[Finding]:
-    """What is wrong with a text in a language."""
+    """Yield what is wrong with a text in a language."""
     content = content[:_LONGEST]
     if not content.strip():
         if field == "Question":
@@ -166,7 +166,7 @@ def check_text(name: str, field: str, content: str, language: Language) -> Itera
 
 
 def other_language(content: str, language: Language) -> str:
-    """The language that a text is in, if by its small words it is not this one; "" otherwise."""
+    """Return the language that a text is in, if by its small words it is not this one; "" otherwise."""
     if language == "zh" and HAN.search(content):
         return ""
     words = Counter(word.casefold() for word in _WORD.findall(_CODE.sub(" ", content)))
@@ -182,10 +182,10 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`|\\\(.*?\\\)|\\\[.*?\\\]|\$[^$\n]*\$", r
 
 
 def folded(content: str) -> str:
-    """A text for comparing figures: one form of every character (Ⅳ and IV, ① and 1, full and half width)."""
+    """Return a text for comparing figures: one form of every character (Ⅳ and IV, ① and 1, full and half width)."""
     return unicodedata.normalize("NFKC", content[:_LONGEST])
 
 
 def affected(findings: Sequence[Finding], severity: Severity) -> set[str]:
-    """The questions with any finding of this severity."""
+    """Return the questions with any finding of this severity."""
     return {finding.question for finding in findings if finding.severity == severity}

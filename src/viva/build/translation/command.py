@@ -200,7 +200,7 @@ def ask(config: AskConfig) -> int:
 
 
 def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
-    """What to tell after asking, and the exit code."""
+    """Return what to tell after asking, and the exit code."""
     questions = [question for question in project.texts() if question.start or question.author]
     findings = [finding for question in questions for finding in project.findings(question)]
     listed = [finding for finding in findings if finding.severity == "error" or everything]

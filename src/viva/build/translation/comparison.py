@@ -49,7 +49,9 @@ class Reference(Struct, frozen=True):
 
 
 def check_pair(pair: Reference, source: Language, target: Language, *, explained: bool = True) -> list[Finding]:
-    """What of a question did not survive its translation. `explained`: whether explanations were to be translated."""
+    """Return what of a question did not survive its translation. `explained`: whether explanations were to be
+    translated.
+    """
     name, one, other = pair.name, pair.source, pair.translation
     found = [
         Finding(
@@ -130,12 +132,12 @@ def _as_a_whole(name: str, key: str, one: str, other: str, source: Language, tar
 
 
 def _length(content: str) -> int:
-    """Characters; a Chinese one counts three, about what it takes to say it elsewhere."""
+    """Return characters; a Chinese one counts three, about what it takes to say it elsewhere."""
     return len(content) + 2 * len(HAN.findall(content))
 
 
 def _numbers(content: str) -> Counter[str]:
-    """The digits of every number."""
+    """Return the digits of every number."""
     return Counter(re.sub(r"\D", "", found).lstrip("0") or "0" for found in _NUMBER.findall(_without(content)))
 
 
@@ -179,7 +181,9 @@ def _units(content: str) -> Counter[str]:
 
 
 def _differ(one: Counter[str], other: Counter[str]) -> tuple[list[str], list[str]]:
-    """What only the source has, and what only the translation has. How often is not counted: sentences repeat."""
+    """Return what only the source has, and what only the translation has. How often is not counted: sentences
+    repeat.
+    """
     return sorted(set(one) - set(other)), sorted(set(other) - set(one))
 
 

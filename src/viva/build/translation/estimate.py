@@ -20,7 +20,7 @@ WORDIER = 1.3
 
 
 def estimate(project: Project, model: Model, asked: Sequence[Generate], config: DraftOptions) -> str:
-    """What it would be, in a sentence, without asking anybody."""
+    """Return what it would be, in a sentence, without asking anybody."""
     journal = Journal(project.path / DRAFTS, write=False)
     try:
         keys = Keys(model.identity, project.scope)

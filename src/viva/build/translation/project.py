@@ -52,7 +52,7 @@ _HEADING = re.compile(r"^(\[+)(Question|A|B|C|D|Answer|Explanation)(\]+)$", re.M
 
 
 def headed(fields: Mapping[str, str]) -> str:
-    """Fields as one text: each below its heading, which has as many brackets as no line of a text has."""
+    """Return fields as one text: each below its heading, which has as many brackets as no line of a text has."""
     if not fields:
         return ""
     most = max((len(found[1]) for value in fields.values() for found in _HEADING.finditer(value)), default=0)
@@ -61,7 +61,7 @@ def headed(fields: Mapping[str, str]) -> str:
 
 
 def unheaded(shown: str, wanted: Iterable[str]) -> dict[str, str] | None:
-    """The fields of such a text again; None where the headings are not those that are wanted, each once."""
+    """Return the fields of such a text again; None where the headings are not those that are wanted, each once."""
     first = _HEADING.match(shown.replace("\r\n", "\n").strip())
     if first is None:
         return None
@@ -112,7 +112,7 @@ class Question(Struct, frozen=True, kw_only=True):
         return item_key(self.name, self.shown, self.state.text)
 
     def result(self, target: Language) -> Raw | None:
-        """The translated record; None where the headings were damaged, or there is no translation."""
+        """Return the translated record; None where the headings were damaged, or there is no translation."""
         fields = unheaded(self.state.text, self.wanted) if self.wanted else {}
         if fields is None or any(not value for value in fields.values()):
             return None
@@ -148,7 +148,7 @@ class Project(TextProject[Question]):
 
     @classmethod
     def begin(cls, path: Path, source: Path, languages: tuple[Language | None, Language], each: Each) -> Project:
-        """The project, made where it is not there yet. Raises VivaError where it is another one's."""
+        """Return the project, made where it is not there yet. Raises VivaError where it is another one's."""
         found = read_set(source, languages[0])
         if found.language == languages[1]:
             raise VivaError(
@@ -199,13 +199,13 @@ class Project(TextProject[Question]):
         return {entry.question: entry for entry in self.replies}
 
     def sources(self) -> list[tuple[str, str, Raw]]:
-        """Every question of the source: its name, whose half it is in ("test", "valid"), its record."""
+        """Return every question of the source: its name, whose half it is in ("test", "valid"), its record."""
         parts = ["test"] * len(self.source.test) + ["valid"] * len(self.source.valid or [])
         records = self.source.records
         return list(zip(named(records), parts, records, strict=True))
 
     def texts(self) -> list[Question]:
-        """Every question with where its translation stands, in the order of the source."""
+        """Return every question with where its translation stands, in the order of the source."""
         drafted = [
             (name, part, record, wanted, *self._draft(name, wanted))
             for name, part, record in self.sources()
@@ -220,7 +220,7 @@ class Project(TextProject[Question]):
         ]
 
     def _draft(self, name: str, wanted: dict[str, str]) -> tuple[str, str]:
-        """The model's translation as people see it, and whose it is."""
+        """Return the model's translation as people see it, and whose it is."""
         if self.settings.each == "field":
             entries = {field: self.drafts.get(f"{name}/{field}") for field in wanted}
             found = {field: read_text(entry.text, wanted[field]) for field, entry in entries.items() if entry}
@@ -233,7 +233,9 @@ class Project(TextProject[Question]):
         return (headed({field: clean(found[field]) for field in wanted}) if complete else ""), author
 
     def requests(self, sampling: Sampling, limit: int | None, *, rejected: bool) -> list[Generate]:
-        """Everything to be asked, in the order of the source; the journal knows what was. `rejected`: those again."""
+        """Return everything to be asked, in the order of the source; the journal knows what was. `rejected`: those
+        again.
+        """
         settings = self.settings
         languages = settings.source_language, settings.target_language
         again: dict[str, tuple[str, ...]] = {}
@@ -250,21 +252,21 @@ class Project(TextProject[Question]):
         return found
 
     def proposals(self) -> dict[str, Question]:
-        """Question → its translation as it now stands, of those that have one."""
+        """Return question → its translation as it now stands, of those that have one."""
         return {name: question for name, question in super().proposals().items() if question.start}
 
     def waiting(self, everything: bool) -> list[Question]:
-        """What is to be decided, first that in which the checks found errors."""
+        """Return what is to be decided, first that in which the checks found errors."""
         return sorted(super().waiting(everything), key=lambda each: _VERDICTS.index(verdict(self.findings(each))))
 
     def refusal(self, proposal: Question, decision: str, text: str) -> str:
-        """What is wrong with a decision about a translation; "" for nothing."""
+        """Return what is wrong with a decision about a translation; "" for nothing."""
         if decision == "reject" or unheaded(text, proposal.wanted) is not None:
             return ""
         return f"the translation must keep its headings, each on a line of its own: {_headings(proposal.wanted)}"
 
     def about(self, proposal: Question) -> dict[str, str]:
-        """Which question it is, for people and filters."""
+        """Return which question it is, for people and filters."""
         return {
             "question": proposal.name,
             "format": text(proposal.record["Format"]),
@@ -274,13 +276,13 @@ class Project(TextProject[Question]):
         }
 
     def decision_row(self, proposal: Question) -> tuple[str, ...]:
-        """One question as a row of the sheet, its decision left empty."""
+        """Return one question as a row of the sheet, its decision left empty."""
         findings, state = self.findings(proposal), proposal.state
         head = proposal.name, proposal.key, text(proposal.record["Format"]), verdict(findings), told(findings)
         return (*head, state.status, proposal.shown, "", state.text, "", "; ".join(state.remarks))
 
     def item(self, proposal: Question) -> Item:
-        """A question on the review page."""
+        """Return a question on the review page."""
         return review_item(
             proposal.key,
             self.about(proposal),
@@ -292,7 +294,7 @@ class Project(TextProject[Question]):
         )
 
     def refused(self, lines: Sequence[Review]) -> str:
-        """What is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
+        """Return what is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
         wanted = {name: to_translate(record) for name, _, record in self.sources()}
         for line in lines:
             text_after = line.text_after if line.text_after is not None else line.text_before
@@ -305,7 +307,7 @@ class Project(TextProject[Question]):
         return ""
 
     def record_of(self, question: Question, *, unreviewed: bool) -> tuple[Raw | None, str]:
-        """The record that enters the set, or why none does."""
+        """Return the record that enters the set, or why none does."""
         status = question.state.status
         record = question.result(self.settings.target_language)
         if not question.wanted:  # nothing in it is in any language
@@ -320,7 +322,7 @@ class Project(TextProject[Question]):
         return None, "not decided yet" if status == "waiting" else status
 
     def findings(self, question: Question) -> list[Finding]:
-        """What the checks say about a translation as it now stands."""
+        """Return what the checks say about a translation as it now stands."""
         known = self._findings.get(question.key)
         if known is None:
             known = self._findings[question.key] = self._found(question)
@@ -355,11 +357,11 @@ _VERDICTS = ("error", "warning", "nothing found")
 
 
 def verdict(findings: list[Finding]) -> str:
-    """The worst that the checks found, in a word: for filters."""
+    """Return the worst that the checks found, in a word: for filters."""
     severities = {finding.severity for finding in findings}
     return "error" if "error" in severities else "warning" if severities else "nothing found"
 
 
 def told(findings: list[Finding]) -> str:
-    """What the checks found, for people."""
+    """Return what the checks found, for people."""
     return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)

@@ -48,7 +48,7 @@ def bundled() -> bytes:
 
 
 def read_templates(content: bytes, name: str) -> Templates:
-    """A project's templates over the bundled ones. Raises DataError for a key that is not known."""
+    """Return a project's templates over the bundled ones. Raises DataError for a key that is not known."""
     standard = tomllib.loads(bundled().decode())
     given = toml_of(content, name)
     merged: dict[str, dict[str, str]] = {}
@@ -80,7 +80,7 @@ def to_translate(record: Raw) -> dict[str, str]:
 
 
 def has_words(content: str) -> bool:
-    """Whether a text holds words of a language, not only figures, formulas, code and abbreviations."""
+    """Return whether a text holds words of a language, not only figures, formulas, code and abbreviations."""
     return bool(HAN.search(content) or _WORD.search(_PLAIN.sub(" ", content)))
 
 
@@ -93,7 +93,9 @@ def requests(
     sampling: Sampling,
     remarks: Sequence[str] = (),
 ) -> Iterator[Generate]:
-    """What is asked about one question: all its texts at once, or each by itself. `remarks`: why it is asked again."""
+    """Yield what is asked about one question: all its texts at once, or each by itself. `remarks`: why it is asked
+    again.
+    """
     wanted = to_translate(record)
     asked: dict[str, dict[str, str]] = {}
     if each == "field":
@@ -114,7 +116,9 @@ def requests(
 
 
 def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
-    """The translations in a reply about a whole question: those of the fields that were asked for; {} for none."""
+    """Return the translations in a reply about a whole question: those of the fields that were asked for; {} for
+    none.
+    """
     start, unfinished = after_thinking(reply[:LONGEST])
     if unfinished:
         return {}
@@ -132,7 +136,7 @@ def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_text(reply: str, original: str) -> str:
-    """The translation in a reply about one text: without a fence around it that the original does not have."""
+    """Return the translation in a reply about one text: without a fence around it that the original does not have."""
     start, unfinished = after_thinking(reply[:LONGEST])
     if unfinished:
         return ""
@@ -148,7 +152,7 @@ def _clean(content: str) -> str:
 
 
 def translated(record: Raw, fields: Mapping[str, str], target: Language) -> Raw:
-    """The record with its translated fields: everything else is as it was."""
+    """Return the record with its translated fields: everything else is as it was."""
     found = {key: fields.get(key, value) for key, value in record.items()}
     if "Language" in found:
         found["Language"] = NAMES[target]

@@ -80,7 +80,8 @@ class _Taken:
 
 
 def _apart(texts: list[str], kept: int = 0) -> list[str]:
-    """The first three that do not lie in each other; where a long one leaves no room for that, the shortest three.
+    """Return the first three that do not lie in each other; where a long one leaves no room for that, the shortest
+    three.
 
     The first `kept` are taken in any case.
     """
@@ -97,7 +98,7 @@ def _apart(texts: list[str], kept: int = 0) -> list[str]:
 
 
 def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
-    """Whether a candidate could answer the question as well as the answer."""
+    """Return whether a candidate could answer the question as well as the answer."""
     node, point = phrase.node, finding.knowledge_point
     if any(node.meets(other) for other in finding.related):
         return True
@@ -114,7 +115,9 @@ def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
 
 
 def _could_host(phrase: Phrase, finding: Finding) -> bool:
-    """A bare form of be, a verb that takes the answer's verb, a noun phrase that begins the one around the answer."""
+    """Return a bare form of be, a verb that takes the answer's verb, a noun phrase that begins the one around the
+    answer.
+    """
     node, asked = phrase.node, finding.nodes[-1]
     if phrase.verbal:
         return phrase.text.lower() in BE or _governs(node, finding)
@@ -131,7 +134,9 @@ def _could_name(phrase: Phrase, finding: Finding) -> bool:
 
 
 def _governs(verb: Node, finding: Finding) -> bool:
-    """Whether a verb takes the answer's verb in its own phrase, with no clause of its own between: "plan to meet"."""
+    """Return whether a verb takes the answer's verb in its own phrase, with no clause of its own between: "plan to
+    meet".
+    """
     below = finding.answer_verb
     if below is None or verb.parent is None or not verb.parent.holds(below.last):
         return False
@@ -154,7 +159,7 @@ def _is_no_complement(phrase: Phrase) -> bool:
 
 
 def _coordinated(one: Node, other: Node) -> bool:
-    """Whether the smallest phrase that holds both coordinates something."""
+    """Return whether the smallest phrase that holds both coordinates something."""
     node = one.parent
     while node is not None and not node.holds(other):
         node = node.parent

@@ -68,18 +68,18 @@ class _Limited(io.RawIOBase):
 
 
 def allowance(path: Path) -> list[int]:
-    """How many bytes a file on disk may expand to, all its members together; counted down by those who read."""
+    """Return how many bytes a file on disk may expand to, all its members together; counted down by those who read."""
     return [max(EXPANSION_FROM, EXPANSION * path.stat().st_size)]
 
 
 def expand(stream: Stream, budget: list[int]) -> Stream:
-    """The stream itself, or what it holds compressed."""
+    """Return the stream itself, or what it holds compressed."""
     packed = opener(stream.peek(8))
     return io.BufferedReader(_Limited(cast("BinaryIO", packed(stream)), budget), 1 << 16) if packed else stream
 
 
 def kind_of(path: Path) -> Kind:
-    """What a file on disk is, by its first bytes. Raises what UNREADABLE lists."""
+    """Return what a file on disk is, by its first bytes. Raises what UNREADABLE lists."""
     if not stat.S_ISREG(path.stat().st_mode):
         return "file"  # a pipe can be read once only, so nothing is tried out on it
     with path.open("rb") as stream:
@@ -91,7 +91,8 @@ def kind_of(path: Path) -> Kind:
 
 
 def entries(path: Path, prefix: str) -> tuple[Kind, list[Member]]:
-    """What a file on disk holds, in reading order: itself; a zip's files sorted; a tar's files in their order there.
+    """Return what a file on disk holds, in reading order: itself; a zip's files sorted; a tar's files in their order
+    there.
 
     A tar may be compressed as a whole, so its files can only be read in their order.
     """
@@ -124,14 +125,14 @@ def _tar(path: Path) -> Iterator[tarfile.TarFile]:
 
 
 def _each(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Its entries, one at a time; the archive's own list of them would grow with it."""
+    """Yield its entries, one at a time; the archive's own list of them would grow with it."""
     while (info := archive.next()) is not None:
         archive.members = []  # type: ignore[attr-defined]
         yield info
 
 
 def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | None, str]]:
-    """The content of members of one file on disk, in their order; instead of a stream, why there is none.
+    """Yield the content of members of one file on disk, in their order; instead of a stream, why there is none.
 
     A stream must be read before the next is asked for.
     """
@@ -172,7 +173,7 @@ def _tar_streams(path: Path, members: list[Member]) -> Iterator[tuple[Member, St
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, str]]:
-    """All files of a folder with their names below it, sorted. Links are followed, but no folder twice."""
+    """Yield all files of a folder with their names below it, sorted. Links are followed, but no folder twice."""
     seen: set[tuple[int, int]] = set()
     found: list[tuple[Path, str]] = []
     for here, below, files in os.walk(folder, followlinks=True):

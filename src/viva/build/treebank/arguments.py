@@ -69,7 +69,7 @@ class Argument:
 
 
 def is_verb_modifier(node: Node) -> bool:
-    """Whether a sister of a verb modifies it: an adverbial function tag, or an ADVP, PP, RB or particle."""
+    """Return whether a sister of a verb modifies it: an adverbial function tag, or an ADVP, PP, RB or particle."""
     if "PRD" in node.functions:
         return False
     if node.tag in _MODIFIER_TAGS:
@@ -79,12 +79,12 @@ def is_verb_modifier(node: Node) -> bool:
 
 
 def has_conjunction(clause: Node) -> bool:
-    """Whether a clause has a direct CC or CONJP child: But, And, Or at its beginning, or coordination."""
+    """Return whether a clause has a direct CC or CONJP child: But, And, Or at its beginning, or coordination."""
     return any(child.tag in CONJUNCTIONS for child in clause.children)
 
 
 def is_coordinated(clause: Node, published: bool) -> bool:
-    """Whether a clause coordinates. As published, so does one that only begins with But, And or Or (quirk 4)."""
+    """Return whether a clause coordinates. As published, so does one that only begins with But, And or Or (quirk 4)."""
     if published:
         return has_conjunction(clause)
     coordinating = itertools.dropwhile(lambda child: child.tag in ("CC", "``"), clause.children)
@@ -121,7 +121,7 @@ def _subjects(clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
 
 
 def roles(sentence: Sentence, clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
-    """Which nodes are which arguments of a verb phrase, whether or not they can be asked about."""
+    """Yield which nodes are which arguments of a verb phrase, whether or not they can be asked about."""
     subjects = [node for role, node in _subjects(clause, verb)]
     for node in subjects:
         yield "subject", node
@@ -165,7 +165,9 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
 
 
 def _is_complement(node: Node) -> bool:
-    """Whether every grammar calls a predicate a subject complement: neither adverb nor place, nor "is to be named"."""
+    """Return whether every grammar calls a predicate a subject complement: neither adverb nor place, nor "is to be
+    named".
+    """
     if node.tag == "ADVP" or node.functions & _PLACES or node.text.lower() in WEAK_COMPLEMENTS:
         return False
     if node.tag != "S":
@@ -175,8 +177,9 @@ def _is_complement(node: Node) -> bool:
 
 
 def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
-    """Whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of those
-    that take one; not one that the treebank itself marks as something else (-CLR, -ADV)."""
+    """Return whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of
+    those that take one; not one that the treebank itself marks as something else (-CLR, -ADV).
+    """
     if _is_remnant(node) or "CLR" in node.functions or (verb.last.word or "").lower() in NO_CLAUSE_OBJECTS:
         return False
     before = node.parent.children[node.position - 1] if node.parent is not None else node
@@ -193,12 +196,14 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
 
 
 def first_word(node: Node) -> Node:
-    """The first word of a phrase that can be seen; the phrase itself where there is none."""
+    """Return the first word of a phrase that can be seen; the phrase itself where there is none."""
     return next((leaf for leaf in node.walk() if leaf.word is not None and leaf.text), node)
 
 
 def has_own_subject(node: Node) -> bool:
-    """Whether a clause without a finite verb has a subject that can be seen: "wants him to go", "keep it separate"."""
+    """Return whether a clause without a finite verb has a subject that can be seen: "wants him to go", "keep it
+    separate".
+    """
     if node.tag != "S" or "TPC" in node.functions or len(node.children) < 2:
         return False
     subject, predicate = node.children[0], node.children[1]
@@ -208,8 +213,9 @@ def has_own_subject(node: Node) -> bool:
 
 
 def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
-    """A copula with a noun phrase that lacks its -PRD; an amount that a verb measures by; an infinitive of result
-    ("rose to settle at $20")."""
+    """Return a copula with a noun phrase that lacks its -PRD; an amount that a verb measures by; an infinitive of
+    result ("rose to settle at $20").
+    """
     word = (verb.last.word or "").lower()
     if any(node.tag == "NP" for node in rest) and word in COPULAS:
         return True
@@ -236,7 +242,9 @@ def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[R
 
 
 def _is_remnant(node: Node) -> bool:
-    """A clause of which only the predicate stands here: its subject moved out, or it has neither verb nor subject."""
+    """Return a clause of which only the predicate stands here: its subject moved out, or it has neither verb nor
+    subject.
+    """
     outer = node
     if node.tag == "SBAR" and node.children[0].word == "0" and node.children[-1].tag == "S":
         node = node.children[-1]
@@ -250,7 +258,7 @@ def _is_remnant(node: Node) -> bool:
 
 
 def _rest(verb: VerbSequence) -> list[Node]:
-    """What stands right of the last verb, up to a colon, and is neither modifier nor punctuation."""
+    """Return what stands right of the last verb, up to a colon, and is neither modifier nor punctuation."""
     last = verb.last
     assert last.parent is not None
     rest: list[Node] = []
@@ -273,7 +281,7 @@ def _is_future_or_habit(verb: VerbSequence, node: Node) -> bool:
 
 
 def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | None:
-    """How an argument reads; None where it cannot be told."""
+    """Return how an argument reads; None where it cannot be told."""
     if node.tag == "NP" and kind == "empty" and is_empty(node):
         return _moved(sentence, node)
     if sentence.published:
@@ -290,9 +298,10 @@ def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | N
 
 
 def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
-    """Texts of a phrase that is understood to end elsewhere, or to begin: with what follows it in its phrase up to a
-    comma ("convertible from Nov. 30"), without a last prepositional phrase, the subject of its clause alone ("wants him
-    to go"), without `that`."""
+    """Yield texts of a phrase that is understood to end elsewhere, or to begin: with what follows it in its phrase up
+    to a comma ("convertible from Nov. 30"), without a last prepositional phrase, the subject of its clause alone
+    ("wants him to go"), without `that`.
+    """
     cut = sentence.tree.layout.cut
     if node.parent is not None and "SBJ" not in node.functions:
         noun = sentence.tree.leaves[node.end - 1].tag.startswith("NN")
@@ -312,7 +321,8 @@ def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
 
 
 def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> ArgumentText:
-    """A phrase without what follows its first comma (an apposition, a relative clause), the whole accepted as well.
+    """Return a phrase without what follows its first comma (an apposition, a relative clause), the whole accepted as
+    well.
 
     As published, the text is cut at its first comma, be it one between adjectives or within a number.
     """
@@ -328,7 +338,7 @@ def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> Ar
 
 
 def has_noun_complement(sentence: Sentence, node: Node) -> bool:
-    """Whether a flat noun phrase holds a clause of its own: "the fact that he left"."""
+    """Return whether a flat noun phrase holds a clause of its own: "the fact that he left"."""
     if node.tag != "NP" or any(child.tag == "NP" and not is_possessive(child) for child in node.children):
         return False
     return any(
@@ -338,7 +348,9 @@ def has_noun_complement(sentence: Sentence, node: Node) -> bool:
 
 
 def _is_cut(node: Node) -> bool:
-    """Whether a noun phrase goes on after a comma (an apposition, a relative clause): its text ends before that."""
+    """Return whether a noun phrase goes on after a comma (an apposition, a relative clause): its text ends before
+    that.
+    """
     return node.tag == "NP" and any(child.tag == "," for child in node.children) and not has_conjunction(node)
 
 
@@ -364,7 +376,9 @@ def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
 
 
 def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:
-    """The relative pronoun, and the modified noun phrase up to the clause: "members of the bar who" for "members"."""
+    """Yield the relative pronoun, and the modified noun phrase up to the clause: "members of the bar who" for
+    "members".
+    """
     if wh.text:
         yield wh.text
     host = head.parent

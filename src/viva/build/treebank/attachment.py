@@ -34,19 +34,19 @@ _QUOTES = frozenset(("``", "''"))
 
 
 def is_of(phrase: Node) -> bool:
-    """Whether a phrase begins with `of`, which belongs to the noun before it."""
+    """Return whether a phrase begins with `of`, which belongs to the noun before it."""
     return phrase.tag == "PP" and phrase.text[:3].lower() == "of "
 
 
 def is_complement(phrase: Node) -> bool:
-    """Whether a verb asks for a phrase: to some that is its complement and no modifier."""
+    """Return whether a verb asks for a phrase: to some that is its complement and no modifier."""
     return bool(phrase.functions & (_REQUIRED | {"CLR"}))
 
 
 def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     sentence: Sentence, head: Node, phrase: Node
 ) -> bool:
-    """Whether readers agree that a phrase modifies this noun phrase.
+    """Return whether readers agree that a phrase modifies this noun phrase.
 
     It begins where the noun phrase ends; it is no conditional or causal clause; and a prepositional phrase or an
     infinitive does not at the same time end a verb's object, where it could as well modify the verb.
@@ -72,7 +72,7 @@ def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
 def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     sentence: Sentence, verb: VerbSequence, phrase: Node
 ) -> bool:
-    """Whether readers agree that a phrase modifies this verb phrase.
+    """Return whether readers agree that a phrase modifies this verb phrase.
 
     No other verb stands between them ("were jointly fined and given"). Before the verb, it is an adverb or set off by
     commas. Behind it, a prepositional phrase, a clause or an adverb has no noun before it that it could modify, unless
@@ -106,13 +106,14 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
 
 
 def adverbials(sentence: Sentence) -> list[Node]:
-    """Every phrase of a sentence that could be taken for an adverbial of some verb."""
+    """Return every phrase of a sentence that could be taken for an adverbial of some verb."""
     return [node for node in sentence.tree.nodes if node.children and node.text and _looks_adverbial(node)]
 
 
 def has_other_adverbials(among: list[Node], verb: VerbSequence, modifier: Node | None) -> bool:
-    """Whether any of the adverbials of a sentence but `modifier` could be taken for one of this verb phrase: one behind
-    its last verb, in its own phrase or in those around it; one before it, in its clause or around it."""
+    """Return whether any of the adverbials of a sentence but `modifier` could be taken for one of this verb phrase: one
+    behind its last verb, in its own phrase or in those around it; one before it, in its clause or around it.
+    """
     for node in among:
         if modifier is not None and node.meets(modifier):
             continue
@@ -125,7 +126,7 @@ def has_other_adverbials(among: list[Node], verb: VerbSequence, modifier: Node |
 
 
 def could_modify_verb(verb: VerbSequence, phrase: Node) -> bool:
-    """Whether a phrase that modifies something else could be taken for a modifier of this verb phrase."""
+    """Return whether a phrase that modifies something else could be taken for a modifier of this verb phrase."""
     if _stands_beside(phrase, verb):
         return True
     if phrase.end <= verb.verbs[0].start or is_of(phrase):
@@ -134,7 +135,7 @@ def could_modify_verb(verb: VerbSequence, phrase: Node) -> bool:
 
 
 def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
-    """Whether a phrase that modifies something else could be taken for a modifier of this noun phrase.
+    """Return whether a phrase that modifies something else could be taken for a modifier of this noun phrase.
 
     It follows, and neither a verb nor a comma stands between.
     """
@@ -147,13 +148,13 @@ def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
 
 
 def nothing_follows(sentence: Sentence, head: Node) -> bool:
-    """Whether what follows a noun phrase is no modifier to any reader: a finite verb, a conjunction, the end."""
+    """Return whether what follows a noun phrase is no modifier to any reader: a finite verb, a conjunction, the end."""
     following = next((leaf for leaf in sentence.tree.leaves[head.end :] if leaf.text and leaf.tag not in _QUOTES), None)
     return following is None or following.tag in _ENDS
 
 
 def _is_governed(verb: VerbSequence) -> bool:
-    """Whether a verb phrase lies in that of another verb, relative clauses apart."""
+    """Return whether a verb phrase lies in that of another verb, relative clauses apart."""
     above = verb.top.parent
     while above is not None and not (above.tag == "SBAR" and above.children[0].tag in _RELATIVE):
         if above.tag == "VP":
@@ -163,13 +164,15 @@ def _is_governed(verb: VerbSequence) -> bool:
 
 
 def _is_name(sentence: Sentence, head: Node, phrase: Node) -> bool:
-    """A part of a name: "the National Association of Purchasing Management"."""
+    """Return a part of a name: "the National Association of Purchasing Management"."""
     leaves = sentence.tree.leaves
     return is_of(phrase) and all(leaves[node.end - 1].tag in ("NNP", "NNPS") for node in (head, phrase))
 
 
 def _is_coordinated(head: Node) -> bool:
-    """Whether a noun phrase coordinates nouns, or ends a coordination: what follows it may modify all of them."""
+    """Return whether a noun phrase coordinates nouns, or ends a coordination: what follows it may modify all of
+    them.
+    """
     if any(leaf.tag == "CC" for leaf in head.walk()):
         return True
     outer = head.parent
@@ -185,20 +188,20 @@ def _follows_predicate(phrase: Node) -> bool:
 
 
 def _is_required(phrase: Node) -> bool:
-    """Whether a prepositional phrase is the verb's, whatever noun stands before it."""
+    """Return whether a prepositional phrase is the verb's, whatever noun stands before it."""
     return bool(phrase.functions & _REQUIRED) or (
         "CLR" in phrase.functions and phrase.text.lower().startswith(_OF_VERBS)
     )
 
 
 def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
-    """Whether nothing but a comma or quotation marks stands between a noun phrase and what follows it."""
+    """Return whether nothing but a comma or quotation marks stands between a noun phrase and what follows it."""
     between = [leaf.tag for leaf in sentence.tree.leaves[head.end : phrase.start] if leaf.text]
     return phrase.start >= head.end and all(tag in ("``", ",") for tag in between)
 
 
 def _ends_a_verb_phrase(head: Node) -> bool:
-    """Whether a noun phrase is a verb's object or complement, or stands at the end of one."""
+    """Return whether a noun phrase is a verb's object or complement, or stands at the end of one."""
     node = head
     while node.parent is not None and node.parent.tag in _WITHIN:
         node = node.parent
@@ -227,7 +230,7 @@ def _looks_adverbial(node: Node) -> bool:
 
 
 def _is_purpose_clause(node: Node) -> bool:
-    """An infinitive without a subject of its own that follows something else in its phrase."""
+    """Return an infinitive without a subject of its own that follows something else in its phrase."""
     subject = next((child for child in node.children if "SBJ" in child.functions), None)
     if subject is None or not is_empty(subject) or node.parent is None:
         return False
@@ -236,7 +239,7 @@ def _is_purpose_clause(node: Node) -> bool:
 
 
 def _stands_beside(node: Node, verb: VerbSequence) -> bool:
-    """Whether a phrase is a sister of something that holds the verb, in its clause or in one around it."""
+    """Return whether a phrase is a sister of something that holds the verb, in its clause or in one around it."""
     around = node.parent
     return around is not None and around.tag in _CLAUSAL and _covers(around, verb.last)
 
@@ -246,8 +249,9 @@ def _covers(node: Node, other: Node) -> bool:
 
 
 def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
-    """Whether a phrase lies in a relative clause, a reduced one or a coordinated clause, none of which holds the verb:
-    it belongs to a verb there."""
+    """Return whether a phrase lies in a relative clause, a reduced one or a coordinated clause, none of which holds the
+    verb: it belongs to a verb there.
+    """
     return any(
         (above.tag == "SBAR" and above.children[0].tag in _RELATIVE)
         or (above.tag == "VP" and above.parent is not None and above.parent.tag == "NP")

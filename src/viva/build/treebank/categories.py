@@ -27,19 +27,19 @@ _SMALL = {"NP": "nominal", "ADJP": "adjective"}
 
 
 def is_empty(node: Node) -> bool:
-    """Whether a phrase is nothing but one empty element."""
+    """Return whether a phrase is nothing but one empty element."""
     while len(node.children) == 1:
         node = node.children[0]
     return node.tag == EMPTY
 
 
 def is_possessive(node: Node) -> bool:
-    """Whether a noun phrase ends in 's."""
+    """Return whether a noun phrase ends in 's."""
     return bool(node.children) and node.children[-1].tag == "POS"
 
 
 def category(node: Node) -> str:
-    """The category of any phrase; "unrecognized(...)" names what has none."""
+    """Return the category of any phrase; "unrecognized(...)" names what has none."""
     special = _SPECIAL.get(node.tag)
     return special(node) if special is not None else _PLAIN.get(node.tag, f"unrecognized({node.tag})")
 

@@ -136,7 +136,7 @@ def _sampling(config: SynevalConfig) -> SamplingSettings:
 
 
 def _encoding(name: str) -> str:
-    """An encoding in which brackets and line ends are single bytes. Raises VivaError for others."""
+    """Return an encoding in which brackets and line ends are single bytes. Raises VivaError for others."""
     try:
         usable = "( \n)".encode(name) == b"( \n)"
     except (LookupError, ValueError):
@@ -213,7 +213,7 @@ def _report(manifest: Manifest, out: Path) -> int:
 
 
 def _short(manifest: Manifest) -> list[str]:
-    """Which knowledge points the treebank could not fill, in words."""
+    """Return which knowledge points the treebank could not fill, in words."""
     found = [f"{name} {count:,}" for name, count in manifest.short.items()]
     missing = [point for point, counts in manifest.questions.items() if not counts["TF"]]
     if not found and not missing:

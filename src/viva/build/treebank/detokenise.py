@@ -96,11 +96,11 @@ class Layout:
         self._starts = starts
 
     def cut(self, start: int, end: int) -> str:
-        """The text of the leaves from `start` up to `end`; empty where none of them is visible."""
+        """Return the text of the leaves from `start` up to `end`; empty where none of them is visible."""
         return self.text[self._starts[start] : self._ends[end - 1]] if start < end else ""
 
     def join(self, leaves: Iterable[int]) -> str:
-        """The text of leaves that need not stand together, spaced by the same rules."""
+        """Return the text of leaves that need not stand together, spaced by the same rules."""
         text = ""
         held = True
         for index in leaves:

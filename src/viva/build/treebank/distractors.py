@@ -108,14 +108,14 @@ def wrong_partners(
 
 
 def wrong_partner(pools: Pools, slot: Unpaired, dice: Dice) -> str | None:
-    """One phrase that a slot is not coordinated with; None where the sentence has none."""
+    """Return one phrase that a slot is not coordinated with; None where the sentence has none."""
     taken = (slot.slot, *slot.conjuncts)
     found = wrong_partners(pools, slot.slot_kind, taken, slot.nodes[1], slot.conjunct_nodes, dice)
     return found[0] if found else None
 
 
 def _draw(pool: list[Phrase], taken: list[str], filler: str, fits: _Outside | None) -> list[str]:
-    """The first three that are new, then from the list of fillers, as published."""
+    """Return the first three that are new, then from the list of fillers, as published."""
     seen = set(taken)
     found: list[str] = []
     for text in (*(phrase.text for phrase in pool), *wordings().fillers[filler]):

@@ -135,7 +135,7 @@ class _Build:
         self._facts, self._questions = stage / f"{FACTS}{suffix}", stage / f"{QUESTIONS}{suffix}"
 
     def run(self) -> Manifest:
-        """All of it."""
+        """Return all of it."""
         settings = self._settings
         work = WorkSettings(
             published=settings.as_published,
@@ -195,7 +195,7 @@ class _Build:
         return contents[0], contents[1]
 
     def _lines(self, questions: BinaryIO, places: list[Place]) -> dict[Place, Item]:
-        """The questions at these places."""
+        """Return the questions at these places."""
         decode = msgspec.json.Decoder(Item).decode
         found: dict[Place, Item] = {}
         number, content = -1, b""

@@ -23,7 +23,7 @@ _UNANALYSED = "X"
 def generate(
     text: str, file: str, tree: int, *, published: bool, words: Wordings | None = None
 ) -> tuple[list[Fact], list[Item]]:
-    """The fill-in-the-blank facts and all questions of one bracketed tree. Raises TreeError.
+    """Return the fill-in-the-blank facts and all questions of one bracketed tree. Raises TreeError.
 
     `file` and `tree` say where it comes from; the same tree of the same name gives the same questions, always.
     `published` behaves as the authors' generator does, quirks included. `words`: other wordings than the bundled ones.
@@ -107,5 +107,5 @@ def tidy_shown(found: Iterable[_Shown], sentence: str) -> Iterator[_Shown]:
 
 
 def can_be_shown(slot: str, sentence: str) -> bool:
-    """Whether a reader finds the phrase: there is one, and it does not stand in the sentence twice."""
+    """Return whether a reader finds the phrase: there is one, and it does not stand in the sentence twice."""
     return bool(slot) and times(slot, sentence) <= 1

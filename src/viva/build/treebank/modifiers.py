@@ -41,12 +41,12 @@ class NounHost:
 
 
 def is_phrase(modifier: Modifier) -> bool:
-    """Whether a modifier can be shown: a preposition alone ("the man she spoke to") is none."""
+    """Return whether a modifier can be shown: a preposition alone ("the man she spoke to") is none."""
     return modifier.node.tag != "PP" or " " in modifier.text
 
 
 def noun_hosts(sentence: Sentence) -> list[NounHost]:
-    """Every noun phrase inside a noun phrase that something follows."""
+    """Return every noun phrase inside a noun phrase that something follows."""
     hosts: list[NounHost] = []
     for node in sentence.tree.nodes:
         if node.tag != "NP":
@@ -63,7 +63,9 @@ def noun_hosts(sentence: Sentence) -> list[NounHost]:
 
 
 def _head(node: Node) -> Node | None:
-    """The inner head: the first NP that is not possessive, after at most one possessive; else a possessive alone."""
+    """Return the inner head: the first NP that is not possessive, after at most one possessive; else a possessive
+    alone.
+    """
     possessives = 0
     for child in node.children:
         if child.tag != "NP":
@@ -92,12 +94,12 @@ def _noun_modifiers(sentence: Sentence, after: list[Node]) -> list[Modifier]:
 
 
 def _visible(sentence: Sentence, node: Node) -> str:
-    """A modifier's text; of one that stands elsewhere in the sentence (*ICH*), the text there."""
+    """Return a modifier's text; of one that stands elsewhere in the sentence (*ICH*), the text there."""
     return node.text or _rebuilt(sentence, node)
 
 
 def _ends_in_comma(node: Node) -> bool:
-    """A comma, or a parenthesis set off by commas."""
+    """Return a comma, or a parenthesis set off by commas."""
     return node.tag == "," or (node.tag == "PRN" and node.children[-1].tag == ",")
 
 
@@ -111,7 +113,9 @@ def _recognised(sentence: Sentence, node: Node, suffix: str = "") -> str:
 
 
 def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:
-    """What modifies a verb sequence: sisters of its topmost VP after the subject, and of its verbs at every level."""
+    """Return what modifies a verb sequence: sisters of its topmost VP after the subject, and of its verbs at every
+    level.
+    """
     nodes: list[Node] = []
     parent = verb.top.parent
     if parent is not None:
@@ -126,7 +130,7 @@ def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:
 
 
 def _sisters(vp: Node, below: Node | None) -> list[Node]:
-    """The children of a VP that belong to one of its VP children, or to its own verb where it has none."""
+    """Return the children of a VP that belong to one of its VP children, or to its own verb where it has none."""
     conjuncts = [child for child in vp.children if child.tag == "VP"]
     if below is None or len(conjuncts) < 2:
         return vp.children
@@ -156,7 +160,9 @@ def _category_of(sentence: Sentence, node: Node) -> str:
 
 
 def _rebuilt(sentence: Sentence, node: Node) -> str:
-    """The text of a modifier that moved with a WH-word: "in which" of "the climate in which" is "in the climate"."""
+    """Return the text of a modifier that moved with a WH-word: "in which" of "the climate in which" is "in the
+    climate".
+    """
     if node.text or not is_empty(node):
         return ""
     antecedent = sentence.antecedents.get(empty_leaf(node).index)
@@ -167,7 +173,8 @@ def _rebuilt(sentence: Sentence, node: Node) -> str:
 
 
 def fronted_modifiers(verb: VerbSequence) -> list[Node]:
-    """What modifies a verb phrase's clause from its beginning, or a clause around it: "In 1989, they were prompted".
+    """Return what modifies a verb phrase's clause from its beginning, or a clause around it: "In 1989, they were
+    prompted".
 
     The published construct begins behind the subject. What stands before it is never asked for, but it is no wrong
     answer either, and a verb phrase that has it is not said to have no modifier.
@@ -187,7 +194,7 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
 
 
 def governing_modifiers(verb: VerbSequence) -> list[Node]:
-    """What precedes a verb phrase and modifies a clause around it: "after the war he hoped to return"."""
+    """Return what precedes a verb phrase and modifies a clause around it: "after the war he hoped to return"."""
     found: list[Node] = []
     around = verb.top.parent
     while around is not None and around.tag in ("S", "SINV", "VP", "SBAR"):

@@ -33,7 +33,7 @@ def tidy_text(text: str) -> str:
 
 
 def _orphans(text: str) -> set[int]:
-    """Where quotation marks and brackets stand that have no partner."""
+    """Return where quotation marks and brackets stand that have no partner."""
     orphans: set[int] = set()
     quote: int | None = None
     brackets: list[int] = []
@@ -60,19 +60,21 @@ def _orphans(text: str) -> set[int]:
 
 @lru_cache(maxsize=8192)
 def bare(text: str) -> str:
-    """The words alone, lower-cased, with a space before, between and behind them: what holds them can be searched."""
+    """Return the words alone, lower-cased, with a space before, between and behind them: what holds them can be
+    searched.
+    """
     words = [word.strip(_WORD_EDGES) for word in text.lower().split() if word not in _NO_WORD]
     return f" {' '.join(word for word in words if word)} "
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether one phrase lies within the other, word by word."""
+    """Return whether one phrase lies within the other, word by word."""
     first, second = bare(one), bare(other)
     return first in second or second in first
 
 
 def times(phrase: str, sentence: str) -> int:
-    """How often a phrase stands in a sentence, word by word."""
+    """Return how often a phrase stands in a sentence, word by word."""
     wanted, text = bare(phrase), bare(sentence)
     count, at = 0, text.find(wanted)
     while at >= 0:

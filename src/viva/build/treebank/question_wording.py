@@ -40,7 +40,7 @@ class Asker:
         self._right[finding.knowledge_point, finding.slot].append(finding.answer)
 
     def ask(self, finding: Finding) -> Iterator[Item]:
-        """All questions about a finding."""
+        """Yield all questions about a finding."""
         point = finding.knowledge_point
         nodes = tuple(node.path for node in finding.nodes)
         dice = Dice(f"{point} {self._file} {self._tree} {' '.join(nodes)} {finding.slot}")
@@ -60,7 +60,7 @@ class Asker:
                 yield self._item(finding, "TF", "is_not", dice, nodes, _truth(not truth), stated=answer)
 
     def _statements(self, finding: Finding, wrong: list[str]) -> list[tuple[str, bool]]:
-        """What is stated of a slot, and whether it is true: the answer, and a wrong phrase.
+        """Return what is stated of a slot, and whether it is true: the answer, and a wrong phrase.
 
         A conjunct's wrong partner is a statement of its own (`pair`), as a verb phrase may have no right one.
         """
@@ -79,7 +79,7 @@ class Asker:
         return [right, (new, False)]
 
     def pair(self, slot: Unpaired) -> Iterator[Item]:
-        """Two statements that pair a slot with a phrase that it is not coordinated with."""
+        """Yield two statements that pair a slot with a phrase that it is not coordinated with."""
         nodes = tuple(node.path for node in slot.nodes)
         dice = Dice(f"CO-unpaired {self._file} {self._tree} {' '.join(nodes)} {slot.slot}")
         partner = wrong_partner(self._pools, slot, dice)
@@ -88,7 +88,7 @@ class Asker:
             yield self._item(slot, "TF", "is_not", dice, nodes, "true", stated=partner)
 
     def exist(self, found: Existence) -> Iterator[Item]:
-        """Two statements on whether a slot has a modifier."""
+        """Yield two statements on whether a slot has a modifier."""
         nodes = tuple(node.path for node in found.nodes)
         dice = Dice(f"{found.knowledge_point}-exists {self._file} {self._tree} {' '.join(nodes)}")
         yield self._item(found, "TF", "exists", dice, nodes, _truth(found.exists))

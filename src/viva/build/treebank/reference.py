@@ -12,7 +12,9 @@ _HOPS = 5
 
 
 def resolved(sentence: Sentence, node: Node) -> tuple[Node, ...]:
-    """What a phrase stands for: itself, or of a trace its antecedents, up to the noun phrase of a relative clause."""
+    """Return what a phrase stands for: itself, or of a trace its antecedents, up to the noun phrase of a relative
+    clause.
+    """
     found = [node]
     for _ in range(_HOPS):
         if not is_empty(node):
@@ -31,14 +33,14 @@ def resolved(sentence: Sentence, node: Node) -> tuple[Node, ...]:
 
 
 def empty_leaf(node: Node) -> Node:
-    """The empty element that a phrase consists of."""
+    """Return the empty element that a phrase consists of."""
     while node.children:
         node = node.children[0]
     return node
 
 
 def with_antecedents(sentence: Sentence, node: Node) -> str:
-    """The text of a phrase without visible words, its traces replaced by what they refer to."""
+    """Return the text of a phrase without visible words, its traces replaced by what they refer to."""
     parts: list[str] = []
     for leaf in sentence.tree.leaves[node.start : node.end]:
         if leaf.index and (antecedent := sentence.antecedents.get(leaf.index)) is not None and antecedent.text:
@@ -47,7 +49,9 @@ def with_antecedents(sentence: Sentence, node: Node) -> str:
 
 
 def relative_head(wh: Node) -> Node | None:
-    """The noun phrase that a relative clause modifies, given the clause's WH-phrase; None for any other phrase."""
+    """Return the noun phrase that a relative clause modifies, given the clause's WH-phrase; None for any other
+    phrase.
+    """
     clause = wh.parent
     if clause is None or clause.tag != "SBAR" or not wh.tag.startswith("WH"):
         return None
@@ -63,7 +67,7 @@ def relative_head(wh: Node) -> Node | None:
 
 
 def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
-    """A WH-phrase with its relative word replaced by the head noun phrase: "whose stock", "companies" → both."""
+    """Return a WH-phrase with its relative word replaced by the head noun phrase: "whose stock", "companies" → both."""
     natural = not sentence.published  # as published, the possessive of "whose" is lost
     parts: list[str] = []
     run: list[int] = []

@@ -85,7 +85,7 @@ def _hash(*parts: str) -> int:
 
 
 def _keyed(seed: int) -> hashlib.blake2b:
-    """A hash that has taken its key: copies of it cost half of what new ones do."""
+    """Return a hash that has taken its key: copies of it cost half of what new ones do."""
     return hashlib.blake2b(digest_size=8, key=str(seed).encode())
 
 
@@ -127,13 +127,13 @@ class Smallest:
             self.offer(key, label, place)
 
     def ranked(self) -> list[tuple[int, object, Place]]:
-        """The entries, smallest key first."""
+        """Return the entries, smallest key first."""
         ordered = sorted((key, place, label) for label, (key, place) in self.entries.items())
         return [(key, label, place) for key, place, label in ordered[: self.size]]
 
 
 def sampler(settings: SamplingSettings) -> Sampler:
-    """The sampler of a scheme."""
+    """Return the sampler of a scheme."""
     return PublishedSampler(settings) if settings.scheme == "published" else CleanSampler(settings)
 
 
@@ -152,7 +152,7 @@ class Sampler:
         raise NotImplementedError
 
     def draw(self) -> Drawn:
-        """The set."""
+        """Return the set."""
         raise NotImplementedError
 
 
@@ -219,7 +219,7 @@ class PublishedSampler(Sampler):
         return self.__dict__ | {"_known": {}, "_hash": None}
 
     def draw(self) -> Drawn:
-        """The set, stratum by stratum in the order of knowledge points, formats and tags."""
+        """Return the set, stratum by stratum in the order of knowledge points, formats and tags."""
         eligible = {name: s for name, s in self._strata.items() if s.count >= self.settings.min_stratum}
         test: list[tuple[str, Place]] = []
         pools: defaultdict[tuple[str, str], Smallest] = defaultdict(lambda: Smallest(self.settings.exemplars))
@@ -332,7 +332,7 @@ class CleanSampler(Sampler):
         return self.__dict__ | {"_hash": None}
 
     def draw(self) -> Drawn:
-        """The set, by knowledge point, format and category."""
+        """Return the set, by knowledge point, format and category."""
         reserved = self._set_aside()
         cells = self._strata()
         used: Counter[str] = Counter()
@@ -354,7 +354,9 @@ class CleanSampler(Sampler):
         return Drawn(test, exemplars, len(self._counts), len(cells), short)
 
     def _set_aside(self) -> set[object]:
-        """The sentences for exemplars: in each pool the first few, then more in turn, a quarter of all at most."""
+        """Return the sentences for exemplars: in each pool the first few, then more in turn, a quarter of all at
+        most.
+        """
         if not self.settings.exemplars:
             return set()
         ranked = {name: [label for _, label, _ in pool.sentences.ranked()] for name, pool in self._pools.items()}
@@ -397,7 +399,7 @@ class CleanSampler(Sampler):
 
 
 def _one_each(candidates: Iterable[tuple[int, object, Place]]) -> list[tuple[int, object, Place]]:
-    """The first of every sentence."""
+    """Return the first of every sentence."""
     seen: set[object] = set()
     return [found for found in candidates if not (found[1] in seen or seen.add(found[1]))]  # type: ignore[func-returns-value]
 
@@ -447,7 +449,9 @@ def _next(
     pairs: bool,
     again: bool,
 ) -> list[tuple[str, object, Place]]:
-    """The next place of a stratum, of the answer that was taken least; with `pairs` one of each truth value or none."""
+    """Return the next place of a stratum, of the answer that was taken least; with `pairs` one of each truth value or
+    none.
+    """
     found: list[tuple[str, object, Place]] = []
     own: object = None
     for answer in sorted(waiting, key=lambda answer: (taken[answer], used[answer], answer)):

@@ -20,12 +20,12 @@ class Dice:
         self._state = int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
     def below(self, limit: int) -> int:
-        """A whole number from 0 up to `limit`, which it does not reach."""
+        """Return a whole number from 0 up to `limit`, which it does not reach."""
         self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
         return (self._state >> 33) * limit >> 31
 
     def shuffled(self, things: Sequence[T]) -> list[T]:
-        """The things in random order (Fisher and Yates)."""
+        """Return the things in random order (Fisher and Yates)."""
         mixed = list(things)
         for index in range(len(mixed) - 1, 0, -1):
             other = self.below(index + 1)

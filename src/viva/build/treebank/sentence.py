@@ -60,15 +60,17 @@ class Sentence:
         self._opening = re.compile("(?!)" if own else rf"{re.escape(first.text)}(?:\b|n't)")
 
     def cased(self, text: str) -> str:
-        """A phrase as its tree writes it; as published in lower case, names as well."""
+        """Return a phrase as its tree writes it; as published in lower case, names as well."""
         return text.lower() if self.published else text
 
     def within(self, text: str) -> str:
-        """A phrase as it would be written within a sentence: its first word has no capital but that of a name."""
+        """Return a phrase as it would be written within a sentence: its first word has no capital but that of a
+        name.
+        """
         return text[:1].lower() + text[1:] if self._opening.match(text) else text
 
     def category(self, node: Node) -> str:
-        """The syntactic category of a phrase of this sentence."""
+        """Return the syntactic category of a phrase of this sentence."""
         found = self._categories.get(node)
         if found is None:
             found = self._categories[node] = category(node)

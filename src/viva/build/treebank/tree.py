@@ -110,11 +110,11 @@ class Node:
             stack.extend(reversed(node.children))
 
     def meets(self, other: Node) -> bool:
-        """Whether one of the two lies within the other: nodes of a tree share words only then."""
+        """Return whether one of the two lies within the other: nodes of a tree share words only then."""
         return self.start < other.end and other.start < self.end
 
     def holds(self, other: Node) -> bool:
-        """Whether `other` is this node or lies below it."""
+        """Return whether `other` is this node or lies below it."""
         node: Node | None = other
         while node is not None:
             if node is self:
@@ -204,7 +204,7 @@ def _child(parent: Node, label: str) -> Node:
 
 
 def _offset(text: str, number: int) -> int:
-    """Where the numbered token stands: looked up only when it is to blame."""
+    """Return where the numbered token stands: looked up only when it is to blame."""
     for index, match in enumerate(_TOKEN.finditer(text)):
         if index == number:
             return match.start()
@@ -212,7 +212,9 @@ def _offset(text: str, number: int) -> int:
 
 
 def _within_root(top: Node, nodes: list[Node]) -> tuple[list[Node], list[Node]]:
-    """The nodes of the sentence, parents first, and its leaves; `nodes` are all that were read, in this order."""
+    """Return the nodes of the sentence, parents first, and its leaves; `nodes` are all that were read, in this
+    order.
+    """
     root = top if top.tag else top.children[0]
     if root.word is not None:
         raise TreeError(f"a single word, {root.word!r}, is no sentence")

@@ -54,7 +54,7 @@ class Splitter:
         self._blank = True
 
     def feed(self, piece: bytes) -> Iterator[Span | Flaw]:
-        """The trees and flaws that end in this piece."""
+        """Yield the trees and flaws that end in this piece."""
         if self._start:
             self._blank = True
             if piece[:1] == b"(":
@@ -74,7 +74,7 @@ class Splitter:
                 self._lost = False
 
     def end(self) -> Iterator[Span | Flaw]:
-        """What the end of the file leaves."""
+        """Yield what the end of the file leaves."""
         yield from self._cut_short()
 
     @property
@@ -97,7 +97,7 @@ class Splitter:
         self._parts, self._size, self._depth = [], 0, 0
 
     def _keep(self, part: bytes) -> Iterator[Flaw]:
-        """A part of the present tree."""
+        """Yield a part of the present tree."""
         self._parts.append(part)
         self._size += len(part)
         if self._size > MAX_TREE:
@@ -106,7 +106,7 @@ class Splitter:
             self._lost = True
 
     def _scan(self, piece: bytes) -> Iterator[Span | Flaw]:
-        """A piece in which a tree may end, and others begin."""
+        """Yield a piece in which a tree may end, and others begin."""
         at = 0
         while at < len(piece) and not self._lost:
             if self._depth == 0:
@@ -128,7 +128,9 @@ class Splitter:
                 self._drop()
 
     def _through(self, piece: bytes, at: int) -> int:
-        """Where the present tree ends in this piece; its length if it goes on. Counts the brackets on the way."""
+        """Return where the present tree ends in this piece; its length if it goes on. Counts the brackets on the
+        way.
+        """
         depth = self._depth
         for bracket in _BRACKET.finditer(piece, at):
             depth += 1 if bracket[0] == b"(" else -1

@@ -100,7 +100,7 @@ class Plan(NamedTuple):
 
 
 def survey(named: Sequence[Path], glob: str = "") -> Plan:
-    """What there is to read. Raises DataError for a path that is not there, or is named twice."""
+    """Return what there is to read. Raises DataError for a path that is not there, or is named twice."""
     plan = Plan([], [], [])
     seen: dict[Path, Path] = {}
     for path in named:
@@ -145,7 +145,7 @@ def _survey_one(path: Path, glob: str) -> tuple[Source, list[Member], list[Probl
 
 
 def _entries_below(file: Path, below: str, shown: str, problems: list[Problem]) -> list[Member]:
-    """A folder's file, or the files of an archive in a folder."""
+    """Return a folder's file, or the files of an archive in a folder."""
     try:
         if not file.is_file():
             return []  # a pipe, a socket, a dangling link
@@ -157,7 +157,7 @@ def _entries_below(file: Path, below: str, shown: str, problems: list[Problem]) 
 
 
 def _choose(found: list[Member], glob: str) -> tuple[str, list[Member]]:
-    """The rule, and the members it chooses."""
+    """Return the rule, and the members it chooses."""
     if glob:
         pattern = glob.lower()
         return f"{flag('glob')} {glob}", [
@@ -195,7 +195,7 @@ class Reader:
         """What ended the file that is being read before its end."""
 
     def trees(self) -> Iterator[RawTree | Problem]:
-        """Every tree of every file, and whatever is none, in reading order."""
+        """Yield every tree of every file, and whatever is none, in reading order."""
         for source, members, problems in zip(self.sources, self._plan.members, self._plan.problems, strict=True):
             yield from problems
             digests: list[tuple[str, str]] = []
@@ -257,7 +257,7 @@ class Reader:
         digests.append((digest.hexdigest(), member.name))
 
     def _pieces(self, source: Source, stream: Stream, digest: hashlib._Hash) -> Iterator[bytes]:
-        """Lines, or parts of long ones; a byte order mark is not part of the first. Ends at the first damage."""
+        """Yield lines, or parts of long ones; a byte order mark is not part of the first. Ends at the first damage."""
         first = True
         while True:
             try:
@@ -290,7 +290,7 @@ class Reader:
         return RawTree(text, stem, found.number, shown, found.line)
 
     def _stem(self, name: str) -> str:
-        """What facts and questions call a file: its name without folders and suffix, once in a set."""
+        """Return what facts and questions call a file: its name without folders and suffix, once in a set."""
         stem = _SUFFIX.sub("", _COMPRESSED.sub("", re.split(r"[/\\]", name)[-1]))
         stem = _UNFIT.sub("_", stem)[:100] or "_"
         self._stems[stem] = count = self._stems.get(stem, 0) + 1
@@ -302,7 +302,7 @@ def _shown(source: Source, member: Member) -> str:
 
 
 def _begins_with_a_bracket(head: bytes) -> bool:
-    """Whether the first line that is no remark begins with an opening bracket."""
+    """Return whether the first line that is no remark begins with an opening bracket."""
     for line in head.removeprefix(codecs.BOM_UTF8).splitlines():
         if (text := line.strip()) and not line.startswith((b"*", b"<")):
             return text.startswith(b"(")

@@ -88,7 +88,7 @@ class VerbSequence:
 
 
 def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
-    """All verb sequences of a sentence, from left to right by topmost VP."""
+    """Return all verb sequences of a sentence, from left to right by topmost VP."""
     found: list[VerbSequence] = []
     for node in tree.nodes:
         if node.tag == "VP" and (node.parent is None or node.parent.tag != "VP"):
@@ -101,7 +101,9 @@ def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
 def verb_paths(
     vp: Node, published: bool, levels: tuple[Node, ...] = (), verbs: tuple[Node, ...] = ()
 ) -> list[VerbPath]:
-    """Every way down from a VP to a last verb; one without a verb of its own (gapping, mislabelling) ends in None."""
+    """Return every way down from a VP to a last verb; one without a verb of its own (gapping, mislabelling) ends in
+    None.
+    """
     levels = (*levels, vp)
     own = [child for child in vp.children if child.tag in VERB_TAGS and child.word is not None]
     below = [child for child in vp.children if child.tag == "VP"]
@@ -125,7 +127,9 @@ def verb_paths(
 
 
 def _chains(vp: Node, own: list[Node]) -> list[tuple[Node, ...]]:
-    """A VP's verbs, one chain a conjunct: "will greatly reduce" in one bracket is one, "buy and sell" are two."""
+    """Return a VP's verbs, one chain a conjunct: "will greatly reduce" in one bracket is one, "buy and sell" are
+    two.
+    """
     chains: list[tuple[Node, ...]] = []
     for verb in own:
         before = chains[-1][-1] if chains else None
@@ -137,8 +141,9 @@ def _chains(vp: Node, own: list[Node]) -> list[tuple[Node, ...]]:
 
 
 def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
-    """Whether nothing stands between a verb and what it goes with that would make it a verb of its own: an object, a
-    clause, a colon, a conjunction."""
+    """Return whether nothing stands between a verb and what it goes with that would make it a verb of its own: an
+    object, a clause, a colon, a conjunction.
+    """
     between = vp.children[verb.position + 1 : below.position]
     return not any(
         child.tag in _PARTING
@@ -149,8 +154,9 @@ def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
 
 
 def _agree(verb: Node, following: Node) -> bool:
-    """Whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry", and no
-    second "has" in "has heard ... and has received"."""
+    """Return whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry",
+    and no second "has" in "has heard ... and has received".
+    """
     word = (verb.word or "").lower()
     if verb.tag in ("MD", "TO"):
         return following.tag not in ("VBZ", "VBG", "MD")
@@ -162,12 +168,12 @@ def _agree(verb: Node, following: Node) -> bool:
 
 
 def top_text(vp: Node) -> str:
-    """How a verb phrase begins, for a message."""
+    """Return how a verb phrase begins, for a message."""
     return vp.text if len(vp.text) <= 40 else vp.text[:39] + "…"
 
 
 def _links(verb: Node) -> bool:
-    """Whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
+    """Return whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
     return verb.tag in ("MD", "TO") or (verb.word or "").lower() in LINKING
 
 

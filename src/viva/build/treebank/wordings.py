@@ -27,7 +27,7 @@ class Wording(NamedTuple):
     fields: tuple[str, ...]
 
     def fill(self, slot: str, answer: str, role: str) -> str:
-        """The wording with its fields filled in; what stands in a field is never read as one."""
+        """Return the wording with its fields filled in; what stands in a field is never read as one."""
         match self.fields:
             case ("slot",):
                 return self.template % slot
@@ -57,7 +57,7 @@ class Wordings:
                     self._lists[point, name] = _cut(f"{point}.{name}", group)
 
     def of(self, point: KnowledgePoint, slot_kind: str, use: str) -> list[Wording]:
-        """The wordings for one use: is, is_not, exists, exists_not, choice, blank."""
+        """Return the wordings for one use: is, is_not, exists, exists_not, choice, blank."""
         return self._lists.get((f"{point}.{slot_kind}", use)) or self._lists[point, use]
 
 
@@ -70,12 +70,12 @@ def _cut(name: str, texts: list[str]) -> list[Wording]:
 
 @cache
 def wordings() -> Wordings:
-    """The bundled wordings."""
+    """Return the bundled wordings."""
     return Wordings(_bundled())
 
 
 def other_wordings(over: Mapping[str, Any]) -> Wordings:
-    """The bundled wordings with those of a file (`read_wordings`) in their place."""
+    """Return the bundled wordings with those of a file (`read_wordings`) in their place."""
     data = {point: dict(table) if isinstance(table, dict) else table for point, table in _bundled().items()}
     for point, table in over.items():
         for use, texts in table.items():
@@ -84,7 +84,7 @@ def other_wordings(over: Mapping[str, Any]) -> Wordings:
 
 
 def read_wordings(name: str) -> dict[str, Any]:
-    """The wordings of a file, MVP's for every role or for each. Raises DataError for what cannot be used."""
+    """Return the wordings of a file, MVP's for every role or for each. Raises DataError for what cannot be used."""
     try:
         over = read_templates(Path(name))
     except DataError as problem:

@@ -71,7 +71,7 @@ def chunks(trees: Iterable[RawTree | Problem]) -> Iterator[Chunk]:
 
 
 def worker(settings: WorkSettings, generate: Generate) -> Worker:
-    """A crew's recipe."""
+    """Return a crew's recipe."""
     return Worker(settings, generate)
 
 
@@ -84,7 +84,7 @@ class Worker:
         self._encoder = msgspec.json.Encoder()
 
     def __call__(self, numbered: Numbered) -> Result:
-        """One chunk."""
+        """Return one chunk."""
         number, chunk = numbered
         drawable = sampler(self._settings.sampling)
         facts, questions = bytearray(), bytearray()
@@ -135,6 +135,6 @@ def _message(found: RawTree, problem: TreeError) -> str:
 
 
 def where(numbered: Numbered) -> str:
-    """Which chunk it is, in words."""
+    """Return which chunk it is, in words."""
     _, chunk = numbered
     return f"the trees from {chunk[0].source}:{chunk[0].line} on"

@@ -68,7 +68,7 @@ class Verified(Struct, frozen=True, kw_only=True):
 
 
 def aspect_of(exam: Exam, name: str) -> tuple[Aspect, list[Question]]:
-    """The aspect, and the questions that have it. Raises VivaError where none has."""
+    """Return the aspect, and the questions that have it. Raises VivaError where none has."""
     questions = list(exam.questions())
     if name in (GOLD, EXPLANATION):
         found = [q for q in questions if (q.answer is not None if name == GOLD else q.explanation.strip())]
@@ -85,13 +85,13 @@ def aspect_of(exam: Exam, name: str) -> tuple[Aspect, list[Question]]:
 
 
 def drawn(questions: Sequence[Question], share: Fraction, seed: int) -> list[Question]:
-    """A share of the questions, rounded up, at random, in the order of the set."""
+    """Return a share of the questions, rounded up, at random, in the order of the set."""
     chosen = random.Random(seed).sample(range(len(questions)), min(len(questions), ceil(share * len(questions))))
     return [questions[at] for at in sorted(chosen)]
 
 
 def sheet(aspect: Aspect, questions: Sequence[Question]) -> bytes:
-    """The sheet as CSV: what is asked about, an empty column for the verdict, one for remarks."""
+    """Return the sheet as CSV: what is asked about, an empty column for the verdict, one for remarks."""
     shown = () if aspect.is_tag else (GOLD,) if aspect.name == GOLD else (GOLD, EXPLANATION)
     rows = (
         (
@@ -108,7 +108,8 @@ def sheet(aspect: Aspect, questions: Sequence[Question]) -> bytes:
 
 
 def read_sheets(paths: Sequence[Path], exam: Exam, name: str) -> Verified:
-    """The sheets of several people, each called by its file. Raises DataError with the row for what cannot be taken.
+    """Return the sheets of several people, each called by its file. Raises DataError with the row for what cannot be
+    taken.
 
     A question that nobody gave a verdict about is left out; one that has changed since then is refused.
     """
@@ -135,7 +136,7 @@ def read_sheets(paths: Sequence[Path], exam: Exam, name: str) -> Verified:
 
 
 def _column_of(path: Path) -> str:
-    """What the first sheet asks, as its column is called."""
+    """Return what the first sheet asks, as its column is called."""
     table = read_table(content_of(path), str(path), ("question", "item"))
     for title in table.titles:
         if title.casefold().startswith(_VERDICT):
@@ -144,7 +145,7 @@ def _column_of(path: Path) -> str:
 
 
 def _read(path: Path, aspect: Aspect, known: dict[str, Question]) -> dict[str, str]:
-    """Question → the label, in one sheet; "unsure" is one."""
+    """Return question → the label, in one sheet; "unsure" is one."""
     column = "_".join(aspect.column.casefold().split())
     columns = ("question", "item", column)
     labels = {label.casefold(): label for label in (*aspect.labels, UNSURE)}
@@ -171,7 +172,7 @@ def _asked(question: Question) -> str:
 
 
 def _digest(question: Question) -> str:
-    """What a verdict is about: the question with its options, gold and explanation."""
+    """Return what a verdict is about: the question with its options, gold and explanation."""
     parts = (question.text, *question.options, str(question.answer), question.explanation)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
 
@@ -218,7 +219,7 @@ def rated(found: Verified) -> Verification:
 
 
 def _most(found: Verified) -> tuple[float | None, ...]:
-    """What more than half of those say who decided about a question; None where there is no such mark."""
+    """Return what more than half of those say who decided about a question; None where there is no such mark."""
     result: list[float | None] = []
     for marks in zip(*found.marks.values(), strict=True):
         counts = Counter(mark for mark in marks if mark is not None)

@@ -63,7 +63,7 @@ def doctor_command(form: str, url: str | None, apt: bool, optional: bool, **give
 
 
 def _machine(form: str, *, apt: bool, optional: bool) -> int:
-    """Which languages the sandbox can run here."""
+    """Return which languages the sandbox can run here."""
     from viva.sandbox.cgroups import HOW, find
     from viva.sandbox.isolation import isolation_problem
     from viva.sandbox.languagetables import install_command
@@ -104,7 +104,7 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
 
 
 def _server(url: str, form: str, model: str | None, api_key_env: str | None, timeout: float) -> int:
-    """What a server supports."""
+    """Return what a server supports."""
     from viva.models.openaiapi.openaiwire import Wire, base_url
     from viva.models.openaiapi.serverasking import LONGEST, Asking
     from viva.models.openaiapi.serverprobes import probe
@@ -151,7 +151,7 @@ def _server(url: str, form: str, model: str | None, api_key_env: str | None, tim
 
 
 def _cleaned(finding: Finding, clean: Callable[[str], str]) -> dict[str, str]:
-    """A finding for people: without the key, in one line, nothing in it that a terminal would obey."""
+    """Return a finding for people: without the key, in one line, nothing in it that a terminal would obey."""
     return {
         "name": finding.name,
         "verdict": finding.verdict,

@@ -37,14 +37,14 @@ def list_command(templates: bool, sets: bool, baselines: bool, form: str) -> int
 
 
 def _baselines() -> Listed:
-    """What each baseline does."""
+    """Return what each baseline does."""
     from viva.models.baselines import WHAT
 
     return WHAT, [f"{f'baseline/{name}':<26}{what}" for name, what in WHAT.items()], 26
 
 
 def _benchmarks() -> Listed:
-    """What each benchmark asks, how large its sample is, and where its set is on this machine."""
+    """Return what each benchmark asks, how large its sample is, and where its set is on this machine."""
     rows: list[dict[str, object]] = []
     for name in BENCHMARKS:
         benchmark = find_benchmark(name)

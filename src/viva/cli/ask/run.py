@@ -55,7 +55,9 @@ def configure(ctx: click.Context, _: click.Parameter, path: Path | None) -> None
 
 
 def _card_for(table: Path, *, yes: bool) -> str:
-    """The card of a table: that of an earlier draft, or a new one. Raises VivaError where nobody can be asked."""
+    """Return the card of a table: that of an earlier draft, or a new one. Raises VivaError where nobody can be
+    asked.
+    """
     from viva.benchmarks.card.cardmodel import TODO
     from viva.benchmarks.card.draft import card_of, draft_cards, write_cards
 
@@ -81,8 +83,8 @@ def _card_for(table: Path, *, yes: bool) -> str:
 
 
 def planned(given: Mapping[str, Any]) -> RunPlan:
-    """The plan that the options say, with the file's benchmarks and models where the command line names none; in place
-    of a table the card that is drafted for it, where the user takes it.
+    """Return the plan that the options say, with the file's benchmarks and models where the command line names none; in
+    place of a table the card that is drafted for it, where the user takes it.
 
     Raises UsageError where no benchmark is named.
     """
@@ -107,7 +109,7 @@ def write_config(plan: RunPlan, path: Path) -> None:
 
 
 def _own(ctx: click.Context) -> Mapping[str, Option]:
-    """The options that the command has beside those of `viva run`: a way of asking."""
+    """Return the options that the command has beside those of `viva run`: a way of asking."""
     return getattr(ctx.command, "own", {})
 
 
@@ -219,7 +221,7 @@ def _shown(session: Session, output: OutputOptions) -> int:
 
 
 def _hints(opened: OpenRun, *, answered: bool, shortened: bool, said: str) -> list[str]:
-    """The next commands, but those that the last sentence says."""
+    """Return the next commands, but those that the last sentence says."""
     path, hints = opened.folder.path, []
     if answered:
         hints.append(f"  look at answers: viva show {path} --wrong")

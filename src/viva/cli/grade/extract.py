@@ -43,7 +43,7 @@ def extract_command(file: Path, out: Path | None, evaluate: bool) -> int:
 
 
 def _tables(rules: list[Precision], readers: list[Precision]) -> list[str]:
-    """Two tables as text: a line a reader, a line a rule."""
+    """Return two tables as text: a line a reader, a line a rule."""
     lines = [f"{'reader':<44} {'rows':>6} {'agree':>7} {'read':>6} {'right':>6} {'unread':>6}  precision (95 %)"]
     lines += [
         f"{each.name:<44} {each.rows:>6} {each.agreed / each.rows:>7.1%} {each.read:>6} {each.right:>6}"

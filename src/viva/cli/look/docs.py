@@ -44,7 +44,7 @@ def docs_command(topic: str | None) -> int:
 
 
 def shown(page: Path, width: int | None, *, colour: bool) -> str:
-    """A page as text, with what cannot be seen spelled out: rendered, or without a width its Markdown."""
+    """Return a page as text, with what cannot be seen spelled out: rendered, or without a width its Markdown."""
     from rich.console import Console
     from rich.markdown import Markdown
 

@@ -42,7 +42,7 @@ class OutcomeChoice(Choice):
     """An outcome as screens call it, or as files do; hyphens may stand for blanks."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The word of the screen. Raises BadParameter."""
+        """Return the word of the screen. Raises BadParameter."""
         said = str(value).casefold().replace("-", " ")
         stored = {one.replace("-", " "): outcome_name(one) for one in OUTCOMES}
         short = {word.replace("-", " "): name for word, (_, name) in FINER.items()}
@@ -121,7 +121,7 @@ def show_command(
 def _show_answers(
     run: Path, identity: str | None, config: ShowOptions, outcome: str | None, prompts: bool | None, *, as_json: bool
 ) -> int:
-    """Answers of a run, as many as a screen holds."""
+    """Return answers of a run, as many as a screen holds."""
     folder = RunFolder.open(find_run(run))
     opened = prepare(folder, LimitOptions(progress="quiet"))
     model = config.model and _named(config.model, [one.name for one in opened.models], "model")
@@ -169,7 +169,9 @@ def _show_answers(
 
 
 def _named(part: str, every: Iterable[str], what: str) -> str:
-    """The only model or exam whose name this is, or is a part of. Raises VivaError where it is none's, or several's."""
+    """Return the only model or exam whose name this is, or is a part of. Raises VivaError where it is none's, or
+    several's.
+    """
     names = list(dict.fromkeys(every))
     found = [name for name in names if name == part] or [name for name in names if part.casefold() in name.casefold()]
     if len(found) == 1:

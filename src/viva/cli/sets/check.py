@@ -108,7 +108,7 @@ def _cards_of(benchmark: str) -> Iterator[list[str]]:
 
 
 def _exams(benchmark: str, choice: TaskOptions) -> Iterator[Exam]:
-    """The exams asked for; without a choice of languages, those whose files are there."""
+    """Yield the exams asked for; without a choice of languages, those whose files are there."""
     if question_file(benchmark):
         yield from (exam for exam, _ in open_exams((benchmark,), choice))
         return

@@ -90,7 +90,9 @@ def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
 
 
 def _arguments(given: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Prompts (each once) and continuations (one a request, in order); requests without a prompt weigh others."""
+    """Return prompts (each once) and continuations (one a request, in order); requests without a prompt weigh
+    others.
+    """
     prompts: list[str] = []
     continuations: list[str] = []
     for request in _values(given):
@@ -141,7 +143,9 @@ def _replies(resps: Sequence[object]) -> list[Given]:
 
 
 def _known(kept: object, replies: list[Given]) -> list[Given]:
-    """The same with what Viva's own lines say of every answer: its number, where it was cut off, why it never came."""
+    """Return the same with what Viva's own lines say of every answer: its number, where it was cut off, why it never
+    came.
+    """
     told = [one for one in kept if isinstance(one, dict)] if isinstance(kept, list) else []
     numbers = {one["sample"] for one in told if type(one.get("sample")) is int and 0 <= one["sample"] < _SAMPLES}
     if len(numbers) < len(told) or len(replies) != sum(one.get("error") is None for one in told):

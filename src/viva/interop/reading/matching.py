@@ -37,7 +37,7 @@ def bare(text: str) -> str:
 
 
 def grams(text: str) -> frozenset[str]:
-    """The runs of five characters; a shorter text is one."""
+    """Return the runs of five characters; a shorter text is one."""
     return frozenset(text[at : at + _GRAM] for at in range(max(1, len(text) - _GRAM + 1))) if text else frozenset()
 
 
@@ -54,7 +54,7 @@ class QuestionOverlap:
                 self._having.setdefault(gram, []).append(at)
 
     def share(self, question: Question, texts: Sequence[str]) -> float:
-        """The share of a question's runs that stand in the texts, 0 to 1."""
+        """Return the share of a question's runs that stand in the texts, 0 to 1."""
         own = self._grams[self._at[question.id]]
         inside = frozenset[str]().union(*(grams(bare(text[:_LONGEST])) for text in texts))
         return len(own & inside) / len(own) if own else 0.0
@@ -283,7 +283,7 @@ class QuestionMatcher:
         return None
 
     def _span_at(self, text: str, prompt: str, longest: int, at: int) -> tuple[int, int, int] | None:
-        """The same where its longest line begins at a place: where it begins, and where text and options end."""
+        """Return the same where its longest line begins at a place: where it begins, and where text and options end."""
         lines = self._lines[text]
         start, end = at, at + len(lines[longest])
         for line in reversed(lines[:longest]):

@@ -41,7 +41,8 @@ def rows_of(matches: Iterable[Match]) -> Iterator[dict[str, Any]]:
 
 
 def said(given: Given, item: Item, question: Question) -> str | None:
-    """What was answered, with letters as they stand in our question: options may have been shown in another order.
+    """Return what was answered, with letters as they stand in our question: options may have been shown in another
+    order.
 
     None where there is no answer, and where its letters cannot be turned back.
     """

@@ -73,7 +73,7 @@ def _options(named: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def unlabelled(options: Sequence[str]) -> tuple[str, ...]:
-    """Options without the letters in front of them ("A. a stack"), where all have theirs, in order."""
+    """Return options without the letters in front of them ("A. a stack"), where all have theirs, in order."""
     found = [_LABEL.match(option) for option in options]
     if options and all(
         match is not None and match[1].upper() == letter for match, letter in zip(found, _LETTERS, strict=False)

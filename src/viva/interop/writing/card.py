@@ -232,7 +232,7 @@ def _code(text: str, bar: str = "¦") -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which Markdown and HTML see no markup."""
+    """Return text in which Markdown and HTML see no markup."""
     return "".join(
         f"\\{one}" if one in "\\`*_[]|#" else one for one in html.escape(one_line(clean(text), 1000), quote=False)
     )

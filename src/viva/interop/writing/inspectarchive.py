@@ -72,7 +72,7 @@ def write_eval(result: EvaluationResult, path: Path) -> Totals:
 
 
 def write_json(result: EvaluationResult, path: Path) -> Totals:
-    """The same as one JSON file: larger, slower to open, and readable with any tool."""
+    """Return the same as one JSON file: larger, slower to open, and readable with any tool."""
     totals = Totals()
     ids: list[str] = []
     with _spool() as samples, path.open("wb") as out:
@@ -343,8 +343,9 @@ def _score(answer: Answer) -> dict[str, Any]:
 
 
 def sample_id(question: str) -> str:
-    """A question's id as a sample's: itself, where it can be part of a member's name in an archive that strangers
-    unpack; else what is left of it, with a hash. The sample's metadata has the id whole."""
+    """Return a question's id as a sample's: itself, where it can be part of a member's name in an archive that
+    strangers unpack; else what is left of it, with a hash. The sample's metadata has the id whole.
+    """
     parts = question.replace("\\", "/").split("/")
     if question.isprintable() and "\\" not in question and not {"", ".", ".."} & set(parts) and len(question) <= 200:
         return question

@@ -53,7 +53,9 @@ def _date(result: EvaluationResult) -> str:
 
 
 def _task(result: EvaluationResult) -> str:
-    """The exam as a task's name, which is part of a file name, too: lm-eval reads it up to the last underscore."""
+    """Return the exam as a task's name, which is part of a file name, too: lm-eval reads it up to the last
+    underscore.
+    """
     return file_part(result.label)
 
 

@@ -122,7 +122,7 @@ class Totals(Struct):
 
 
 def moment(at: float) -> str:
-    """Seconds since 1970 as ISO 8601 in UTC; "" for what is no moment."""
+    """Return seconds since 1970 as ISO 8601 in UTC; "" for what is no moment."""
     try:
         return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds") if at > 0 else ""
     except (OverflowError, ValueError, OSError):
@@ -130,7 +130,7 @@ def moment(at: float) -> str:
 
 
 def created(record: RunRecord) -> datetime.datetime:
-    """When the run began, in UTC; 1970 where its record does not say so readably."""
+    """Return when the run began, in UTC; 1970 where its record does not say so readably."""
     try:
         found = datetime.datetime.fromisoformat(record.created)
     except ValueError:

@@ -16,8 +16,9 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
 def clean(text: str) -> str:
-    """Text that can be encoded: half a surrogate pair becomes U+FFFD. All else stays, invisible characters included:
-    JSON escapes them, and who shows them must see to that."""
+    """Return text that can be encoded: half a surrogate pair becomes U+FFFD. All else stays, invisible characters
+    included: JSON escapes them, and who shows them must see to that.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -54,9 +55,10 @@ def sha256(content: bytes | str) -> str:
 
 
 def file_part(text: str, longest: int = 60, between: str = "-") -> str:
-    """A part of a file name that tells what a text says as far as that is safe: ASCII letters, digits, `._+-`, other
-    stretches as `between`. Never empty, a path, hidden or an option; with a hash where another text would be the same
-    (only a slash may become `__` without one: that is how lm-eval names models)."""
+    """Return a part of a file name that tells what a text says as far as that is safe: ASCII letters, digits, `._+-`,
+    other stretches as `between`. Never empty, a path, hidden or an option; with a hash where another text would be the
+    same (only a slash may become `__` without one: that is how lm-eval names models).
+    """
     folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     plain = _PLAIN.sub(between, folded).strip(".-_")[:longest].strip(".-_")
     same = text.replace("/", between) if between == "__" and between not in text else text

@@ -45,7 +45,9 @@ class TrackedResult(Struct, frozen=True, kw_only=True):
 
 
 def tracked(result: EvaluationResult, consumed: Consumed | None) -> TrackedResult:
-    """The numbers of a result by the names under which a tracker shows them; those that are unknown are left out."""
+    """Return the numbers of a result by the names under which a tracker shows them; those that are unknown are left
+    out.
+    """
     cell = result.overall
     numbers: dict[str, float | None] = {
         "score": cell.mean,

@@ -40,13 +40,13 @@ class Calibration(Struct, kw_only=True):
     """A row a model."""
 
     def matrix(self) -> Floats:
-        """Models × questions, shares of 1, nan where there is no score."""
+        """Return models × questions, shares of 1, nan where there is no score."""
         import numpy as np
 
         return np.array([[math.nan if one is None else one for one in row] for row in self.scores], dtype=float)
 
     def frame(self) -> Frame:
-        """The questions."""
+        """Return the questions."""
         import numpy as np
 
         from viva.lab.adaptive.drawing import Frame
@@ -57,7 +57,7 @@ class Calibration(Struct, kw_only=True):
 def plan_adaptive(
     source: Path, until: str, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
 ) -> tuple[AdaptiveRecord, bytes]:
-    """What run.json says of an adaptive run, and its calibration.json.
+    """Return what run.json says of an adaptive run, and its calibration.json.
 
     `record`: run.json so far. Raises VivaError for what cannot be asked so.
     """
@@ -108,7 +108,7 @@ def _refuse(exam: Exam, record: ExamRecord, asked: RunRecord, limits: LimitOptio
 
 
 def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
-    """The known models' scores on the exam's questions. Raises DataError where there are too few."""
+    """Return the known models' scores on the exam's questions. Raises DataError where there are too few."""
     from viva.analysis.items.itemscores import shares_of
 
     unsound = {defect.question for defect in exam.defects if defect.action == "unsound"}

@@ -38,13 +38,13 @@ class Frame(Struct, frozen=True, kw_only=True, eq=False):
     """Of the full score; they sum to 1."""
 
     def places(self, drawn: Sequence[Draw]) -> Indices:
-        """Where the drawn questions are."""
+        """Return where the drawn questions are."""
         at = {question: place for place, question in enumerate(self.questions)}
         return np.array([at[one.question] for one in drawn], dtype=np.int64)
 
 
 def draws(frame: Frame, targets: Sequence[Target], drawn: Sequence[Draw], count: int, seed: int) -> list[Draw]:
-    """The next `count` questions in the order drawn; fewer where fewer are left. The same of the same arguments.
+    """Return the next `count` questions in the order drawn; fewer where fewer are left. The same of the same arguments.
 
     Questions are drawn for the last target. `drawn`: all that were drawn before.
     """
@@ -60,7 +60,7 @@ def draws(frame: Frame, targets: Sequence[Target], drawn: Sequence[Draw], count:
     order = np.argsort(dice.exponential(size=len(places)) / size, kind="stable")[:count]
 
     def remaining(values: Floats) -> Floats:
-        """The sum over what is left before each draw."""
+        """Return the sum over what is left before each draw."""
         return np.flip(np.cumsum(np.flip(np.concatenate([values[order], [np.delete(values, order).sum()]]))))[:-1]
 
     sizes, share = remaining(size), remaining(s)

@@ -83,7 +83,7 @@ class Rounds:
         _, self._curves = known_curves(calibration.matrix(), self._frame.shares)
 
     def over(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> bool:
-        """Whether the rule says to stop, or everything was asked."""
+        """Return whether the rule says to stop, or everything was asked."""
         until = self._until
         if len(drawn) >= len(self._frame.questions) or (until.kind == "number" and len(drawn) >= until.value):
             return True
@@ -97,7 +97,7 @@ class Rounds:
         return not low <= line <= high
 
     def next(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> list[Draw]:
-        """The next round."""
+        """Return the next round."""
         import numpy as np
 
         from viva.lab.adaptive.drawing import Target, draws
@@ -119,7 +119,7 @@ class Rounds:
 
 
 def _scores(opened: OpenRun) -> list[Mapping[str, float]]:
-    """Question → score, for each model, of the questions of this round."""
+    """Return question → score, for each model, of the questions of this round."""
     from viva.analysis.breakdown import frame
 
     with ExitStack() as stack:

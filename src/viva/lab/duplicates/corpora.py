@@ -58,7 +58,7 @@ class Piece(Struct, frozen=True):
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """A file, or all of a folder that can be read, in the order of their paths. Raises DataError for none."""
+    """Return a file, or all of a folder that can be read, in the order of their paths. Raises DataError for none."""
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if _kind(file) in _KINDS and file.is_file())
         if not files:
@@ -77,7 +77,7 @@ def _kind(path: Path) -> str:
 
 
 def pieces_of(files: Sequence[Path], source: int, column: str, unit: Unit) -> Iterator[Piece]:
-    """The texts of files. Raises DataError for a file that cannot be read."""
+    """Yield the texts of files. Raises DataError for a file that cannot be read."""
     done = 0
     for file in files:
         kind = _kind(file)
@@ -143,7 +143,7 @@ def _of_documents(documents: Iterator[tuple[str, str]], source: int) -> Iterator
 
 
 def cuts(text: str) -> Iterator[tuple[int, str]]:
-    """A long text in parts, each with where it begins; a part ends at a blank if there is one near."""
+    """Yield a long text in parts, each with where it begins; a part ends at a blank if there is one near."""
     at = 0
     while len(text) - at > CUT:
         end = text.rfind(" ", at + CUT - OVERLAP, at + CUT)
@@ -235,7 +235,9 @@ def _parquet(file: Path, column: str) -> Iterator[tuple[str, str]]:
 
 
 def text_of(row: Mapping[str, Any], column: str, where: str) -> str:
-    """The text of a row; of a question with options, those too. Raises DataError where there is no such column."""
+    """Return the text of a row; of a question with options, those too. Raises DataError where there is no such
+    column.
+    """
     if column:
         if column not in row:
             raise DataError(f"{where}: no column {column!r}; it has: {listed(row)}; {option('text')} names the column")
@@ -253,7 +255,7 @@ def text_of(row: Mapping[str, Any], column: str, where: str) -> str:
 def searcher(
     questions: tuple[str, ...], overlap_config: OverlapConfig
 ) -> Callable[[Piece], tuple[int, TextMatch, int]]:
-    """The recipe of a crew: a worker that knows the set, and looks for it in pieces."""
+    """Return the recipe of a crew: a worker that knows the set, and looks for it in pieces."""
     return partial(_searched, Search(questions, overlap_config))
 
 

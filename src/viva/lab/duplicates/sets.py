@@ -51,7 +51,9 @@ class Opened(Struct, kw_only=True):
 
 
 def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
-    """The set whose questions are looked for. Raises DataError for what is none, or has no text in this field."""
+    """Return the set whose questions are looked for. Raises DataError for what is none, or has no text in this
+    field.
+    """
     name, source = named_set(given)
     questions = _questions(source, field, choice)
     opened = questions or _rows(Path(source), "" if field == ASKED else field, choice.limit)
@@ -63,7 +65,9 @@ def open_set(given: str, field: str, choice: TaskOptions) -> Opened:
 
 
 def open_other(given: str, field: str, choice: TaskOptions, *, compared: str) -> Opened:
-    """What the set `compared` is compared with, in the languages that it has. Raises DataError for what is none."""
+    """Return what the set `compared` is compared with, in the languages that it has. Raises DataError for what is
+    none.
+    """
     name, source = named_set(given)
     every = msgspec.structs.replace(choice, limit=None)
     if source in BENCHMARKS:
@@ -77,7 +81,7 @@ def open_other(given: str, field: str, choice: TaskOptions, *, compared: str) ->
 
 
 def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
-    """The questions of a benchmark, a question file or a run; None for anything else."""
+    """Return the questions of a benchmark, a question file or a run; None for anything else."""
     path = Path(source)
     exams: list[tuple[Exam, Path | None]]
     run = (path / "run.json").is_file()
@@ -105,7 +109,7 @@ def _asked(question: Question, field: str) -> str | None:
 
 
 def _rows(path: Path, column: str, limit: int | None) -> Opened:
-    """The texts of files as a set of questions: a row, or a line, a question."""
+    """Return the texts of files as a set of questions: a row, or a line, a question."""
     found = Opened(name=replace_surrogates(path.stem))
     for piece in pieces_of(corpus_files(path), 0, column, "line"):
         found.texts += [(place, text) for place, text, _ in piece.documents]
@@ -138,5 +142,5 @@ def _picked(texts: Sequence[tuple[str, str]], limit: int | None) -> list[tuple[s
 
 
 def _short(named: tuple[str, str], path: Path) -> tuple[str, str]:
-    """A place without the folder that all of them share."""
+    """Return a place without the folder that all of them share."""
     return named[0].removeprefix(f"{path}:"), named[1]

@@ -125,7 +125,7 @@ def study(config: OverlapSettings) -> Findings[Overlaps]:
 
 
 def _overlap_config(config: OverlapSettings) -> OverlapConfig:
-    """How texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
+    """Return how texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
     from viva.analysis.overlap.leakage import OverlapConfig
 
     unit, colon, size = config.shingle.partition(":")
@@ -185,7 +185,7 @@ def _compare_sets(
 
 
 def _read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself: bool) -> Iterator[Piece]:
-    """The texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
+    """Yield the texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
     from viva.lab.duplicates.corpora import PIECE, Piece, pieces_of
 
     if other.files:
@@ -227,7 +227,7 @@ def _overlaps_of(
     overlap_config: OverlapConfig,
     config: OverlapSettings,
 ) -> Overlaps:
-    """What was found, question by question. Raises DataError where a set holds no text."""
+    """Return what was found, question by question. Raises DataError where a set holds no text."""
     from viva.analysis.overlap.leakage import LONGEST_SHOWN, Search
     from viva.lab.duplicates.tables import Overlaps, Reference, Row
 

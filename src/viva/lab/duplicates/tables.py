@@ -58,7 +58,7 @@ class Overlaps(Struct, frozen=True, kw_only=True):
     signature: str
 
     def leaked(self, name: str = "") -> int:
-        """Questions that leaked into one other set, or into any."""
+        """Return questions that leaked into one other set, or into any."""
         return len({row.question for row in self.rows if row.leaked and (not name or row.beside == name)})
 
 

@@ -64,7 +64,7 @@ class Anchors(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def choose(scores: Floats, count: int, shares: Floats | None = None) -> Anchors:
-    """`count` anchors by the scores of known models, models × questions, nan where a model has none.
+    """Return `count` anchors by the scores of known models, models × questions, nan where a model has none.
 
     `shares`: which share of the full score each question is; equal ones for None. Questions that ask for alike things
     are to stand together; else their order means nothing. Raises DataError for a count that is not from 2 to the number

@@ -68,7 +68,8 @@ class Validation(Struct, frozen=True, kw_only=True):
 def validate(
     scores: Floats, count: int, shares: Floats | None = None, *, families: Sequence[str] = (), rounds: int = ROUNDS
 ) -> Validation:
-    """The error of as many anchors on models that they have not seen; models × questions, nan where there is no score.
+    """Return the error of as many anchors on models that they have not seen; models × questions, nan where there is no
+    score.
 
     `families`: of the models, each its own for none; parts are made of them in alphabetical order. A model with gaps is
     predicted on the questions that it answered. Raises DataError for fewer than three families, for a part whose models
@@ -137,7 +138,7 @@ def _root_mean_square(errors: Floats) -> float:
 
 
 def _way(name: str, errors: Floats) -> Way:
-    """Errors: rounds × models."""
+    """Return errors: rounds × models."""
     each = np.sqrt((errors**2).mean(axis=1))
     return Way(
         name=name,

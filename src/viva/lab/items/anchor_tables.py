@@ -86,7 +86,7 @@ def _compared(v: Validation, other: Way, words: str) -> str:
 
 
 def _factor(families: int) -> float:
-    """The upper end of a 95 % interval of a standard deviation from so many values, over the value."""
+    """Return the upper end of a 95 % interval of a standard deviation from so many values, over the value."""
     from scipy.special import chdtri
 
     degrees = families - 1

@@ -86,7 +86,8 @@ def chosen(one: ItemSources, count: int, families: Path | None, listed: int) -> 
 
 
 def in_order(scores: ItemScores) -> ItemScores:
-    """Models by name; questions by their tags, the coarsest first, then by their ids with numbers in order of size.
+    """Return models by name; questions by their tags, the coarsest first, then by their ids with numbers in order of
+    size.
 
     So the order of rows in a table decides nothing, and questions that ask for alike things stand together.
     """
@@ -205,7 +206,9 @@ def _predictions(one: ItemSources, anchors: AnchorSet, file: Path, *, alone: boo
 
 
 def read_anchors(path: Path) -> AnchorSet:
-    """The anchors with all that a prediction takes. Raises DataError with the line for what is missing or no number."""
+    """Return the anchors with all that a prediction takes. Raises DataError with the line for what is missing or no
+    number.
+    """
     rows = list(rows_of(path))
     if not rows:
         raise DataError(

@@ -76,7 +76,7 @@ def full_scores(scores: Floats, shares: Floats) -> Floats:
 
 
 def abilities_of(full: Floats) -> Floats:
-    """Logits of full scores; of nothing and of everything those of 1 and 99 %."""
+    """Return logits of full scores; of nothing and of everything those of 1 and 99 %."""
     held = np.clip(full, _EDGE, 1 - _EDGE)
     found: Floats = np.log(held / (1 - held))
     return found

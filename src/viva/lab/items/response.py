@@ -190,9 +190,10 @@ def _with_guessing(work: Work, found: _Reached, steps: int, close: float) -> _Re
 
 
 def _evidence(work: Work, found: _Reached) -> float:
-    """The log-likelihood with the questions' parameters integrated out, but for a constant (Laplace's method: Tierney
-    and Kadane 1986, JASA 81:82-86). At their estimates alone few models would seem not to guess: each question that
-    they pass can be called easy."""
+    """Return the log-likelihood with the questions' parameters integrated out, but for a constant (Laplace's method:
+    Tierney and Kadane 1986, JASA 81:82-86). At their estimates alone few models would seem not to guess: each question
+    that they pass can be called easy.
+    """
     state = found.state
     i00, i01, i11 = _information(work, state, found.posterior)
     determinants = state.slope**2 * np.maximum(i00 * i11 - i01**2, 1e-3 * i00 * i11)
@@ -284,7 +285,7 @@ def _moved(before: State, after: State) -> float:
 
 
 def _items(work: Work, state: State, posterior: Posterior, logistic: Logistic) -> Items:
-    """Parameters with errors, and how well each question fits.
+    """Return parameters with errors, and how well each question fits.
 
     Errors are from the observed information of each question by itself (Louis 1982, JRSS B 44:226-233: that of known
     abilities, less what is lost because they are not), with the prior; of b by the delta method.
@@ -322,7 +323,7 @@ def _information(work: Work, state: State, posterior: Posterior) -> tuple[Floats
 
 
 def _carried(work: Work, state: State, posterior: Posterior, items: Items) -> Floats:
-    """Variance of each model's score function that comes from errors of the questions' parameters.
+    """Return variance of each model's score function that comes from errors of the questions' parameters.
 
     The score function is Σ a (y − P); its derivatives by b and a are a² P(1 − P) and (y − P) − a P(1 − P)(θ − b). Times
     the squared posterior variance, that is what an ability inherits. Without it, intervals of abilities would be too

@@ -30,7 +30,8 @@ class ItemSources(Struct, kw_only=True):
 
 
 def item_sources(sources: Sequence[Path], exam: str | None) -> list[ItemSources]:
-    """Everything that the sources hold, by exam. Tables join the runs' exam where there is just one, else each other.
+    """Return everything that the sources hold, by exam. Tables join the runs' exam where there is just one, else each
+    other.
 
     Raises DataError for an `exam` that is not there, runs of one exam with different questions, and a table beside runs
     that take the best of several answers (a table does not say which answers belong together).

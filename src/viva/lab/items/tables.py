@@ -152,7 +152,9 @@ def _mean_text(row: tuple[Any, ...]) -> str:
 
 
 def _means(found: ItemScores) -> Floats:
-    """The models' scores as the exam's headline averages questions: by weight, and over groups where it does so."""
+    """Return the models' scores as the exam's headline averages questions: by weight, and over groups where it does
+    so.
+    """
     shares = np.where(np.isfinite(found.scores), found.shares, 0.0)
     means: Floats = (shares * np.nan_to_num(found.scores)).sum(axis=1) / shares.sum(axis=1)
     return means

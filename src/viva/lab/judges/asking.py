@@ -65,7 +65,7 @@ class Canaries(Way):
 
 
 def read_canaries(given: str, exams: Sequence[Exam], seed: int, *, judged: bool) -> list[Canary]:
-    """The canaries of --canaries: a file's, or so many drawn for every exam that judges have work in.
+    """Return the canaries of --canaries: a file's, or so many drawn for every exam that judges have work in.
 
     Raises VivaError for a number that is none, DataError for a file that cannot be used.
     """

@@ -95,7 +95,7 @@ class Control(Struct, frozen=True, kw_only=True):
 
 
 def effect(probe: str, pairs: Sequence[Pair]) -> Effect:
-    """What one probe did to the marks; `adjusted` is still missing (see `corrected`)."""
+    """Return what one probe did to the marks; `adjusted` is still missing (see `corrected`)."""
     given = _changes(pairs)
     changes, clusters = _by_question(given)
     found = Effect(probe=probe, answers=len(given), lost=len(pairs) - len(given))
@@ -119,7 +119,7 @@ def effect(probe: str, pairs: Sequence[Pair]) -> Effect:
 
 
 def corrected(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """All probes of one judge, with p corrected for how many they are."""
+    """Return all probes of one judge, with p corrected for how many they are."""
     p_values = adjusted([one.p for one in effects], "holm")
     return tuple(replace(one, adjusted=p) for one, p in zip(effects, p_values, strict=True))
 
@@ -130,12 +130,12 @@ def asked_again(control: str, pairs: Sequence[Pair]) -> Control:
 
 
 def negative_control(control: str, pairs: Sequence[Pair]) -> Control:
-    """What deserves no mark: what it got, and how often it passed."""
+    """Return what deserves no mark: what it got, and how often it passed."""
     return _control(control, pairs, [(one.question, one.changed) for one in pairs if one.changed is not None], PASSING)
 
 
 def _control(control: str, pairs: Sequence[Pair], given: Sequence[tuple[str, float]], fails: float) -> Control:
-    """What marks, or changes of marks, come to; those of `fails` and more are failures."""
+    """Return what marks, or changes of marks, come to; those of `fails` and more are failures."""
     found = Control(control=control, answers=len(given), lost=len(pairs) - len(given))
     if not given:
         return found
@@ -166,8 +166,9 @@ def self_preference(
 def _of_own(
     own: Sequence[bool], values: Sequence[float], matched: Sequence[float], clusters: Sequence[int]
 ) -> tuple[float, float, float] | None:
-    """How much higher the values of own answers are than of others that match to a tenth of the full mark, with the
-    95 % interval; None where fewer than LEAST questions have any to compare."""
+    """Return how much higher the values of own answers are than of others that match to a tenth of the full mark, with
+    the 95 % interval; None where fewer than LEAST questions have any to compare.
+    """
     (y, x), marks = np.array([values, own], dtype=float), np.rint(10 * np.array(matched))
     for mark in np.unique(marks):
         same = marks == mark
@@ -184,7 +185,7 @@ def _of_own(
 
 
 def _changes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
-    """Question and change of the mark, of pairs of two marks."""
+    """Return question and change of the mark, of pairs of two marks."""
     return [
         (one.question, round(one.changed - one.plain, 9))
         for one in pairs
@@ -193,11 +194,11 @@ def _changes(pairs: Sequence[Pair]) -> list[tuple[str, float]]:
 
 
 def _by_question(given: Sequence[tuple[str, float]]) -> tuple[Floats, NDArray[np.int64]]:
-    """Values, and the number of each one's question."""
+    """Return values, and the number of each one's question."""
     clusters = numbered([question for question, _ in given], len(given))
     return np.array([value for _, value in given]), np.array(clusters, dtype=np.int64)
 
 
 def _share(hits: NDArray[np.bool_], clusters: NDArray[np.int64]) -> Share:
-    """A share of answers with its interval over questions."""
+    """Return a share of answers with its interval over questions."""
     return Share(float(hits.mean()), *(mean_of(hits, clusters).interval() or (0.0, 1.0)))

@@ -36,7 +36,7 @@ class Quoted(Struct, frozen=True):
 
 
 def quoted(request: Generate) -> Quoted | None:
-    """Where the answer is quoted; None for a prompt without fences (as published)."""
+    """Return where the answer is quoted; None for a prompt without fences (as published)."""
     for index, message in enumerate(request.prompt if isinstance(request.prompt, tuple) else ()):
         for found in _FENCE.finditer(message.content):
             end = message.content.find(f"\n{found[1]}\n", found.end() - 1)
@@ -46,12 +46,12 @@ def quoted(request: Generate) -> Quoted | None:
 
 
 def material(request: Generate, at: Quoted) -> str:
-    """What is quoted (hostile)."""
+    """Return what is quoted (hostile)."""
     return request.prompt[at.message].content[at.start : at.end]  # type: ignore[union-attr]
 
 
 def with_material(request: Generate, at: Quoted, text: str) -> Generate:
-    """The request with another text between the fences, which carry its hash."""
+    """Return the request with another text between the fences, which carry its hash."""
     line, messages = fence(text), []
     for index, message in enumerate(request.prompt):
         assert isinstance(message, Message)
@@ -71,7 +71,9 @@ def with_material(request: Generate, at: Quoted, text: str) -> Generate:
 
 
 def answer_first(request: Generate, at: Quoted, question: Question) -> Generate | None:
-    """The request with the quoted answer before the reference; None where it shows no reference before the answer."""
+    """Return the request with the quoted answer before the reference; None where it shows no reference before the
+    answer.
+    """
     messages = list(request.prompt)
     message = messages[at.message]
     assert isinstance(message, Message)
@@ -110,7 +112,7 @@ def probes() -> Mapping[str, Probe]:
 
 @cache
 def neutral_sentences() -> Mapping[str, Neutral]:
-    """Neutral text by language."""
+    """Return neutral text by language."""
     return msgspec.convert(_table("neutral.toml"), dict[str, Neutral])
 
 
@@ -119,7 +121,7 @@ def _table(name: str) -> dict[str, object]:
 
 
 def neutral(length: int, language: str) -> str | None:
-    """Neutral text of exactly so many characters; None for fewer than the shortest sentence has."""
+    """Return neutral text of exactly so many characters; None for fewer than the shortest sentence has."""
     given = neutral_sentences()[language]
     by_length = {len(sentence): sentence for sentence in given.sentences}
     chosen: list[str] = []
@@ -136,12 +138,12 @@ def neutral(length: int, language: str) -> str | None:
 
 
 def control_of(probe: str) -> str:
-    """The name of the form that a probe's is compared with, where it has one."""
+    """Return the name of the form that a probe's is compared with, where it has one."""
     return f"{probe}: neutral text"
 
 
 def variants(request: Generate, question: Question, unrelated: str | None) -> Iterator[tuple[str, Generate]]:
-    """Every probe and control of one request, by name; `unrelated` is what answers another question."""
+    """Yield every probe and control of one request, by name; `unrelated` is what answers another question."""
     at = quoted(request)
     if at is None:
         return
@@ -169,7 +171,7 @@ def variants(request: Generate, question: Question, unrelated: str | None) -> It
 
 
 def listed(answer: str) -> str:
-    """A sentence an item; what has lines of its own (programs, lists) stays as it is."""
+    """Return a sentence an item; what has lines of its own (programs, lists) stays as it is."""
     if "\n" in answer.strip():
         return answer
     return "\n".join(f"- {sentence}" for part in _SENTENCE.split(answer) if (sentence := part.strip()))

@@ -169,7 +169,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> F
 
 
 def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[int, list[Probed]]:
-    """How many answers a judge can be examined on, and those that are drawn, in every form.
+    """Return how many answers a judge can be examined on, and those that are drawn, in every form.
 
     Raises VivaError where there is none.
     """
@@ -222,7 +222,7 @@ def _drawn(opened: OpenRun, journal: Journal, config: JudgeBiasConfig) -> tuple[
 
 
 def _requests(judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed]) -> dict[bytes, tuple[Probed, Generate]]:
-    """All that one judge is asked, by key."""
+    """Return all that one judge is asked, by key."""
     return {
         judge_panel.key(judge.model, item.evaluation.exam, request): (item, request)
         for item in items
@@ -233,7 +233,7 @@ def _requests(judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed]) ->
 def _effects(
     judge_panel: JudgePanel, judge: Judge, items: Sequence[Probed], journal: Journal, evidence_store: EvidenceStore
 ) -> Iterator[JudgeEffects]:
-    """What was found out about one judge, aspect by aspect."""
+    """Yield what was found out about one judge, aspect by aspect."""
     from viva.lab.judges.effects import Pair, asked_again, corrected, effect, negative_control
     from viva.lab.judges.tables import JudgeEffects
 
@@ -278,8 +278,9 @@ def _effects(
 def _self_preference(
     judge: Judge, items: Sequence[Probed], marks: Sequence[float | None], evidence_store: EvidenceStore
 ) -> Effect:
-    """Its marks of its own model's answers and of others' against those of experts, or else of other judges; a judge
-    whose model is among those that answered prefers these answers, maybe, and is no reference."""
+    """Return its marks of its own model's answers and of others' against those of experts, or else of other judges; a
+    judge whose model is among those that answered prefers these answers, maybe, and is no reference.
+    """
     from viva.lab.judges.effects import Effect, self_preference
 
     answered = [dict(item.evaluation.model.identity) for item in items]
@@ -305,7 +306,7 @@ def _self_preference(
 
 
 def _references(item: Probed, judges: Collection[str], evidence_store: EvidenceStore) -> tuple[float | None, ...]:
-    """The mean mark of experts and that of judges; None where there is none."""
+    """Return the mean mark of experts and that of judges; None where there is none."""
     exam, aspect = item.evaluation.exam, item.request.aspect
     evidence = evidence_store.about(item.evaluation, item.question, item.sample, item.response)
     people = [mark.value for mark in evidence.marks if mark.aspect == aspect]

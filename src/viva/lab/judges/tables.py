@@ -68,7 +68,7 @@ class Row(NamedTuple):
 
 
 def verdict_lines(judged: JudgeEffects) -> list[str]:
-    """What was found of one judge, in sentences."""
+    """Return what was found of one judge, in sentences."""
     whose = f"{one_line(judged.judge, 60)} ({judged.aspect})"
     if not judged.known:
         return [f"{whose}: no figure: {_lost(judged)}"]
@@ -106,7 +106,7 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
 
 
 def _lost(judged: JudgeEffects) -> str:
-    """Why marks are missing, and what to do."""
+    """Return why marks are missing, and what to do."""
     parts = []
     if judged.unanswered:
         parts.append(f"no reply to {judged.unanswered:,}")

@@ -55,7 +55,7 @@ class Answers(Struct, frozen=True, eq=False, kw_only=True):
         return 0 if self.cluster is None else len(np.unique(self.cluster))
 
     def measured(self) -> Measured:
-        """The scatter of its score."""
+        """Return the scatter of its score."""
         return measured(self.means, self.squares, self.counts, self.cluster)
 
 
@@ -142,7 +142,9 @@ class Took(Struct, frozen=True, kw_only=True):
 
 
 def took(runs: Sequence[Answers], prices: Mapping[str, Price]) -> Took:
-    """What answers took. `prices`: what the user says of models, "" for all; else the runs', else list prices."""
+    """Return what answers took. `prices`: what the user says of models, "" for all; else the runs', else list
+    prices.
+    """
     seconds: list[float] = []
     dollars: list[float] = []
     judging_alone: list[float] = []
@@ -207,7 +209,9 @@ Consumptions = dict[tuple[str, str], tuple[Consumption, float]]
 
 
 def _answering(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price]) -> tuple[Consumptions, Counter[str]]:
-    """What each model's answers in a run took; and how many answers of all models there are to each benchmark."""
+    """Return what each model's answers in a run took; and how many answers of all models there are to each
+    benchmark.
+    """
     found = {
         (one.model, one.benchmark): Consumption(_price(one.model, one.asked, prices) if one.asked else None)
         for one in runs
@@ -233,7 +237,9 @@ class _Judging(Struct, frozen=True, kw_only=True):
 
 
 def _judging(source: Path, benchmark: str, prices: Mapping[str, Price]) -> _Judging:
-    """A verdict that was taken over from another run costs what the run's own do. Recorded verdicts cost nothing."""
+    """Return a verdict that was taken over from another run costs what the run's own do. Recorded verdicts cost
+    nothing.
+    """
     records = {one.name: one for one in RunFolder.open(source).record.judges}
     found = {name: Consumption(_price(name, one, prices)) for name, one in records.items()}
     verdicts: Counter[str] = Counter()

@@ -76,11 +76,11 @@ class Clusters(Struct, frozen=True, kw_only=True):
         return self.number > 1 and self.most < math.inf
 
     def others(self, questions: float) -> float:
-        """How many others of its own cluster a question of such a set has."""
+        """Return how many others of its own cluster a question of such a set has."""
         return max(0.0, self.slope * min(questions, self.most) - self.offset)
 
     def worth(self, questions: float) -> float:
-        """How many equal clusters a set of so many questions is worth."""
+        """Return how many equal clusters a set of so many questions is worth."""
         return min(questions, self.number * max(1.0, questions / self.most))
 
 
@@ -97,12 +97,14 @@ class Scatter(Struct, frozen=True, kw_only=True):
     """None where each question stands for itself."""
 
     def error(self, questions: float, samples: int = 1) -> float:
-        """The standard error of the mean over so many questions with so many answers each."""
+        """Return the standard error of the mean over so many questions with so many answers each."""
         alike = self.shared * self.clusters.others(questions) if self.clusters else 0.0
         return math.sqrt((self.between + self.within / samples + alike) / questions)
 
     def degrees(self, questions: float) -> float:
-        """Degrees of freedom of that error: one less than the clusters are worth; infinite where there are none."""
+        """Return degrees of freedom of that error: one less than the clusters are worth; infinite where there are
+        none.
+        """
         return self.clusters.worth(questions) - 1 if self.clusters else math.inf
 
 
@@ -113,14 +115,16 @@ def half_width(scatter: Scatter, questions: int, samples: int = 1) -> float:
 
 
 def questions_for_width(scatter: Scatter, width: float, samples: int = 1) -> int | None:
-    """How many questions make a 95 % interval no wider than `width`, from end to end; None where no number does."""
+    """Return how many questions make a 95 % interval no wider than `width`, from end to end; None where no number
+    does.
+    """
     if scatter.clusters is None:
         return _ceiling((2 * _critical(LEVEL) / width) ** 2 * scatter.error(1, samples) ** 2)
     return _first_of_all(lambda n: 2 * half_width(scatter, n, samples) <= width)
 
 
 def power(scatter: Scatter, difference: float, questions: int, samples: int = 1) -> float:
-    """The chance that a true difference is significant at 5 %, two-sided, by the normal approximation.
+    """Return the chance that a true difference is significant at 5 %, two-sided, by the normal approximation.
 
     Of questions in clusters: by the noncentral t distribution.
     """
@@ -137,14 +141,16 @@ def power(scatter: Scatter, difference: float, questions: int, samples: int = 1)
 
 
 def questions_for_difference(scatter: Scatter, difference: float, wanted: float, samples: int = 1) -> int | None:
-    """How many questions show a true difference with the power that is wanted; None where no number does."""
+    """Return how many questions show a true difference with the power that is wanted; None where no number does."""
     if scatter.clusters is None:
         return _ceiling(((_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(1, samples) / difference) ** 2)
     return _first_of_all(lambda n: power(scatter, difference, n, samples) >= wanted)
 
 
 def smallest_difference(scatter: Scatter, questions: int, wanted: float, samples: int = 1) -> float | None:
-    """The smallest true difference that so many questions show with the power that is wanted; None for none below 1."""
+    """Return the smallest true difference that so many questions show with the power that is wanted; None for none
+    below 1.
+    """
     if scatter.clusters is not None:
         return _smallest(lambda difference: power(scatter, difference, questions, samples), wanted)
     found = (_critical(LEVEL) + _NORMAL.inv_cdf(wanted)) * scatter.error(questions, samples)
@@ -170,7 +176,7 @@ class Discordance(Struct, frozen=True):
         return Scatter(between=self.up + self.down - self.difference**2, within=0.0)
 
     def power(self, questions: int) -> float:
-        """The chance that McNemar's exact test finds the difference, at 5 %, two-sided."""
+        """Return the chance that McNemar's exact test finds the difference, at 5 %, two-sided."""
         if questions > _EXACT:
             return power(self.scatter, self.difference, questions)
         from scipy.special import bdtr
@@ -189,7 +195,7 @@ class Discordance(Struct, frozen=True):
         return float(chances @ found)
 
     def questions_for(self, wanted: float) -> int:
-        """How many questions show the difference with the power that is wanted, by McNemar's exact test.
+        """Return how many questions show the difference with the power that is wanted, by McNemar's exact test.
 
         Its power goes up in steps and a little down between them: from here on it stays within two points of it.
         """
@@ -199,7 +205,8 @@ class Discordance(Struct, frozen=True):
 
 @functools.cache
 def _significantly_few(size: int) -> Floats:
-    """The most ups that are still significantly few, of every number of discordant questions below `size`; -1 for none.
+    """Return the most ups that are still significantly few, of every number of discordant questions below `size`; -1
+    for none.
 
     A plan asks hundreds of times, and this took half of its time: `size` is a power of two, so that few are kept.
     """
@@ -222,8 +229,9 @@ def discordance(score: float, difference: float, correlation: float) -> Discorda
 
 
 def with_difference(scatter: Scatter, difference: float) -> Discordance:
-    """Models that disagree as often as those that a scatter of 0/1 differences was measured on, or as rarely as such a
-    difference allows."""
+    """Return models that disagree as often as those that a scatter of 0/1 differences was measured on, or as rarely as
+    such a difference allows.
+    """
     disagree = min(1.0, max(difference, scatter.between + difference**2))
     return Discordance((disagree + difference) / 2, (disagree - difference) / 2)
 
@@ -249,7 +257,7 @@ class Basis(Struct, frozen=True, kw_only=True):
     dollars: float | None = None
 
     def discordance(self, difference: float) -> Discordance | None:
-        """How two models differ that are so far apart, where every score is 0 or 1."""
+        """Return how two models differ that are so far apart, where every score is 0 or 1."""
         if self.disagree is not None:
             return with_difference(self.disagree, difference)
         if self.correlation is None:
@@ -257,14 +265,14 @@ class Basis(Struct, frozen=True, kw_only=True):
         return discordance(self.score, difference, self.correlation)
 
     def on_others(self, difference: float) -> Scatter:
-        """How the difference of two such models scatters that answer different questions."""
+        """Return how the difference of two such models scatters that answer different questions."""
         if self.correlation is None:
             return self.apart
         return discordance(self.score, difference, 0.0).scatter
 
     def needed(self, difference: float, wanted: float, samples: int = 1) -> tuple[int | None, int | None]:
-        """How many questions show a difference with the power that is wanted: the same for both models, and others;
-        None where no number of questions in these clusters does.
+        """Return how many questions show a difference with the power that is wanted: the same for both models, and
+        others; None where no number of questions in these clusters does.
 
         Where McNemar's test decides, an answer is the same however often it is asked for. The normal approximation that
         counts the others promises too few where few are enough: others never take fewer than the same.
@@ -277,7 +285,9 @@ class Basis(Struct, frozen=True, kw_only=True):
         return same, max(same, others) if self._alike and others else others
 
     def smallest(self, questions: int, wanted: float, samples: int = 1) -> tuple[float | None, float | None]:
-        """The smallest difference that so many questions show: the same for both models, and others; None for none."""
+        """Return the smallest difference that so many questions show: the same for both models, and others; None for
+        none.
+        """
         same = smallest_difference(self.pair, questions, wanted, samples)
         others = smallest_difference(self.apart, questions, wanted, samples)
         if self.discordance(0.5) is not None:
@@ -289,7 +299,7 @@ class Basis(Struct, frozen=True, kw_only=True):
         return same, others
 
     def _paired(self, difference: float, questions: int) -> float:
-        """The power of McNemar's test."""
+        """Return the power of McNemar's test."""
         found = self.discordance(difference)
         return found.power(questions) if found else 0.0
 
@@ -327,7 +337,7 @@ def measured_difference(
     counts: tuple[Floats, Floats],
     cluster: NDArray[np.int64] | None = None,
 ) -> Measured:
-    """The same of two models' differences on the same questions, the second minus the first."""
+    """Return the same of two models' differences on the same questions, the second minus the first."""
     degrees = [float((each - 1).sum()) for each in counts]
     within = [float(s.sum() / d) if d else 0.0 for s, d in zip(squares, degrees, strict=True)]
     noise = within[0] / counts[0] + within[1] / counts[1]
@@ -351,7 +361,7 @@ def _measured(
 
 
 def _components(values: Floats, cluster: NDArray[np.int64]) -> tuple[float, float]:
-    """The variance of clusters' means, at least 0, and that of values around them."""
+    """Return the variance of clusters' means, at least 0, and that of values around them."""
     sizes = np.bincount(cluster).astype(np.float64)
     count, clusters = float(len(values)), len(sizes)
     if not 1 < clusters < count:
@@ -376,7 +386,9 @@ def _ceiling(questions: float) -> int:
 
 
 def _smallest(found: Callable[[float], float], wanted: float) -> float | None:
-    """The smallest difference that is found with the power that is wanted, which goes up with it; None for none."""
+    """Return the smallest difference that is found with the power that is wanted, which goes up with it; None for
+    none.
+    """
     low, high = 0.0, _LARGEST
     if found(high) < wanted:
         return None
@@ -387,12 +399,14 @@ def _smallest(found: Callable[[float], float], wanted: float) -> float | None:
 
 
 def _first_of_all(enough: Callable[[int], bool]) -> int | None:
-    """The first number of questions from 2 on for which it is enough; None where none is."""
+    """Return the first number of questions from 2 on for which it is enough; None where none is."""
     return _first(enough, 2) if enough(_MOST) else None
 
 
 def _first(enough: Callable[[int], bool], start: int) -> int:
-    """The first number from `start` on for which it is enough, by doubling and halving: it is nearly monotone."""
+    """Return the first number from `start` on for which it is enough, by doubling and halving: it is nearly
+    monotone.
+    """
     low, high = start - 1, start
     while not enough(high):
         low, high = high, 2 * high

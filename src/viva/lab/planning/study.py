@@ -158,7 +158,7 @@ def study(config: PlanConfig) -> Findings[Plan]:
 
 
 def _affordable(basis: Basis, config: PlanConfig, samples: int) -> int:
-    """Questions that both models can be asked so often for the dollars and in the hours that there are."""
+    """Return questions that both models can be asked so often for the dollars and in the hours that there are."""
     limits = (
         (option("max_cost"), config.max_cost, basis.dollars, "costs", "US$", f", with {option('price', 'IN/OUT')}"),
         (option("max_time"), config.max_time, basis.seconds and basis.seconds / 3600, "takes", "h", ""),
@@ -228,7 +228,9 @@ def _assumed(config: PlanConfig) -> tuple[Basis, list[Assumption]]:
 
 
 def _clustered(basis: Basis, config: PlanConfig, runs: Sequence[Answers]) -> tuple[Basis, list[Assumption]]:
-    """The basis with the clusters that a set of questions is to have, and how much those of one have in common."""
+    """Return the basis with the clusters that a set of questions is to have, and how much those of one have in
+    common.
+    """
     from viva.lab.planning.power import Clusters
     from viva.lab.planning.tables import Assumption
 
@@ -375,7 +377,7 @@ def _measured(runs: Sequence[Answers], config: PlanConfig) -> tuple[Basis, list[
 
 
 def _separated(scatter: Scatter, chance: float) -> Scatter:
-    """The same variance of one answer, with so much of it chance."""
+    """Return the same variance of one answer, with so much of it chance."""
     whole = scatter.between + scatter.within
     between = max(0.0, whole - chance)
     return replace(scatter, between=between, within=min(chance, whole), shared=min(scatter.shared, between))

@@ -67,7 +67,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Models and judges whose cost is not known."""
 
     def needs(self) -> list[Need]:
-        """Questions for every difference that is asked about."""
+        """Return questions for every difference that is asked about."""
         return [
             self._need(points, samples, *self.basis.needed(points / 100, self.power, samples), models=2)
             for points in self.differences
@@ -75,7 +75,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         ]
 
     def intervals(self) -> list[Need]:
-        """Questions for every width that is asked about."""
+        """Return questions for every width that is asked about."""
         return [
             self._need(points, samples, needed, needed, models=1)
             for points in self.widths
@@ -90,8 +90,9 @@ class Plan(Struct, frozen=True, kw_only=True):
         return Need(points, samples, same, apart, models, *spent)
 
     def shown(self) -> list[tuple[int, int, float | None, float | None, float | None]]:
-        """Questions, samples, half an interval's width, the smallest difference on the same and on others; None where
-        the interval is wider than all scores, and where none is seen so often."""
+        """Return questions, samples, half an interval's width, the smallest difference on the same and on others; None
+        where the interval is wider than all scores, and where none is seen so often.
+        """
         basis = self.basis
         return [
             (
@@ -154,7 +155,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return lines
 
     def _of_clusters(self, never: bool) -> list[str]:
-        """What clusters are taken for, and what so few of them cannot show."""
+        """Return what clusters are taken for, and what so few of them cannot show."""
         clusters = self.basis.single.clusters
         if clusters is None:
             return []
@@ -177,7 +178,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def _time(seconds: float) -> str:
-    """`40 s`, `12 min`, `3.5 h`."""
+    """Return `40 s`, `12 min`, `3.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

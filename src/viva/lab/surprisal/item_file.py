@@ -96,7 +96,7 @@ class Items:
         self._places.add(row.place)
 
     def find(self, identity: str, text: str, k: float) -> Row | None:
-        """What is known of a text (its hash)."""
+        """Return what is known of a text (its hash)."""
         return self._rows.get(_key(identity, text, k))
 
     def add(self, row: Row) -> None:

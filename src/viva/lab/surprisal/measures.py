@@ -97,7 +97,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def min_k(logprobs: Sequence[float], k: float = K) -> float | None:
-    """The mean of the k % smallest log-probabilities, one token at least; None for no token."""
+    """Return the mean of the k % smallest log-probabilities, one token at least; None for no token."""
     if not logprobs:
         return None
     # As the paper's own script counts: rounded down.
@@ -107,7 +107,7 @@ def min_k(logprobs: Sequence[float], k: float = K) -> float | None:
 
 
 def read(logprobs: Sequence[float], text: str, k: float = K) -> Reading:
-    """A text's figures from the log-probabilities of its scored tokens. `text` can be written as UTF-8."""
+    """Return a text's figures from the log-probabilities of its scored tokens. `text` can be written as UTF-8."""
     return Reading(
         tokens=len(logprobs),
         nll=-math.fsum(logprobs) or 0.0,  # no minus before a zero
@@ -118,7 +118,7 @@ def read(logprobs: Sequence[float], text: str, k: float = K) -> Reading:
 
 
 def figures(readings: Sequence[Reading]) -> Figures:
-    """All figures over different texts."""
+    """Return all figures over different texts."""
     scored = [one for one in readings if one.tokens]
     total = Figures(
         texts=sum(one.times for one in readings),
@@ -154,7 +154,7 @@ def figures(readings: Sequence[Reading]) -> Figures:
 
 
 def compare(first: Sequence[Reading], second: Sequence[Reading]) -> Comparison | None:
-    """The first set beside the second, over different texts that stand in one of them only.
+    """Return the first set beside the second, over different texts that stand in one of them only.
 
     None where one has fewer than FEWEST such texts that are scored.
     """
@@ -209,18 +209,18 @@ class _Ratio:
         return t_quantile(self.count - 1) * self.error
 
     def figure(self, scale: float = 1.0, *, least: float = -math.inf, most: float = math.inf) -> Figure:
-        """The ratio itself, which cannot be less than `least` nor more than `most`."""
+        """Return the ratio itself, which cannot be less than `least` nor more than `most`."""
         value = scale * self.value
         if (half := self.half) is None:
             return Figure(value)
         return Figure(value, max(least, value - scale * half), min(most, value + scale * half))
 
     def exponential(self) -> Figure:
-        """The exponential of a ratio of surprise, which is never negative."""
+        """Return the exponential of a ratio of surprise, which is never negative."""
         return _exponential(self.figure(least=0.0))
 
     def on_logarithm(self) -> Figure:
-        """A ratio that is always positive, with an interval that is too."""
+        """Return a ratio that is always positive, with an interval that is too."""
         if (half := self.half) is None:
             return Figure(self.value)
         width = half / self.value
@@ -228,7 +228,7 @@ class _Ratio:
 
 
 def _apart(first: _Ratio, second: _Ratio) -> Figure:
-    """The difference of two independent ratios with Welch's interval."""
+    """Return the difference of two independent ratios with Welch's interval."""
     value = first.value - second.value
     if first.error is None or second.error is None:
         return Figure(value)

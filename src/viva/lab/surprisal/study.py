@@ -130,7 +130,7 @@ def study(config: PerplexityConfig) -> Findings[Perplexities]:
 
 
 def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
-    """Every model that is named, as `viva run` would reach it."""
+    """Return every model that is named, as `viva run` would reach it."""
     from viva.runs.checks import refuse_unopened
     from viva.runs.model_names import named_models
     from viva.runs.open import reach
@@ -151,7 +151,7 @@ def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
 
 
 def _ended(measured: Sequence[Measured]) -> int:
-    """The exit code, and a sentence for everything that is missing."""
+    """Return the exit code, and a sentence for everything that is missing."""
     code = EXIT_OK
     for one in measured:
         if one.refused:
@@ -180,7 +180,7 @@ def _perplexities(sets: Sequence[TextSet], measured: Sequence[Measured], config:
 
 
 def _rows(each: TextSet, one: Measured, config: PerplexityConfig) -> list[Row]:
-    """All of a set, then the values of the tag in the order in which they occur."""
+    """Return all of a set, then the values of the tag in the order in which they occur."""
     from viva.lab.surprisal.measures import figures
     from viva.lab.surprisal.tables import Row
 
@@ -239,7 +239,7 @@ def _notes(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence
 
 
 def _signature(one: Measured, sets: Sequence[TextSet], config: PerplexityConfig) -> str:
-    """What produced the figures of a model: everything that, changed, could change them."""
+    """Return what produced the figures of a model: everything that, changed, could change them."""
     said = ("provider", "model", "template")  # by the name; a template has no part in it
     identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}
     first = "unknown" if one.first is None else "scored" if one.first else "not scored"

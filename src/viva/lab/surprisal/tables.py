@@ -60,7 +60,7 @@ class Perplexities(Struct, frozen=True, kw_only=True):
 
 
 def figure_text(figure: Figure) -> str:
-    """`12.34 [11.92, 12.81]`."""
+    """Return `12.34 [11.92, 12.81]`."""
     value = _number(figure.value, figure.value)
     if figure.low is None or figure.high is None:
         return value
@@ -68,7 +68,9 @@ def figure_text(figure: Figure) -> str:
 
 
 def _number(value: float, main: float) -> str:
-    """A figure to four digits, as many as a perplexity deserves; its limits to as many decimals as itself (`main`)."""
+    """Return a figure to four digits, as many as a perplexity deserves; its limits to as many decimals as itself
+    (`main`).
+    """
     size = abs(main)
     if size == 0 and value == 0:
         return "0"
@@ -85,18 +87,18 @@ _COUNTS = ("texts", "different", "unscored", "tokens", "bytes", "characters")
 
 
 def _bounds(path: str, name: str) -> tuple[Column, ...]:
-    """What data have of a figure."""
+    """Return what data have of a figure."""
     return fields(f"{path}.{name}", value=name, low=f"{name}_low", high=f"{name}_high")
 
 
 def _where(found: Perplexities, name: str, tag: str) -> tuple[Column, ...]:
-    """The columns of the set and, where one is asked for, of the tag's value, by their paths."""
+    """Return the columns of the set and, where one is asked for, of the tag's value, by their paths."""
     words = Kind(lambda value: value or "all", words=True)
     return Column("set", name, NAME), Column(found.by or None, tag, words, "tag")
 
 
 def _across(found: Perplexities, measure: str, title: str) -> Table:
-    """The paper's table: a row a set, a column a model."""
+    """Return the paper's table: a row a set, a column a model."""
     rows = [
         (*where, max(each.texts for each in cells.values()), {name: getattr(cells[name], measure) for name in cells})
         for where in dict.fromkeys((row.set, row.tag) for row in found.rows)

@@ -34,7 +34,9 @@ class Measurer(Protocol):
     """A model that says how probable a text is."""
 
     async def token_logprobs(self, text: str) -> list[float]:
-        """Natural log-probabilities of a text's tokens, in order; the first one's only where a BOS stands before it."""
+        """Return natural log-probabilities of a text's tokens, in order; the first one's only where a BOS stands before
+        it.
+        """
         ...
 
 
@@ -66,7 +68,7 @@ class Measured(Struct, kw_only=True):
     """Whether that is a server that never replied to anything."""
 
     def of(self, name: str, tag: str | None = None) -> list[Reading]:
-        """The readings of a set; of one value of the tag alone where it is given. A reading a different text."""
+        """Return the readings of a set; of one value of the tag alone where it is given. A reading a different text."""
         found: dict[str, tuple[Row, int]] = {}
         for row, its_tag, times in self.readings.get(name, []):
             if tag is None or its_tag == tag:
@@ -93,7 +95,9 @@ def need_measurers(models: Sequence[Model]) -> None:
 
 
 async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) -> list[Measured]:
-    """All texts before each model, one model after the other. Raises StoppedError, and StorageError of a full disk."""
+    """Return all texts before each model, one model after the other. Raises StoppedError, and StorageError of a full
+    disk.
+    """
     stop = asyncio.Event()
     _listen(stop, asyncio.current_task(), models)
     begun: list[_Measuring] = []
@@ -288,7 +292,7 @@ class _Measuring:
         return False
 
     def measured(self) -> Measured:
-        """All that is known by now."""
+        """Return all that is known by now."""
         found = self._found
         for one in self._wish.sets:
             times: dict[tuple[str, str], int] = {}
@@ -316,7 +320,7 @@ def _reading(row: Row, times: int) -> Reading:
 
 
 def _different(wish: MeasureConfig) -> dict[str, list[tuple[str, str]]]:
-    """Every different text, with the sets and ids of its places."""
+    """Return every different text, with the sets and ids of its places."""
     places: dict[str, list[tuple[str, str]]] = {}
     for one in wish.sets:
         for text in one.texts:

@@ -67,7 +67,7 @@ class VaryOptions(Struct, frozen=True):
     def of(
         self, spec: ExamSpec, own: Path | None, templates: dict[str, object] | None
     ) -> tuple[ExamSpec, dict[str, object]]:
-        """An exam's settings with its design, and its templates with the texts of the levels; `own`: its file.
+        """Return an exam's settings with its design, and its templates with the texts of the levels; `own`: its file.
 
         Raises VivaError where the benchmark has too few paraphrases, or no file of texts can be read.
         """
@@ -146,7 +146,7 @@ def _refuse_seeds(exam: ExamRecord, record: RunRecord) -> None:
 
 
 def read_varied(given: Sequence[str]) -> VaryOptions:
-    """`prompt=3,order=4`, in one text or several. Raises VivaError for what cannot be varied so."""
+    """Return `prompt=3,order=4`, in one text or several. Raises VivaError for what cannot be varied so."""
     factors: dict[FactorName, int | Path] = {}
     cells: int | None = None
     known = [name for name in get_args(FactorName) if name != JUDGE]
@@ -214,14 +214,14 @@ def _paraphrases(spec: ExamSpec, own: Path | None, said: int | Path) -> dict[str
 
 
 def _read(path: Path, what: str, example: str) -> dict[str, object]:
-    """The user's file. Raises DataError where there is none."""
+    """Return the user's file. Raises DataError where there is none."""
     if not path.exists():
         raise DataError(f"{option('vary')}: there is no file {path} of {what}; write one with {example}")
     return read_templates(path)
 
 
 def _below(table: Mapping[str, object], *keys: str) -> dict[str, object]:
-    """What stands at keys in a table; nothing where they lead nowhere."""
+    """Return what stands at keys in a table; nothing where they lead nowhere."""
     found: object = table
     for key in keys:
         found = found.get(key, {}) if isinstance(found, dict) else {}
@@ -229,14 +229,14 @@ def _below(table: Mapping[str, object], *keys: str) -> dict[str, object]:
 
 
 def _tables(content: Mapping[str, object], path: Path) -> dict[str, dict[str, object]]:
-    """A file's tables by name. Raises DataError where something stands in none."""
+    """Return a file's tables by name. Raises DataError where something stands in none."""
     if not content or not all(isinstance(table, dict) for table in content.values()):
         raise DataError(f"{path}: every paraphrase is a table of its name, with the templates that it replaces")
     return cast("dict[str, dict[str, object]]", dict(content))
 
 
 def _system_texts(path: Path) -> dict[str, str]:
-    """A file's system texts by name. Raises DataError for what is no text."""
+    """Return a file's system texts by name. Raises DataError for what is no text."""
     content = _read(path, "system texts", 'polite = "You are ..."')
     if not content or not all(isinstance(text, str) and text.strip() for text in content.values()):
         raise DataError(f'{path}: every system text is a line of its own: polite = "You are ..."')

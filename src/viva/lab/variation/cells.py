@@ -13,8 +13,9 @@ _TRIALS, _STARTS = 400, 4
 
 
 def with_judges(design: Design | None, judges: Sequence[str]) -> Design:
-    """A design with every one of its cells once under each judge, who change first; of judges alone where there is
-    none."""
+    """Return a design with every one of its cells once under each judge, who change first; of judges alone where there
+    is none.
+    """
     factors, cells = (design.factors, design.cells) if design else ((), ((),))
     crossed = tuple((*cell, judge) for cell in cells for judge in range(len(judges)))
     return Design((*factors, Factor(JUDGE, tuple(judges))), crossed)
@@ -37,7 +38,7 @@ def factorial(sizes: Sequence[int], cells: int | None = None) -> tuple[tuple[int
 
 
 def _exchanged(sizes: Sequence[int], cells: int, draw: random.Random) -> list[list[int]]:
-    """Columns of balanced levels, improved by exchanges of two entries of a column as long as that helps."""
+    """Return columns of balanced levels, improved by exchanges of two entries of a column as long as that helps."""
     columns = [[number % size for number in range(cells)] for size in sizes]
     for column in columns[1:]:
         draw.shuffle(column)

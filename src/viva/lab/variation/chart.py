@@ -27,7 +27,9 @@ _BEYOND = 1.3
 
 
 def variance_chart(exam: str, design: Design, found: Sequence[Contestant]) -> altair.VConcatChart:
-    """One exam's models, the best first: a tick a cell, and below it the sources of variance with their intervals."""
+    """Return one exam's models, the best first: a tick a cell, and below it the sources of variance with their
+    intervals.
+    """
     import altair
 
     left_out = max(one.left_out for one in found)
@@ -43,7 +45,7 @@ def variance_chart(exam: str, design: Design, found: Sequence[Contestant]) -> al
 
 
 def _cells(design: Design, found: Sequence[Contestant]) -> Panel:
-    """A row a model: its score in each cell, its mean, and the interval for any cells like these."""
+    """Return a row a model: its score in each cell, its mean, and the interval for any cells like these."""
     import altair
 
     ticks: list[dict[str, Any]] = []
@@ -79,7 +81,7 @@ def _cells(design: Design, found: Sequence[Contestant]) -> Panel:
 
 
 def _tips(**titles: str) -> list[altair.Tooltip]:
-    """What is under the pointer: the model, and figures by what they are called."""
+    """Return what is under the pointer: the model, and figures by what they are called."""
     import altair
 
     figures = [altair.Tooltip(f"{name}:Q", format=".1f", title=title) for name, title in titles.items()]
@@ -87,7 +89,7 @@ def _tips(**titles: str) -> list[altair.Tooltip]:
 
 
 def _sources(found: Sequence[Contestant]) -> Panel:
-    """The standard deviation of every source of each model's score, the part of intervals that fits."""
+    """Return the standard deviation of every source of each model's score, the part of intervals that fits."""
     import altair
 
     rows = [

@@ -145,8 +145,8 @@ class Components(Struct, frozen=True, kw_only=True):
         }
 
     def error_with(self, questions: float, variants: float) -> float:
-        """The standard error of a mean over so many questions, each answered once in each of so many cells, of which
-        every one has levels of its own of every factor; with as many judges as there are.
+        """Return the standard error of a mean over so many questions, each answered once in each of so many cells, of
+        which every one has levels of its own of every factor; with as many judges as there are.
 
         Factors that are not shown to do anything add nothing. As in `error`, what is estimated below 0 lowers what all
         sources with questions in them add together, and nothing else. A question's own variance is below 0 where its
@@ -240,13 +240,17 @@ def estimate(values: Floats, cells: Sequence[Sequence[int]], factors: Sequence[s
 
 
 def range_by_chance(values: Floats) -> float:
-    """The range of the means of cells (questions × cells) on average, where all have one true mean: of normal draws."""
+    """Return the range of the means of cells (questions × cells) on average, where all have one true mean: of normal
+    draws.
+    """
     spread = np.cov(values.T) / len(values)
     return float(np.ptp(np.random.default_rng(0).multivariate_normal(spread[0] * 0, spread, _DRAWS), axis=1).mean())
 
 
 def _sum_of(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The sum of estimates of variances, each with its degrees of freedom, and Satterthwaite's degrees of the sum."""
+    """Return the sum of estimates of variances, each with its degrees of freedom, and Satterthwaite's degrees of the
+    sum.
+    """
     total, spread = sum(part for part, _ in parts), sum(part**2 / degrees for part, degrees in parts)
     return total, max(1.0, total**2 / spread) if spread else _MANY
 
@@ -285,19 +289,20 @@ def _figures(arrays: Floats, forms: Mapping[str, Floats], matrix: Floats) -> _Fi
 
 
 def _shared(one: Component, judges: int) -> Component:
-    """A component of contrasts between judges, as one source of the mean over so many."""
+    """Return a component of contrasts between judges, as one source of the mean over so many."""
     return structs.replace(one, name=_of_judges(one.name), in_mean=one.in_mean / judges)
 
 
 def _of_judges(label: str) -> str:
-    """What a source is called where it is another one for each judge."""
+    """Return what a source is called where it is another one for each judge."""
     name, comma, chance = label.partition(",")
     return f"{name} × {JUDGE}{comma}{chance}"
 
 
 def _independent(forms: Mapping[str, Floats]) -> tuple[list[str], Floats]:
-    """The forms that the cells tell apart, in their order, and the traces that expectations are made of: of P A P B,
-    where P takes the mean away. Raises ValueError for two factors that always go together."""
+    """Return the forms that the cells tell apart, in their order, and the traces that expectations are made of: of P A
+    P B, where P takes the mean away. Raises ValueError for two factors that always go together.
+    """
     names: list[str] = []
     matrix = np.zeros((0, 0))
     for name, form in forms.items():
@@ -315,7 +320,7 @@ def _independent(forms: Mapping[str, Floats]) -> tuple[list[str], Floats]:
 
 
 def _of_questions(name: str, figures: Floats, share: float) -> Component:
-    """A component whose estimate is the mean of one figure a question."""
+    """Return a component whose estimate is the mean of one figure a question."""
     from scipy.special import stdtr
 
     mean, degrees = float(figures.mean()), len(figures) - 1
@@ -338,8 +343,9 @@ def _of_levels(
     names: Sequence[str],
     shared: Mapping[str, tuple[float, float]],
 ) -> dict[str, Component]:
-    """The components without questions, from the means of cells. `shared`: name → what else has its form in them, and
-    the degrees of freedom with which that is known."""
+    """Return the components without questions, from the means of cells. `shared`: name → what else has its form in
+    them, and the degrees of freedom with which that is known.
+    """
     means, noise = found.means, found.noise
     count = means.shape[2]
     factors = [name for name in names if name != CELL]
@@ -369,9 +375,9 @@ def _of_levels(
 def _few_levels(
     name: str, means: Floats, projection: Floats, rest: tuple[float, float], least: float, form: Floats
 ) -> Component:
-    """A component of few levels, whose effects a form spreads over the cells' means. `rest`: what else is in the mean
-    square that a projection takes of these, and the degrees of freedom of that; it is `least` at least, since no true
-    variance is below 0.
+    """Return a component of few levels, whose effects a form spreads over the cells' means. `rest`: what else is in the
+    mean square that a projection takes of these, and the degrees of freedom of that; it is `least` at least, since no
+    true variance is below 0.
 
     A mean square below the rest is taken for the rest in the upper limit, which would fall to 0 else: levels that are
     by chance more alike than combinations of them say no more than that a component of 0 is possible.
@@ -401,7 +407,7 @@ def _few_levels(
 
 
 def _of_the_judges(apart: _Figures, by_judge: Sequence[Component], judges: int) -> Component:
-    """The component of judges, from the means of contrasts between them."""
+    """Return the component of judges, from the means of contrasts between them."""
     means, once = apart.means.mean(axis=2, keepdims=True), np.ones((1, 1))
     levels = [(one.in_mean, one.degrees) for one in by_judge]
     rest = _sum_of([(apart.error, (means.shape[1] - 1.0) * len(means)), *levels])
@@ -410,9 +416,10 @@ def _of_the_judges(apart: _Figures, by_judge: Sequence[Component], judges: int) 
 
 
 def _test(means: Floats, projection: Floats) -> tuple[float, float]:
-    """The sum of squares of what a projection takes of the means of cells over questions, and the p of its being
+    """Return the sum of squares of what a projection takes of the means of cells over questions, and the p of its being
     chance: F, with as many degrees of freedom as its variance between questions has (Box, Annals of Mathematical
-    Statistics 25, 1954, section 3)."""
+    Statistics 25, 1954, section 3).
+    """
     from scipy.special import fdtrc
 
     each = np.hstack([*(means @ projection)])

@@ -128,7 +128,7 @@ def study(config: VarianceConfig) -> Findings[Variance]:
 
 
 def _asked(config: VarianceConfig) -> _Varied:
-    """The one exam of the runs that has a design or several judges, and its models' answers."""
+    """Return the one exam of the runs that has a design or several judges, and its models' answers."""
     found: dict[bytes, _Varied] = {}
     varied: dict[str, list[str]] = {"model": [], "exam": []}
     for path in itertools.chain.from_iterable(map(runs_in, config.runs)):
@@ -187,8 +187,9 @@ Evaluations = list[tuple[ExamRecord, str, tuple[str, ...], _Asked | None]]
 
 
 def _evaluations(path: Path, config: VarianceConfig) -> Evaluations:
-    """Exam, model, the judges whose verdicts are told apart, and the answers (None where they are not meant), of what
-    varies in a run."""
+    """Return exam, model, the judges whose verdicts are told apart, and the answers (None where they are not meant), of
+    what varies in a run.
+    """
     record = RunFolder.open(path).record
     judges = tuple(judge.name for judge in record.judges)
     if len(judges) > 1:
@@ -207,7 +208,9 @@ def _evaluations(path: Path, config: VarianceConfig) -> Evaluations:
 
 
 def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Evaluations:
-    """The same of a run with several judges. Where none of them was asked anything about an exam, a rule decides."""
+    """Return the same of a run with several judges. Where none of them was asked anything about an exam, a rule
+    decides.
+    """
     found: Evaluations = []
     judged: set[str] = set()
     for exam, model, answers in _rows_by_judge(path):
@@ -226,7 +229,7 @@ def _judged(path: Path, judges: tuple[str, ...], config: VarianceConfig) -> Eval
 
 
 def _rows_by_judge(path: Path) -> Iterator[tuple[ExamRecord, str, Iterator[Marked]]]:
-    """Exam, model and answers, one model on one exam after the other; answers must be read before the next.
+    """Yield exam, model and answers, one model on one exam after the other; answers must be read before the next.
 
     All is graded here from the files of the run, without the marks of experts, which count before any judge's. Raises
     VivaError where the run's questions are not here.
@@ -261,12 +264,12 @@ def _marked(folder: RunFolder, evaluation: Evaluation, evidence_store: EvidenceS
 
 
 def _under_one(one: _Asked, judges: int) -> _Asked:
-    """The same under the first judge alone."""
+    """Return the same under the first judge alone."""
     return msgspec.structs.replace(one, points={name: cells[::judges] for name, cells in one.points.items()})
 
 
 def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
-    """The answers of a model, each with its row under every judge; one row where no judges are told apart."""
+    """Return the answers of a model, each with its row under every judge; one row where no judges are told apart."""
     cells = 1 if exam.spec.vary is UNSET else len(exam.spec.vary.cells)
     read = _Asked(model, {}, {})
     for rows, judged in answers:
@@ -283,7 +286,7 @@ def _read(model: str, exam: ExamRecord, answers: Iterable[Marked]) -> _Asked:
 
 
 def _whole(one: _Asked) -> dict[str, list[list[float]]]:
-    """The questions of which every answer counts."""
+    """Return the questions of which every answer counts."""
     samples = max((len(cell) for cells in one.points.values() for cell in cells), default=0)
     known = {
         question: [[point for point in cell if point is not None] for cell in cells]
@@ -353,7 +356,7 @@ def _refuse_few(questions: int, asked: int, whose: str, judges: Sequence[str]) -
 
 
 def _positions(record: ExamRecord, design: Design, asked: Sequence[_Asked]) -> Mapping[str, tuple[Position, ...]]:
-    """Model → what it chooses at every letter, and how often the gold answer is there."""
+    """Return model → what it chooses at every letter, and how often the gold answer is there."""
     from viva.lab.variation.positions import positions
 
     exam = reopen(record)

@@ -81,7 +81,7 @@ class Variance(Struct, frozen=True, kw_only=True):
     """Whether questions belong together, which no component tells."""
 
     def ranks(self) -> dict[str, tuple[int, int]]:
-        """Model → its best and its worst rank over the cells; equal scores share the better one."""
+        """Return model → its best and its worst rank over the cells; equal scores share the better one."""
         cells = [*zip(*(one.cells for one in self.contestants), strict=True)]
         return {
             one.model: (min(places), max(places))
@@ -232,7 +232,7 @@ _POSITION = (
 
 
 def _margins(to: str) -> tuple[Column, ...]:
-    """The columns of a mean's error and of its cells, with what is between the least and the largest."""
+    """Return the columns of a mean's error and of its cells, with what is between the least and the largest."""
     return (
         Column("questions alone ±", lambda one: _half(one.components, everything=False), _HALF, "questions_alone"),
         Column("anything else ±", lambda one: _half(one.components, everything=True), _HALF, "anything_else"),

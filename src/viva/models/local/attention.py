@@ -78,7 +78,7 @@ class Packed:
         self._elsewhere: dict[Any, Packed] = {}
 
     def on(self, device: Any) -> Packed:
-        """The same with its tensors there, for models whose layers are spread over devices."""
+        """Return the same with its tensors there, for models whose layers are spread over devices."""
         if device == self.positions.device:
             return self
         if device not in self._elsewhere:
@@ -246,7 +246,8 @@ class _Asked(Struct, frozen=True):
         return not self.softcap
 
     def fused(self, query: Any, key: Any, value: Any, *, causal: bool) -> tuple[Any, Any] | None:
-        """Mean of values and log of the weights' sum [rows, heads, tokens] by one kernel; None where there is none.
+        """Return mean of values and log of the weights' sum [rows, heads, tokens] by one kernel; None where there is
+        none.
 
         These are what `scaled_dot_product_attention` calls, which does not tell the sum.
         """
@@ -263,7 +264,7 @@ class _Asked(Struct, frozen=True):
         return found[0], found[1][..., : query.shape[2]]  # the sums of some kernels are padded
 
     def slowly(self, query: Any, key: Any, value: Any, hidden: Any) -> tuple[Any, Any]:
-        """The same in steps, in float32, with what is not to be seen."""
+        """Return the same in steps, in float32, with what is not to be seen."""
         scores = query @ key.transpose(-1, -2)
         scores = scores.float() if scores.dtype != self.torch.float32 else scores
         scores *= self.scaling

@@ -35,7 +35,8 @@ ADAPTERS = ("adapter_model.safetensors", "adapter_model.bin")
 
 
 def problem(place: str, weights: Weights) -> str:
-    """Why this model cannot be used here, with what to do about it; "" if it can. Imports nothing heavy, asks nobody.
+    """Return why this model cannot be used here, with what to do about it; "" if it can. Imports nothing heavy, asks
+    nobody.
 
     A name that is not on this machine yet counts as usable unless the Hub is switched off (HF_HUB_OFFLINE).
     """
@@ -61,7 +62,9 @@ def context_of(place: str, weights: Weights) -> int | None:
 
 
 def stored_dtype(place: str, weights: Weights) -> str:
-    """What numbers the weights are stored in, by the config alone; "" where it does not say or is not here yet."""
+    """Return what numbers the weights are stored in, by the config alone; "" where it does not say or is not here
+    yet.
+    """
     folder = folder_of(place, weights)
     try:
         config = read_json(folder / "config.json") if folder else {}
@@ -213,7 +216,7 @@ def _adapter(adapter: str) -> str:
 
 
 def length(config: Mapping[str, Any], limit: object) -> int | None:
-    """Tokens: the smallest sensible number that a configuration and its tokenizer's `limit` name."""
+    """Return tokens: the smallest sensible number that a configuration and its tokenizer's `limit` name."""
     nested = config.get("text_config")
     said = [part.get(key) for part in (config, nested) if isinstance(part, Mapping) for key in _LENGTHS]
     sensible = [number for number in (*said, limit) if type(number) is int and number in _SENSIBLE]

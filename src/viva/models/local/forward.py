@@ -178,7 +178,7 @@ class Forward:
         return bool(ways)
 
     def next(self, prompts: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Natural log-probabilities, over the whole vocabulary, of each prompt's wanted next tokens."""
+        """Return natural log-probabilities, over the whole vocabulary, of each prompt's wanted next tokens."""
         asks = [
             Ask(row, row, len(prompt), tokens) for row, (prompt, tokens) in enumerate(zip(prompts, wanted, strict=True))
         ]
@@ -187,7 +187,7 @@ class Forward:
     def continuations(
         self, prompts: Sequence[Sequence[int]], continuations: Sequence[Sequence[Sequence[int]]]
     ) -> list[list[list[float]]]:
-        """Natural log-probabilities of every token of each continuation of each prompt."""
+        """Return natural log-probabilities of every token of each continuation of each prompt."""
         rows: list[Row] = []
         asks: list[Ask] = []
         for number, (prompt, several) in enumerate(zip(prompts, continuations, strict=True)):
@@ -199,7 +199,7 @@ class Forward:
         return [[[next(found)[0] for _ in continuation] for continuation in several] for several in continuations]
 
     def texts(self, rows: Sequence[Sequence[int]], first: Sequence[int]) -> list[list[float]]:
-        """Natural log-probability of every token of each row from index `first` on; a row's very first has none.
+        """Return natural log-probability of every token of each row from index `first` on; a row's very first has none.
 
         A row longer than the context is read in windows, each half over the one before; every token is scored once.
         """

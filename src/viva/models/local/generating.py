@@ -78,7 +78,9 @@ def choose(logits: Any, samplings: Sequence[Sampling], numbers: Sequence[float])
 
 
 def probabilities(logits: Any, samplings: Sequence[Sampling]) -> Any:
-    """What each token's chance is (rows by vocabulary, at least float32): 0 outside the nucleus; a row's sum is 1."""
+    """Return what each token's chance is (rows by vocabulary, at least float32): 0 outside the nucleus; a row's sum is
+    1.
+    """
     temperatures = [1.0 if sampling.temperature is None else sampling.temperature for sampling in samplings]
     if logits.element_size() < 4:
         logits = logits.float()
@@ -288,7 +290,8 @@ def generate(
 
 
 def limit(opened: Opened, asked: Asked) -> int:
-    """How many tokens a reply may have: what was asked for, and what fits behind the prompt in the model's context.
+    """Return how many tokens a reply may have: what was asked for, and what fits behind the prompt in the model's
+    context.
 
     Raises VivaError where nothing fits.
     """
@@ -438,7 +441,9 @@ class _Batch:
         self._lengths: Any = None
 
     def read(self, prompts: Sequence[tuple[int, ...]]) -> Any:
-        """The logits behind each of the prompts (rows by vocabulary). Where all begin alike, that is read once."""
+        """Return the logits behind each of the prompts (rows by vocabulary). Where all begin alike, that is read
+        once.
+        """
         common = self._common(prompts)
         if common:
             self._forward(self._numbers([prompts[0][:common]]), self._numbers([range(common)]))
@@ -454,7 +459,9 @@ class _Batch:
         return self._forward(ids, self._numbers(places))
 
     def step(self, chosen: Sequence[int], going: Sequence[bool]) -> Any:
-        """The logits behind one more token of each row. Others than those `going` on stay where the context is."""
+        """Return the logits behind one more token of each row. Others than those `going` on stay where the context
+        is.
+        """
         ids = self._numbers([[token] for token in chosen])
         if self._mask is not None:
             self._mask = self._torch.nn.functional.pad(self._mask, (0, 1), value=1)

@@ -118,7 +118,7 @@ def _settled(place: str, weights: Weights) -> Weights:
 
 
 def open_tokenizer(place: str, weights: Weights) -> Any:
-    """Its tokenizer alone, in a second or two. Raises VivaError where it cannot be used."""
+    """Return its tokenizer alone, in a second or two. Raises VivaError where it cannot be used."""
     said = problem(place, weights)
     if said:
         raise VivaError(said)
@@ -245,7 +245,7 @@ def _fetch(name: str, revision: str, file: str) -> None:
 
 
 def _told(place: str, read: Callable[[Any], T]) -> T:
-    """`read` with transformers; whatever it raises becomes one sentence."""
+    """Return `read` with transformers; whatever it raises becomes one sentence."""
     os.environ.update(QUIET)
     transformers = importlib.import_module("transformers")
     transformers.utils.logging.set_verbosity_error()

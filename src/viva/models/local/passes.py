@@ -56,7 +56,7 @@ class Way(Protocol):
     most: int
 
     def logits(self, rows: Sequence[Row], asks: Sequence[Ask]) -> Iterator[Logits]:
-        """Logits of all asks, by and by, in any order."""
+        """Return logits of all asks, by and by, in any order."""
 
     def clear(self) -> None:
         """Let go of what is kept."""
@@ -159,7 +159,9 @@ class Shared:
                 self._keep(first, prefix, past, through.seen)
 
     def _prefix(self, shared: Row, wanted: int, rows: int) -> tuple[int, Past]:
-        """Keys and values of the first tokens of `shared`: `wanted` of them, more or fewer where that is cheaper."""
+        """Return keys and values of the first tokens of `shared`: `wanted` of them, more or fewer where that is
+        cheaper.
+        """
         tokens, past = max(self._kept, key=lambda kept: common(kept[0], shared), default=((), {}))
         length = common(tokens, shared)
         if wanted > length and (wanted - length) * (rows - 1) > self.overhead:

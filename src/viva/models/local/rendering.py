@@ -34,8 +34,8 @@ def render(
     answer: bool,
     variables: Mapping[str, object] | None = None,
 ) -> str:
-    """What `tokenizer.apply_chat_template` makes of the messages. `special` are the tokenizer's special tokens by name,
-    `variables` what else the template is told.
+    """Return what `tokenizer.apply_chat_template` makes of the messages. `special` are the tokenizer's special tokens
+    by name, `variables` what else the template is told.
 
     Raises TemplateError.
     """

@@ -86,7 +86,7 @@ def groups(
 
 
 def cost(rows: Sequence[Sequence[int]], groups: Sequence[Group], overhead: int = OVERHEAD) -> int:
-    """Tokens that go through the model, a pass of its own for a prefix counted as `overhead` more."""
+    """Return tokens that go through the model, a pass of its own for a prefix counted as `overhead` more."""
     total = 0
     for group in groups:
         total += group.prefix + (overhead if group.prefix else 0)
@@ -114,7 +114,7 @@ def tree(rows: Sequence[Sequence[int]], unit: Sequence[int], prefix: int) -> Tre
 
 
 def batches(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Indices of units, those of like size together, so that units x the largest of a batch is `most` or less."""
+    """Yield indices of units, those of like size together, so that units x the largest of a batch is `most` or less."""
     batch: list[int] = []
     for index in sorted(range(len(sizes)), key=lambda index: (-sizes[index], index)):
         if batch and (len(batch) + 1) * sizes[batch[0]] > most:
@@ -157,7 +157,9 @@ class _Parting:
         return found if found[0] <= price else (price, [group for part in split for group in part[1]])
 
     def _priced(self, low: int, high: int, prefix: int) -> tuple[float, list[Group]]:
-        """A stretch as one group. What several prompts begin with is kept, and will be met again: it counts half."""
+        """Return a stretch as one group. What several prompts begin with is kept, and will be met again: it counts
+        half.
+        """
         units = list(self._units(low, high, prefix, 0))
         price: float = sum(self._size(*unit, prefix) for unit in units)
         if prefix:
@@ -174,7 +176,7 @@ class _Parting:
         return list(pairwise(cuts))
 
     def _size(self, low: int, high: int, prefix: int) -> int:
-        """Tokens of the tree of a stretch, without the prefix."""
+        """Return tokens of the tree of a stretch, without the prefix."""
         return sum(self.lengths[low:high]) - sum(self.shared[low : high - 1]) - prefix
 
     def _units(self, low: int, high: int, prefix: int, depth: int) -> Iterator[tuple[int, int]]:

@@ -27,7 +27,9 @@ State = Literal["pending", "none", "open", "closed"]
 
 
 def variables(template: str, said: RequestOptions, name: str) -> dict[str, Any]:
-    """The variables of a chat template by which it is told what the user says. Raises VivaError where it has none."""
+    """Return the variables of a chat template by which it is told what the user says. Raises VivaError where it has
+    none.
+    """
     own = decoded(said.template_options)
     if (own or said.effort) and not template:
         field = "template_option" if own else "reasoning_effort"

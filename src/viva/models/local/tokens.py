@@ -139,7 +139,7 @@ class Tokens:
         return own[0]
 
     def continued(self, prompt: Prompt, continuation: str) -> tuple[list[int], list[int]]:
-        """Tokens of the prompt and of its continuation, as lm-evaluation-harness splits them.
+        """Return tokens of the prompt and of its continuation, as lm-evaluation-harness splits them.
 
         Blanks at the prompt's end belong to the continuation; both are encoded together, and what is behind as many
         tokens as the prompt has alone is the continuation's, also where a tokenizer cuts the prompt's end anew. Raises
@@ -222,7 +222,7 @@ class Tokens:
         return replace_surrogates(text), False
 
     def _chat(self, messages: Sequence[Message], *, off: bool = False) -> str:
-        """Messages by the chat template; `off`: with its switches for thinking off."""
+        """Return messages by the chat template; `off`: with its switches for thinking off."""
         if not self._tokenizer.chat_template:
             raise VivaError(
                 f"{self.name} has no chat template: ask it as a base model ({option('form', 'base')}), or name how "
@@ -297,7 +297,8 @@ class Tokens:
         return 0
 
     def _end_of_turn(self) -> list[int]:
-        """The special token that ends a turn: what the chat template writes behind an answer, a family behind a user.
+        """Return the special token that ends a turn: what the chat template writes behind an answer, a family behind a
+        user.
 
         Behind a user's blank or line feed comes what begins the answer, and that ends nothing.
         """

@@ -103,7 +103,7 @@ class LocalModel:
         return reply
 
     async def token_logprobs(self, text: str) -> list[float]:
-        """Natural log-probabilities of a text's tokens; the first has one only where the tokenizer has a BOS."""
+        """Return natural log-probabilities of a text's tokens; the first has one only where the tokenizer has a BOS."""
         found: list[float] = await self._asked(text)
         return found
 
@@ -126,8 +126,9 @@ class _ContextWindow:
         self._tokens: Tokens | None = None
 
     def fits(self, prompt: Prompt, reply: int, limit: int | None) -> bool:
-        """Whether it fits. Of a context that nobody named, a reply is given a quarter at most: few are as long as they
-        may be, and exemplars would go for nothing."""
+        """Return whether it fits. Of a context that nobody named, a reply is given a quarter at most: few are as long
+        as they may be, and exemplars would go for nothing.
+        """
         context = min(filter(None, (limit, self._context)), default=None)
         if context is None:
             return True

@@ -263,7 +263,9 @@ def finite(logprobs: Sequence[float]) -> list[float]:
 
 
 def _whole_prompts(batch: Sequence[_Row], then: Sequence[_Row]) -> Sequence[_Row]:
-    """A batch without the samples of a prompt that goes on in the next one: there, it is read once for all of them."""
+    """Return a batch without the samples of a prompt that goes on in the next one: there, it is read once for all of
+    them.
+    """
     if not then or then[0].ids != batch[-1].ids or batch[0].ids == batch[-1].ids:
         return batch
     return [row for row in batch if row.ids != batch[-1].ids]

@@ -99,7 +99,9 @@ class OpenAIModel(ApiModel):
         self._shown: set[bool] = set()  # whether the server has shown numbers, with echo (True) and without
 
     async def answer(self, request: Generate) -> Response:
-        """One attempt; see `Model.answer`. A reply that shows first how long the model thinks is asked for twice."""
+        """Return one attempt; see `Model.answer`. A reply that shows first how long the model thinks is asked for
+        twice.
+        """
         chat = not self._template and not isinstance(request.prompt, str)
         return kept(await self.adapting.answer(request, self._answer, chat=chat), self._said)
 
@@ -121,8 +123,8 @@ class OpenAIModel(ApiModel):
         return body
 
     def batches(self) -> OpenAIBatches:
-        """The server's batch API. OpenAI itself has taken max_completion_tokens for every model of its chat since 2024;
-        a batch that tried the older name first would be a day lost.
+        """Return the server's batch API. OpenAI itself has taken max_completion_tokens for every model of its chat
+        since 2024; a batch that tried the older name first would be a day lost.
         """
         own = self._url == DEFAULT_URL
         if own:
@@ -172,7 +174,8 @@ class OpenAIModel(ApiModel):
         )
 
     async def token_logprobs(self, text: str) -> list[float]:
-        """Natural logarithm of each token's probability given those before it, of one text, as the server splits it.
+        """Return natural logarithm of each token's probability given those before it, of one text, as the server splits
+        it.
 
         The first token has none where the server puts no beginning-of-text mark before it. Raises ModelError.
         """
@@ -353,7 +356,9 @@ class OpenAIModel(ApiModel):
         self._wire.refuse(status, content, headers, self._model)
 
     async def silence(self) -> ModelError | None:
-        """Why no reply comes: the error for a port that does not even list its models; None where it does reply."""
+        """Return why no reply comes: the error for a port that does not even list its models; None where it does
+        reply.
+        """
         try:
             await asyncio.wait_for(self._wire.ask("/models", None), SILENCE)
         except TimeoutError:
@@ -431,7 +436,7 @@ def _as_text(template: str, messages: Sequence[Message]) -> str:
 
 
 def connect(name: str, endpoint: Endpoint) -> OpenAIModel:
-    """`name` or `name@URL`; the URL otherwise from --base-url, OPENAI_BASE_URL, or OpenAI's own."""
+    """Return `name` or `name@URL`; the URL otherwise from --base-url, OPENAI_BASE_URL, or OpenAI's own."""
     name, url, key, shown = address("openai", name, endpoint)
     problem = templates.unknown(endpoint.template) if endpoint.template not in ("", RAW) else ""
     if problem:

@@ -71,7 +71,7 @@ class _Batch(Struct):
     errors: object = None
 
     def counted(self, *names: str) -> int:
-        """Requests of these kinds, as far as the server counts them."""
+        """Return requests of these kinds, as far as the server counts them."""
         counts = self.request_counts if isinstance(self.request_counts, dict) else {}
         return sum(read_count(counts.get(name)) or 0 for name in names)
 
@@ -330,7 +330,9 @@ def _file(label: str) -> str:
 
 
 def _known(name: str) -> str:
-    """A provider's name for something, before it becomes a part of an address. Raises ModelError for what is none."""
+    """Return a provider's name for something, before it becomes a part of an address. Raises ModelError for what is
+    none.
+    """
     if not NAME.fullmatch(name):
         raise ModelError("body", f"the provider names something {name[:60]!r}: that is no name", fatal=True)
     return name

@@ -57,7 +57,8 @@ def echo_of(tokens: Sequence[Token], scored: Scored) -> Echo:
 
 
 def likelihood(echo: Echo, prompt: str, continuation: str) -> Likelihood:
-    """The likelihood of a continuation, out of the tokens of prompt, continuation and what was written after them.
+    """Return the likelihood of a continuation, out of the tokens of prompt, continuation and what was written after
+    them.
 
     Blanks at the end of the prompt count to the continuation, as in other harnesses: tokenizers join them to the word
     that follows. Raises ModelError (kind "border") where a token belongs to both, or the border cannot be found.

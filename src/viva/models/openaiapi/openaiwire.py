@@ -118,7 +118,9 @@ class Envelope(Struct):
         stops: Sequence[str] = (),
         thought: bool = False,
     ) -> Response:
-        """The reply for the engine, `clean` of keys, cut at `stops`; `thought`, `quoting`: see `separate_thoughts`."""
+        """Return the reply for the engine, `clean` of keys, cut at `stops`; `thought`, `quoting`: see
+        `separate_thoughts`.
+        """
         usage = self.counted
         thought = thought or bool(usage and usage.reasoning)
         text, thoughts, stop = separate_thoughts(text, thoughts, stop, thought=thought, quoting=quoting)
@@ -214,7 +216,8 @@ class Wire:
     async def ask(
         self, path: str, content: bytes | None, *, stream: bool = False
     ) -> tuple[int, bytes, Mapping[str, str]]:
-        """Status, body and headers of one request: a POST of `content`, a GET without. Of an error, the beginning.
+        """Return status, body and headers of one request: a POST of `content`, a GET without. Of an error, the
+        beginning.
 
         With `stream`, every part that comes is told (`HEARD`).
 
@@ -231,7 +234,7 @@ class Wire:
         *,
         stream: bool = False,
     ) -> tuple[int, bytes, Mapping[str, str]]:
-        """The same by any method; `headers` are over those of every request."""
+        """Return the same by any method; `headers` are over those of every request."""
         try:
             async with self._connection().request(
                 method,
@@ -385,7 +388,9 @@ def base_url(given: str, field: str = OPTION) -> str:
 
 
 def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for this address. Looked up once: aiohttp would do it for every request."""
+    """Return the proxy that the environment names for this address. Looked up once: aiohttp would do it for every
+    request.
+    """
     parts = urlsplit(url)
     if not parts.hostname or proxy_bypass(parts.netloc):
         return None
@@ -410,7 +415,9 @@ def events(stream: bytes, kind: type[T]) -> Iterator[T]:
 
 
 def joined(stream: bytes) -> Completion:
-    """Some servers stream although nobody asked for it: the events of such a reply, put together as one completion."""
+    """Return some servers stream although nobody asked for it: the events of such a reply, put together as one
+    completion.
+    """
     found, whole = Completion(), Choice()
     texts: list[str] = []
     thoughts: list[str] = []

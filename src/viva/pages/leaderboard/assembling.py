@@ -54,8 +54,10 @@ class Entry(Struct, frozen=True, kw_only=True):
 def dimensions(
     layouts: Iterable[TableSpec], headline: Aggregate
 ) -> tuple[tuple[Dimension, tuple[Aggregate, Aggregate]], ...]:
-    """What is worth a figure beside the score, with the lines that average it: of a table with many rows each row, in
-    the column that averages as the headline does; of a table with one row its columns. Long tables are left out."""
+    """Return what is worth a figure beside the score, with the lines that average it: of a table with many rows each
+    row, in the column that averages as the headline does; of a table with one row its columns. Long tables are left
+    out.
+    """
     found: list[tuple[Dimension, tuple[Aggregate, Aggregate]]] = []
     for layout in layouts:
         if layout.detail:
@@ -74,17 +76,17 @@ def dimensions(
 
 
 def _short(title: str) -> str:
-    """A table's title without the explanation in its brackets, where it is long."""
+    """Return a table's title without the explanation in its brackets, where it is long."""
     return title if len(title) <= 40 else title.partition(" (")[0]
 
 
 def labelled(layout: str, row: str) -> str:
-    """A row's label where its table is not beside it: "level 1" for the 1 of `levels`."""
+    """Return a row's label where its table is not beside it: "level 1" for the 1 of `levels`."""
     return f"{layout.removesuffix('s')} {row}" if row.isdecimal() else row
 
 
 def _like(columns: Sequence[Aggregate], headline: Aggregate) -> Aggregate:
-    """The column that averages over everything in the headline's way; the last one where none does."""
+    """Return the column that averages over everything in the headline's way; the last one where none does."""
     whole = [column for column in columns if not column.where and not column.part and not column.given]
     alike = [
         column
@@ -95,7 +97,7 @@ def _like(columns: Sequence[Aggregate], headline: Aggregate) -> Aggregate:
 
 
 def own_boards(entries: Sequence[Entry]) -> list[Board]:
-    """The boards of one benchmark: a board for every way of asking, in the order of the first run of each.
+    """Return the boards of one benchmark: a board for every way of asking, in the order of the first run of each.
 
     A baseline stands on every board whose models were asked what it was asked, whatever their requests said.
     """
@@ -174,13 +176,14 @@ def _twice(rows: Sequence[Row]) -> list[str]:
 
 
 def _aligned(row: Row, about: Sequence[Dimension], wanted: Sequence[Dimension]) -> Row:
-    """The row's figures in the order of the board's dimensions; titles may differ, places may not."""
+    """Return the row's figures in the order of the board's dimensions; titles may differ, places may not."""
     known = {(one.layout, one.row, one.column): figure for one, figure in zip(about, row.figures, strict=True)}
     return msgspec.structs.replace(row, figures=tuple(known.get((one.layout, one.row, one.column)) for one in wanted))
 
 
 def ranked(board: Board, entries: Sequence[Entry] = ()) -> Board:
-    """The board with its rows in order, ranks, and who is best by what. Of an own board only own rows have ranks.
+    """Return the board with its rows in order, ranks, and who is best by what. Of an own board only own rows have
+    ranks.
 
     `entries`: those of its first rows, by whose questions they are ranked.
     """
@@ -204,7 +207,7 @@ def ranked(board: Board, entries: Sequence[Entry] = ()) -> Board:
 
 
 def _ranges(entries: Sequence[Entry | None]) -> list[tuple[int, int]] | None:
-    """Ranks from paired differences; None where not all of them answered the same questions."""
+    """Return ranks from paired differences; None where not all of them answered the same questions."""
     from viva.analysis.pairedranks import paired_ranks
 
     questions = [entry.questions for entry in entries if entry is not None and entry.questions is not None]
@@ -223,7 +226,7 @@ def _spelled(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def page_of(row: Row) -> str:
-    """The file of the model's page: one's own models and published ones never share a page."""
+    """Return the file of the model's page: one's own models and published ones never share a page."""
     return page_name("own", row.model) if row.own else page_name("published", plain(row.model) or row.model)
 
 
@@ -246,7 +249,7 @@ def _best(rows: Sequence[Row]) -> tuple[tuple[str, tuple[BestRow, ...]], ...]:
 
 
 def _told(contenders: Sequence[Contender], name: str) -> bool:
-    """Whether a word tells kinds apart: of every open model it is known, and they do not all have the same."""
+    """Return whether a word tells kinds apart: of every open model it is known, and they do not all have the same."""
     words = {one.words[name] for one in contenders if name == "access" or one.words["access"] != "Closed"}
     return "" not in words and len(words) > 1
 
@@ -258,7 +261,7 @@ def _kind(one: Contender, told: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _contender(row: Row) -> Contender:
-    """A row as it is compared; one without a rank has no words, and is of no kind."""
+    """Return a row as it is compared; one without a rank has no words, and is of no kind."""
     words = {name: getattr(row.facts, name) for name in ("family", "type", "domain", "access")} if row.rank else {}
     return Contender(model=row.model, score=row.score or Estimate(), words=words, size=row.facts.total)
 
@@ -282,7 +285,9 @@ class ModelPage(Struct, frozen=True, kw_only=True):
 
 
 def model_pages(found: Site) -> list[ModelPage]:
-    """A page a model. A published row beside one's own rows is told of where it comes from, if that is on the site."""
+    """Return a page a model. A published row beside one's own rows is told of where it comes from, if that is on the
+    site.
+    """
     standings: dict[str, list[RankedRow]] = {}
     for benchmark in found.benchmarks:
         at_home = {row.page for board in benchmark.boards if not board.own for row in board.rows}
@@ -304,7 +309,7 @@ def model_pages(found: Site) -> list[ModelPage]:
 
 
 def _joined(boards: Sequence[Facts]) -> Facts:
-    """What any of the boards knows; the first that says something counts."""
+    """Return what any of the boards knows; the first that says something counts."""
     known = Facts()
     for facts in reversed(boards):
         said = {name: value for name, value in msgspec.structs.asdict(facts).items() if value}

@@ -16,7 +16,7 @@ _LABEL = 60
 
 
 def cost_chart(board: Board) -> altair.TopLevelMixin:
-    """A board's scores over what 1,000 answers cost, of the rows of which that is known."""
+    """Return a board's scores over what 1,000 answers cost, of the rows of which that is known."""
     import altair as alt
 
     drawn = [(row, row.score) for row in board.rows if row.cost and row.score and row.score.mean is not None]

@@ -45,7 +45,7 @@ TABLES = "item scores"
 
 
 def site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, published: bool) -> Site:
-    """The whole site: a page a benchmark and a model, with the papers' boards where they are wanted."""
+    """Return the whole site: a page a benchmark and a model, with the papers' boards where they are wanted."""
     asked = dict.fromkeys(entry.benchmark for entry in entries) or catalogue()
     return Site(
         title=one_line(title, 120) or "Leaderboard",
@@ -57,7 +57,7 @@ def site_of(title: str, entries: Sequence[Entry], left_out: Sequence[str], *, pu
 
 
 def benchmark_page(name: str, entries: Sequence[Entry], *, published: bool) -> BenchmarkPage:
-    """The page of a benchmark or question file: boards of the entries that are its own, then the papers'."""
+    """Return the page of a benchmark or question file: boards of the entries that are its own, then the papers'."""
     known = name in catalogue()
     paper = about(name) if known else None
     boards = own_boards([entry for entry in entries if entry.benchmark == name])
@@ -73,8 +73,9 @@ def benchmark_page(name: str, entries: Sequence[Entry], *, published: bool) -> B
 
 
 def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool) -> Iterator[Path]:
-    """Tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in the
-    others."""
+    """Yield tables as they are, and runs one by one whose scores are what was made of their files; `left_out` takes in
+    the others.
+    """
     for source in sources:
         for one in runs_in(source) if source.is_dir() else [source]:
             if not one.is_dir():
@@ -102,7 +103,7 @@ def sound_sources(sources: Sequence[Path], left_out: list[str], *, regrade: bool
 
 
 def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) -> Iterator[Entry]:
-    """What there is to rank; `left_out` takes in which runs have nothing, and why."""
+    """Yield what there is to rank; `left_out` takes in which runs have nothing, and why."""
     exams: dict[bytes, Exam] = {}
     for path in sources:
         answers: list[Followed] = []
@@ -116,7 +117,7 @@ def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) 
 
 
 def _nothing(one: ScoreSet) -> str:
-    """Why a result is none: no answer could be read and scored. Empty where there is one."""
+    """Return why a result is none: no answer could be read and scored. Empty where there is one."""
     cell = Breakdown(one.scores, one.headline.attempts).cell(one.headline)
     if not cell.n or SCORED & cell.outcomes.keys():
         return ""
@@ -125,7 +126,7 @@ def _nothing(one: ScoreSet) -> str:
 
 
 def _columns_of(source: Path) -> str:
-    """What `scored` is to make columns of: of a table that has no column `format` nothing."""
+    """Return what `scored` is to make columns of: of a table that has no column `format` nothing."""
     if source.is_dir():
         return AUTO
     _, first = next(rows_of(source), (0, {}))
@@ -199,13 +200,13 @@ def _cost(one: ScoreSet, run: RunRecord, benchmark: str, read: list[Followed]) -
 
 
 def _asked(one: ScoreSet) -> str:
-    """A hash of the names of the questions that were asked."""
+    """Return a hash of the names of the questions that were asked."""
     names = sorted(one.scores.texts["question"].values)
     return hashlib.sha256(msgspec.json.encode(names)).hexdigest()[:12]
 
 
 def _counted(dimension: Dimension, column: str) -> Dimension:
-    """What is called by its column, by the number of answers that there are."""
+    """Return what is called by its column, by the number of answers that there are."""
     named = dimension.label == dimension.column
     return msgspec.structs.replace(dimension, label=column if named else dimension.label)
 

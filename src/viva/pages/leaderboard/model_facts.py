@@ -55,7 +55,7 @@ class ModelFacts:
         self._unused[name] = _bare(name)
 
     def of(self, model: str) -> Facts:
-        """What the file says of a model; else what its name says: family, size, and whether it was finetuned."""
+        """Return what the file says of a model; else what its name says: family, size, and whether it was finetuned."""
         said = self._exact.get(model, self._plain.get(_bare(model)))
         self._unused = {name: bare for name, bare in self._unused.items() if model != name and _bare(model) != bare}
         parameters = size(model)

@@ -10,13 +10,13 @@ _LONGEST = 40
 
 
 def slug(name: str, longest: int = _LONGEST) -> str:
-    """The ASCII letters and digits of a name, the rest hyphens: never empty, a dot, a path or a device."""
+    """Return the ASCII letters and digits of a name, the rest hyphens: never empty, a dot, a path or a device."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:longest].strip("-") or "x"
 
 
 def page_name(*parts: str) -> str:
-    """A file name for a page about these parts (whose model, its name): two pages never share one.
+    """Return a file name for a page about these parts (whose model, its name): two pages never share one.
 
     The hash is of all of every part, so names that look alike (`a/b` and `a-b`, two scripts' letters) stay apart.
     """

@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def published_boards(benchmark: str) -> list[Board]:
-    """A board for every way in which a benchmark's paper asked; empty where nothing was published."""
+    """Return a board for every way in which a benchmark's paper asked; empty where nothing was published."""
     if benchmark not in catalogue():
         return []
     return [_board(benchmark, setting) for setting in catalogue()[benchmark].settings]
@@ -77,8 +77,9 @@ def _board(benchmark: str, setting: Setting) -> Board:
 def published_rows(
     spec: ExamSpec, about: Sequence[Dimension], *, sample: bool, answers: int, questions: int
 ) -> tuple[Row, ...]:
-    """The published rows that were asked as this exam asks, with figures for its dimensions; none where any setting
-    differs, or the number of questions, for then they may not stand beside it."""
+    """Return the published rows that were asked as this exam asks, with figures for its dimensions; none where any
+    setting differs, or the number of questions, for then they may not stand beside it.
+    """
     found = neighbours(spec, sample=sample, answers=answers, questions=questions)
     if not found or found[0].differs:
         return ()
@@ -156,7 +157,9 @@ def _facts(entry: Entry | None, model: str) -> Facts:
 
 
 def family(model: str) -> str:
-    """The first word of a name, where nobody says its family: "Qwen" of "Qwen1.5-110B", "gpt" of "openai/gpt-4o"."""
+    """Return the first word of a name, where nobody says its family: "Qwen" of "Qwen1.5-110B", "gpt" of
+    "openai/gpt-4o".
+    """
     found = _WORD.search(model.rpartition("/")[2])
     return found[0] if found else ""
 

@@ -41,8 +41,9 @@ _QUIET = {"none", "no", "server", "viva", "all", ""}
 
 
 def comparable(settings: Settings, asked: str = "") -> dict[str, str]:
-    """The parts that two rows must share. A seed counts only where it chooses questions or exemplars: one that was
-    sent along to a model gives other draws of the same thing. `asked`: a hash of the questions' names."""
+    """Return the parts that two rows must share. A seed counts only where it chooses questions or exemplars: one that
+    was sent along to a model gives other draws of the same thing. `asked`: a hash of the questions' names.
+    """
     parts = {name: str(value) for name, value in settings.items() if name not in OF_THE_MODEL}
     if asked:
         kept = {"seed"} if parts.get("shots", "0") != "0" else set[str]()
@@ -56,7 +57,7 @@ def comparable(settings: Settings, asked: str = "") -> dict[str, str]:
 
 
 def of_baseline(settings: Settings) -> bool:
-    """Whether a baseline was asked."""
+    """Return whether a baseline was asked."""
     return str(settings.get("model", "")).startswith("baseline/")
 
 
@@ -66,7 +67,7 @@ def for_baseline(parts: Mapping[str, str]) -> dict[str, str]:
 
 
 def differing(ways: Sequence[Mapping[str, str]]) -> str:
-    """What is not the same in all ways of asking, with what it is in each: `longest reply: 2048 or 512`."""
+    """Return what is not the same in all ways of asking, with what it is in each: `longest reply: 2048 or 512`."""
     found = []
     for name in dict.fromkeys(name for parts in ways for name in parts):
         values = dict.fromkeys(_value(name, parts.get(name, "none")) for parts in ways)
@@ -76,18 +77,20 @@ def differing(ways: Sequence[Mapping[str, str]]) -> str:
 
 
 def key_of(parts: Mapping[str, str]) -> str:
-    """A short name for one way of asking, for addresses and files."""
+    """Return a short name for one way of asking, for addresses and files."""
     text = "\0".join(f"{name}\0{parts[name]}" for name in sorted(parts))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def in_words(parts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """All of them with the names that people use, in the order of the signature."""
+    """Return all of them with the names that people use, in the order of the signature."""
     return tuple((_NAMES.get(name, name), _value(name, value)) for name, value in parts.items())
 
 
 def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
-    """A title a board: language, shots, and what else differs between those of which that is the same, in words."""
+    """Return a title a board: language, shots, and what else differs between those of which that is the same, in
+    words.
+    """
     said = [
         ", ".join(filter(None, (_phrase(name, parts[name]) for name in _TITLED if name in parts))) for parts in boards
     ]
@@ -104,7 +107,7 @@ def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
-    """The parts that tell boards apart, data and questions first; what follows from these is left out."""
+    """Return the parts that tell boards apart, data and questions first; what follows from these is left out."""
     kept: list[str] = []
 
     def count(names: Sequence[str]) -> int:
@@ -161,7 +164,7 @@ def _samples(value: str) -> str:
 
 
 def _vary(value: str) -> str:
-    """`prompt4.order2.in6.06e62da0`: what is varied, in how many combinations, and the fingerprint of it all."""
+    """Return `prompt4.order2.in6.06e62da0`: what is varied, in how many combinations, and the fingerprint of it all."""
     *parts, fingerprint = value.split(".")
     factors = [re.fullmatch("([a-z]+)([0-9]+)", part) for part in parts]
     said = " × ".join(f"{one[2]} {_VARIED[one[1]]}" for one in factors if one and one[1] in _VARIED)
@@ -170,7 +173,7 @@ def _vary(value: str) -> str:
 
 
 def _judge(value: str) -> str:
-    """Judges parted by "+"; behind the x of each stands how many verdicts it gave, which is mostly one."""
+    """Return judges parted by "+"; behind the x of each stands how many verdicts it gave, which is mostly one."""
     return re.sub(r"x1(?=\+|$)", "", value)
 
 

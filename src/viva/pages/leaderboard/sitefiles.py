@@ -77,7 +77,7 @@ def _mark(site: Site, out: Path, files: list[str]) -> None:
 
 
 def check_out(out: Path) -> list[str]:
-    """The files of the site that is there already; empty for a new or empty folder. Writes nothing.
+    """Return the files of the site that is there already; empty for a new or empty folder. Writes nothing.
 
     Raises VivaError for what must not be overwritten.
     """
@@ -102,7 +102,7 @@ def check_out(out: Path) -> list[str]:
 
 
 def _inside(out: Path, name: str) -> Path:
-    """The path of a file of the site. Never outside the folder, whatever the marker file says."""
+    """Return the path of a file of the site. Never outside the folder, whatever the marker file says."""
     parts = name.split("/")
     safe = 1 <= len(parts) <= 2 and all(
         part and part[0] != "." and "\\" not in part and "\0" not in part for part in parts
@@ -120,7 +120,7 @@ def _write(out: Path, name: str, content: str) -> None:
 
 
 def site_files(site: Site, way: Way) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Path in the site → what makes the text there."""
+    """Yield path in the site → what makes the text there."""
     yield from pages(site, way)
     for page in site.benchmarks:
         for board in page.boards:
@@ -136,7 +136,7 @@ _COLUMNS = (
 
 
 def board_csv(board: Board) -> str:
-    """A row a model, shares of 1, unrounded."""
+    """Return a row a model, shares of 1, unrounded."""
     named = [f"{one.group}: {one.label}" for one in board.dimensions]
     rows = [(*_cells(row), *(figure and figure.mean for figure in row.figures)) for row in board.rows]
     return csv_text((*_COLUMNS, *map(csv_safe, named)), rows)

@@ -47,7 +47,7 @@ FILES = Way()
 
 
 def pages(site: Site, way: Way) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Path inside the site → what makes the page."""
+    """Yield path inside the site → what makes the page."""
     models = model_pages(site)
     yield "index.html", functools.partial(_front, site, way, models)
     for page in site.benchmarks:
@@ -58,7 +58,7 @@ def pages(site: Site, way: Way) -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def csv_of(page: BenchmarkPage, board: Board) -> str:
-    """Where a board's table stands in the site."""
+    """Return where a board's table stands in the site."""
     return f"tables/{page.page.removesuffix('.html')}-{board.key}.csv"
 
 
@@ -94,7 +94,7 @@ def page_of(
     root: str = "",
     **more: object,
 ) -> str:
-    """A page of the site. `root`: how the first page's folder is reached from it."""
+    """Return a page of the site. `root`: how the first page's folder is reached from it."""
     own = {"styles": styles, "scripts": scripts} if way.served else _inlined(styles, scripts)
 
     def answers_of(row: Row, where: Where = ()) -> str:
@@ -119,7 +119,7 @@ def page_of(
 
 
 def linkable(address: str) -> bool:
-    """Whether an address may become a link: http or https with a host, and nothing unseen in it."""
+    """Return whether an address may become a link: http or https with a host, and nothing unseen in it."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -128,7 +128,7 @@ def linkable(address: str) -> bool:
 
 
 def _best_of(board: Board) -> Row | None:
-    """The best row that lacks nothing: a mean that leaves answers out heads no page."""
+    """Return the best row that lacks nothing: a mean that leaves answers out heads no page."""
     return next((row for row in board.rows if row.rank is not None and row.score and row.score.complete), None)
 
 
@@ -142,7 +142,7 @@ class Column(Struct, frozen=True):
 
 
 def _front(site: Site, way: Way, models: Sequence[ModelPage]) -> str:
-    """Models by boards: one's own boards, then the papers'."""
+    """Return models by boards: one's own boards, then the papers'."""
     columns = []
     for page in site.benchmarks:
         for board in page.boards:
@@ -205,7 +205,7 @@ def _benchmark(site: Site, way: Way, page: BenchmarkPage) -> str:
 
 
 def _ranges(sizes: Sequence[float]) -> list[tuple[str, str]]:
-    """The ranges between the thresholds that hold a model, for a select: "3..8"."""
+    """Return the ranges between the thresholds that hold a model, for a select: "3..8"."""
     edges = [0.0, *THRESHOLDS]
     found: list[tuple[str, str]] = []
     for low, high in zip(edges, [*THRESHOLDS, None], strict=True):
@@ -218,7 +218,7 @@ def _ranges(sizes: Sequence[float]) -> list[tuple[str, str]]:
 
 
 def _words_of(board: Board) -> list[tuple[str, str]]:
-    """The columns of words (and the size) that at least one row has something for."""
+    """Return the columns of words (and the size) that at least one row has something for."""
     names = (("size", "Billions"), ("family", "Family"), ("type", "Type"), ("domain", "Domain"), ("access", "Access"))
     return [(name, label) for name, label in names if any(_known(row.facts, name) for row in board.rows)]
 
@@ -228,7 +228,7 @@ def _known(facts: Facts, name: str) -> bool:
 
 
 def _ids_of(board: Board) -> list[str]:
-    """What the address calls each row: as its page, and numbered where a model has several."""
+    """Return what the address calls each row: as its page, and numbered where a model has several."""
     seen: Counter[str] = Counter()
     found: list[str] = []
     for row in board.rows:
@@ -239,12 +239,14 @@ def _ids_of(board: Board) -> list[str]:
 
 
 def _order_of(row: Row) -> str:
-    """What sorting by rank goes by; rows without a rank come last."""
+    """Return what sorting by rank goes by; rows without a rank come last."""
     return f"{row.rank.place}" if row.rank else ""
 
 
 def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
-    """The dimensions by table, each with its place in a row's figures; what no row has a figure for is left out."""
+    """Return the dimensions by table, each with its place in a row's figures; what no row has a figure for is left
+    out.
+    """
     groups: dict[str, list[tuple[int, Dimension]]] = {}
     for index, dimension in enumerate(board.dimensions):
         if any(row.figures[index] is not None for row in board.rows):
@@ -253,7 +255,7 @@ def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
 
 
 def _charts(board: Board) -> Iterator[tuple[str, str]]:
-    """A board's charts as specifications: scores over cost, and over size."""
+    """Yield a board's charts as specifications: scores over cost, and over size."""
     from viva.pages.leaderboard.chart import cost_chart
     from viva.render import charts
 
@@ -265,7 +267,9 @@ def _charts(board: Board) -> Iterator[tuple[str, str]]:
 
 
 def _scaling(board: Board) -> str | None:
-    """Scores over size with the curves of `viva scaling`, of the rows that have a rank; None for too few of them."""
+    """Return scores over size with the curves of `viva scaling`, of the rows that have a rank; None for too few of
+    them.
+    """
     from viva.analysis.sizes.scalinggroups import Point, studied
     from viva.render import charts
     from viva.studies.scaling.chart import chart
@@ -319,7 +323,7 @@ def _model(site: Site, way: Way, model: ModelPage, twin: ModelPage | None) -> st
 
 
 def _twins(models: Sequence[ModelPage]) -> dict[str, ModelPage]:
-    """A model of the user's runs and the published one of the same name, each for the other's page."""
+    """Return a model of the user's runs and the published one of the same name, each for the other's page."""
     by_name: dict[tuple[bool, str], ModelPage] = {
         (model.own, plain(model.name.rpartition("/")[2])): model for model in models
     }

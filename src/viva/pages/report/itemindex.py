@@ -38,7 +38,8 @@ from viva.visible import one_line
 
 
 def shares(sizes: Sequence[int], wanted: int) -> list[int]:
-    """How many to take of each stratum: in proportion, by largest remainders, and at least one of each that is there.
+    """Return how many to take of each stratum: in proportion, by largest remainders, and at least one of each that is
+    there.
 
     Where there are more strata than wanted items, every one still gives one: rare outcomes are what readers look for.
     """
@@ -57,7 +58,9 @@ def shares(sizes: Sequence[int], wanted: int) -> list[int]:
 
 
 def stratified(strata: Sequence[Hashable], wanted: int, seed: int) -> set[int] | None:
-    """The places of a sample of `wanted` items, each stratum in proportion; None where all fit. Deterministic."""
+    """Return the places of a sample of `wanted` items, each stratum in proportion; None where all fit.
+    Deterministic.
+    """
     if len(strata) <= wanted:
         return None
     places: dict[Hashable, list[int]] = {}
@@ -161,7 +164,7 @@ def packed(content: object) -> str:
 
 
 def integers(numbers: Sequence[int]) -> dict[str, Any]:
-    """Whole numbers as base64 of signed little-endian integers, of as few `bytes` each as hold them all."""
+    """Return whole numbers as base64 of signed little-endian integers, of as few `bytes` each as hold them all."""
     largest = max(map(abs, numbers), default=0)
     kind = "b" if largest < 1 << 7 else "h" if largest < 1 << 15 else "i"
     written = array(kind, numbers)
@@ -327,7 +330,7 @@ class _Chunk:
         return len(prompt) - len(common) > LONGEST or len(common) > LONGEST_PROMPT or len(item.gold) > LONGEST
 
     def _common(self, prompt: str, question: str) -> str:
-        """What this prompt begins with as the last question's did, up to the end of a line."""
+        """Return what this prompt begins with as the last question's did, up to the end of a line."""
         last, before = self._last
         if question == before:  # another sample, or the same question again: nothing to learn from
             common = next((known for known in self._shared if known and prompt.startswith(known)), "")
@@ -342,7 +345,7 @@ class _Chunk:
 
 
 def beginning(first: str, second: str) -> str:
-    """What two texts begin with alike, up to the end of a line; "" where that is too little to be worth it."""
+    """Return what two texts begin with alike, up to the end of a line; "" where that is too little to be worth it."""
     low, high = 0, min(len(first), len(second))
     while low < high:  # a binary search, since comparing slices is quick and comparing characters is not
         middle = (low + high + 1) // 2
@@ -360,7 +363,7 @@ def _label(text: str) -> str:
 
 
 def _cut(text: str, longest: int = LONGEST) -> str:
-    """A text no longer than the page holds; the page is told of how much is left."""
+    """Return a text no longer than the page holds; the page is told of how much is left."""
     if len(text) <= longest:
         return text
     return f"{text[:longest]}\n… ({len(text) - longest:,} more characters, in the run's responses.jsonl)"

@@ -43,7 +43,7 @@ def _words() -> dict[str, dict[str, str]]:
 
 
 def references(benchmarks: Sequence[str]) -> list[Reference]:
-    """The papers of the benchmarks that have one, each once."""
+    """Return the papers of the benchmarks that have one, each once."""
     from viva.published import about, bibtex, catalogue
 
     found: dict[str, Reference] = {}
@@ -55,7 +55,7 @@ def references(benchmarks: Sequence[str]) -> list[Reference]:
 
 
 def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
-    """One paragraph for all runs."""
+    """Return one paragraph for all runs."""
     sentences: list[str] = []
     for record in records:
         models = _listed([one_line(model.shown or model.name, 80) for model in record.models])
@@ -131,7 +131,7 @@ def _answers(results: Sequence[Result]) -> str:
 
 
 def _title(benchmark: str) -> tuple[str, str]:
-    """What a benchmark is called, and its citation where it has a paper."""
+    """Return what a benchmark is called, and its citation where it has a paper."""
     from viva.published import about, catalogue
 
     if benchmark in catalogue():

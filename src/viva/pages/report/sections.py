@@ -54,7 +54,7 @@ class Downloads:
 def page_of(
     report: Report, records: Sequence[RunRecord], title: str, names: Sequence[str], warnings: Sequence[str]
 ) -> dict[str, Any]:
-    """All of the page but its items. `names`: what the runs are called."""
+    """Return all of the page but its items. `names`: what the runs are called."""
     tables = tables_of(report.results)
     answered = [result for result in report.results if result.answered]
     drawable = [result_row(one) for one in report.results if one.overall.n]
@@ -82,13 +82,13 @@ def page_of(
 
 
 def _chart(chart: Any, caption: str, *named: str, broad: bool = False) -> dict[str, Any]:
-    """A chart as the template takes it; `named`: what tells it from the others of the page."""
+    """Return a chart as the template takes it; `named`: what tells it from the others of the page."""
     spec = charts.as_json(charts.spec(chart))
     return {"spec": spec, "caption": caption, "file": slug("-".join(named), 60), "broad": broad}
 
 
 def _overall(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
-    """Scores exam by exam, and languages."""
+    """Yield scores exam by exam, and languages."""
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
         rows = {one.model: one for result in of_exam for one in result.beside}.values()
@@ -102,7 +102,7 @@ def _overall(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
 
 
 def _parts(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
-    """The tables of one exam that have parts to compare."""
+    """Yield the tables of one exam that have parts to compare."""
     for index, table in enumerate(results[0].tables):
         if table.across or not 1 < len(table.rows) <= _LONG:
             continue

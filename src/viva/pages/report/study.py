@@ -50,7 +50,7 @@ class PageOptions(Struct, kw_only=True):
 
 
 def runs_at(path: Path) -> list[Path]:
-    """The folder itself where it is a run, else all runs in it."""
+    """Return the folder itself where it is a run, else all runs in it."""
     if not path.is_dir():
         RunFolder.open(path)  # says what it is not
     return runs_in(path)
@@ -61,8 +61,9 @@ Names = dict[tuple[int, str, str], str]
 
 
 def names_of(read: Sequence[Reported], *, whole: bool = False) -> Names:
-    """Models by their names, with the run's where a model sat an exam in several runs; paths without the folders that
-    all of them have in common, unless they are to be `whole`."""
+    """Return models by their names, with the run's where a model sat an exam in several runs; paths without the folders
+    that all of them have in common, unless they are to be `whole`.
+    """
     results = [(number, run.folder.path.name, result) for number, run in enumerate(read) for result in run.results]
     short = {result.model: result.model for *_, result in results}
     paths = {name for name in short if name.count("/") > 1 and "://" not in name and not whole}
@@ -80,7 +81,7 @@ def names_of(read: Sequence[Reported], *, whole: bool = False) -> Names:
 
 
 def together(read: Sequence[Reported], names: Names) -> Report:
-    """The results of all runs as one report."""
+    """Return the results of all runs as one report."""
     from viva.render.result import Report
 
     results = [
@@ -127,7 +128,7 @@ def _named(table: Any, name: str) -> Any:
 
 
 def _uneven(results: Sequence[Result]) -> Iterator[str]:
-    """Exams of one label that were asked in different ways: their rows are no comparison of models."""
+    """Yield exams of one label that were asked in different ways: their rows are no comparison of models."""
     from viva.pages.leaderboard.settings import differing
 
     exams: dict[tuple[int, str], list[str]] = {}
@@ -144,7 +145,7 @@ def _uneven(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
-    """The ways of asking, by the parts of the signatures in which models of one comparison may not differ."""
+    """Return the ways of asking, by the parts of the signatures in which models of one comparison may not differ."""
     from viva.pages.leaderboard.settings import OF_THE_MODEL, for_baseline, of_baseline
 
     found: list[dict[str, str]] = []
@@ -160,7 +161,7 @@ def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
 def _spool_items(
     read: Sequence[Reported], names: Names, config: PageOptions, folder: Path
 ) -> tuple[Spooled | None, list[str]]:
-    """The items packed, as many as fit, and what the page says of those that it leaves out."""
+    """Return the items packed, as many as fit, and what the page says of those that it leaves out."""
     from viva.pages.report.itemindex import stratified
     from viva.pages.report.writing import Spooled
 

@@ -42,7 +42,7 @@ class Opening(Struct, kw_only=True):
 
 
 def invited(opening: Opening, run: Path) -> dict[str, str]:
-    """A key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
+    """Return a key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
     from viva.review.items import name_problem
     from viva.runs.trust import personal_key
 
@@ -70,7 +70,7 @@ def invited(opening: Opening, run: Path) -> dict[str, str]:
 
 
 def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
-    """What each model's answers get of a random sample, where that is little."""
+    """Yield what each model's answers get of a random sample, where that is little."""
     counts = Counter((item.about["exam"], item.about["model"]) for item in drawn)
     for (exam, model), count in counts.items():
         if len(counts) > 1 or count < FEW:
@@ -79,7 +79,7 @@ def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
 
 
 def start_filter(opening: Opening, items: list[Item]) -> Filter:
-    """The filter that reviewers begin with. Raises VivaError for tags and values that no answer has."""
+    """Return the filter that reviewers begin with. Raises VivaError for tags and values that no answer has."""
     from viva.review.filters import Filter
     from viva.review.items import TELLING, UNCERTAINTY
 
@@ -127,7 +127,7 @@ TokenFile = Annotated[
 
 
 def token_given(token: str, file: Path | None) -> str:
-    """The token of the two options. Raises VivaError for both, and for a file without one."""
+    """Return the token of the two options. Raises VivaError for both, and for a file without one."""
     if file is None:
         return token
     if token:

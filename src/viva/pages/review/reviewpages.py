@@ -59,7 +59,7 @@ class Pages(Served):
     # Who is asking
 
     def _reviewer(self, request: Request) -> str:
-        """Who marks: as the token says that is a person's own, else as the cookie does; "" for nobody yet."""
+        """Return who marks: as the token says that is a person's own, else as the cookie does; "" for nobody yet."""
         if self.access.people and (person := self.access.person(request.cookies)):
             return person
         name = unquote(request.cookies.get(self.access.cookie("reviewer"), ""), errors="replace")
@@ -69,7 +69,7 @@ class Pages(Served):
         return Filter.read(request.query_params, self._session.settings.start.blind)
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
-        """A page with what all of them show."""
+        """Return a page with what all of them show."""
         return super().page(
             request,
             template,
@@ -84,7 +84,7 @@ class Pages(Served):
         )
 
     async def _marker(self, request: Request, form: Form) -> str:
-        """Who posted a form about an item; the page must have been opened by the same."""
+        """Return who posted a form about an item; the page must have been opened by the same."""
         reviewer = self._reviewer(request)
         if not reviewer:
             raise FormError(403, "Say who you are first. Nothing was saved.")
@@ -101,7 +101,7 @@ class Pages(Served):
         return RedirectResponse(where, 303)
 
     async def start(self, request: Request) -> Response:
-        """The reviewer's name. Whoever came with a token of their own has one, and no other."""
+        """Return the reviewer's name. Whoever came with a token of their own has one, and no other."""
         if self.access.people and self.access.person(request.cookies):
             return RedirectResponse("/", 303)
         if request.method != "POST":
@@ -116,7 +116,7 @@ class Pages(Served):
         return response
 
     async def list(self, request: Request) -> Response:
-        """The items of a filter, a page at a time."""
+        """Return the items of a filter, a page at a time."""
         reviewer = self._reviewer(request)
         if not reviewer:
             return RedirectResponse("/start", 303)
@@ -140,7 +140,7 @@ class Pages(Served):
         )
 
     async def next(self, request: Request) -> Response:
-        """The next item to mark in a filter, from its beginning."""
+        """Return the next item to mark in a filter, from its beginning."""
         await self._refresh()
         chosen = self._filter(request)
         item = self._session.next_to_do(None, chosen, self._reviewer(request))
@@ -149,7 +149,7 @@ class Pages(Served):
         return RedirectResponse(f"/item/{item.key}?{chosen.query()}", 303)
 
     async def show(self, request: Request) -> Response:
-        """One item with its forms."""
+        """Return one item with its forms."""
         if not self._reviewer(request):
             return RedirectResponse("/start", 303)
         await self._refresh()
@@ -193,7 +193,7 @@ class Pages(Served):
     # Forms
 
     async def mark(self, request: Request) -> Response:
-        """Marks of one item: written, then the next item; a form that says too little comes back as it was."""
+        """Return marks of one item: written, then the next item; a form that says too little comes back as it was."""
         form = await self.form(request)
         reviewer = await self._marker(request, form)
         await self._refresh()
@@ -241,7 +241,7 @@ class Pages(Served):
     # The rest
 
     async def agreement(self, request: Request) -> Response:
-        """How far experts and judges agree so far, or why that cannot be said."""
+        """Return how far experts and judges agree so far, or why that cannot be said."""
         make = self._session.settings.agreement
         if make is None:
             raise HTTPException(404, "This review has no agreement page.")
@@ -249,7 +249,7 @@ class Pages(Served):
         return self.page_with_form(request, "agreement.html", **await run_in_threadpool(_agreement, make))
 
     async def export(self, request: Request) -> Response:
-        """All lines of the log, as JSONL or CSV."""
+        """Return all lines of the log, as JSONL or CSV."""
         await self._refresh()
         reviews, form = self._session.log.reviews, request.path_params["form"]
         if form == "jsonl":
@@ -266,7 +266,7 @@ class Pages(Served):
 
 
 def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
-    """The tables and notes of a study, and its chart where it has one."""
+    """Return the tables and notes of a study, and its chart where it has one."""
     try:
         found = make()
     except VivaError as problem:
@@ -278,7 +278,7 @@ def _agreement(make: Callable[[], Findings[Any]]) -> dict[str, object]:
 
 
 def reviews_csv(reviews: Sequence[Review]) -> str:
-    """A row a line of the log; texts are made harmless to spreadsheets."""
+    """Return a row a line of the log; texts are made harmless to spreadsheets."""
     return csv_text(_COLUMNS, ([_cell(getattr(one, name)) for name in _COLUMNS] for one in reviews))
 
 

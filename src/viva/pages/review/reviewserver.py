@@ -16,7 +16,7 @@ from viva.review.items import Item
 
 
 def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:
-    """The review as an ASGI application, behind its guard."""
+    """Return the review as an ASGI application, behind its guard."""
     pages = Pages(ReviewSession(items, log, settings), access)
     routes = [
         Route("/", pages.home),

@@ -104,18 +104,18 @@ class ReviewSession:
         return len({item.about.get(name) for item in self.items}) > 1
 
     def item(self, key: str) -> Item | None:
-        """The item of this key, if there is one."""
+        """Return the item of this key, if there is one."""
         return self._by_key.get(key)
 
     def select(self, chosen: Filter) -> tuple[Item, ...]:
-        """The items of a filter, whoever marked them."""
+        """Return the items of a filter, whoever marked them."""
         name = chosen.query(page=1, todo="all", blind=False)
         selections = self._selections  # before the items: another thread may take new ones meanwhile
         items = self.items
         return selections.get(name, lambda: chosen.select(items))
 
     def reviewers(self, item: Item) -> tuple[str, ...]:
-        """Who has marked every aspect of it."""
+        """Return who has marked every aspect of it."""
         given: dict[str, int] = {}
         aspects = {draft.aspect for draft in item.drafts}
         for (reviewer, aspect), review in self.log.latest(item.key).items():
@@ -124,18 +124,18 @@ class ReviewSession:
         return tuple(reviewer for reviewer, count in given.items() if count == len(aspects))
 
     def wants(self, item: Item, chosen: Filter, reviewer: str) -> bool:
-        """Whether it is on the list of what this reviewer has to do."""
+        """Return whether it is on the list of what this reviewer has to do."""
         if chosen.todo == "all":
             return True
         marked = self.reviewers(item)
         return reviewer not in marked and (chosen.todo == "mine" or len(marked) < self.settings.marks_per_item)
 
     def listed(self, chosen: Filter, reviewer: str) -> list[Item]:
-        """The items of a filter that this reviewer wants to see."""
+        """Return the items of a filter that this reviewer wants to see."""
         return [item for item in self.select(chosen) if self.wants(item, chosen, reviewer)]
 
     def beside(self, item: Item, chosen: Filter, reviewer: str) -> tuple[Item | None, Item | None]:
-        """The item before and the one after it within the filter."""
+        """Return the item before and the one after it within the filter."""
         chain = self.select(chosen)
         here = next((place for place, other in enumerate(chain) if other.key == item.key), -1)
         if here < 0:
@@ -146,7 +146,7 @@ class ReviewSession:
         return next(before, None), next(after, None)
 
     def next_to_do(self, item: Item | None, chosen: Filter, reviewer: str) -> Item | None:
-        """What to mark after this item: first what still needs reviewers, then what this one has not marked.
+        """Return what to mark after this item: first what still needs reviewers, then what this one has not marked.
 
         It goes on from the item to the end of the filter, then from its beginning. None: all of it is marked.
         """
@@ -159,7 +159,7 @@ class ReviewSession:
         return next(short, mine[0] if mine and chosen.todo != "short" else None)
 
     def progress(self, chosen: Filter, reviewer: str) -> Progress:
-        """How far the items of a filter are."""
+        """Return how far the items of a filter are."""
         marked = [self.reviewers(item) for item in self.select(chosen)]
         return Progress(
             len(marked),
@@ -169,11 +169,11 @@ class ReviewSession:
         )
 
     def own(self, item: Item, reviewer: str) -> dict[str, Review]:
-        """Aspect → this reviewer's last line about it."""
+        """Return aspect → this reviewer's last line about it."""
         return {aspect: line for (name, aspect), line in self.log.latest(item.key).items() if name == reviewer}
 
     def others(self, item: Item, reviewer: str) -> list[Review]:
-        """The other reviewers' marks that count."""
+        """Return the other reviewers' marks that count."""
         lines: Mapping[tuple[str, str], Review] = self.log.latest(item.key)
         return [line for (name, _), line in lines.items() if name != reviewer and line.after is not None]
 
@@ -182,6 +182,8 @@ class ReviewSession:
         self._seen.add((item.key, reviewer))
 
     def blind(self, item: Item, chosen: Filter, reviewer: str) -> bool:
-        """Whether a mark made now is blind: the drafts are hidden, and were never shown to this reviewer before."""
+        """Return whether a mark made now is blind: the drafts are hidden, and were never shown to this reviewer
+        before.
+        """
         lines = self.own(item, reviewer).values()
         return chosen.blind and (item.key, reviewer) not in self._seen and all(line.blind for line in lines)

@@ -19,7 +19,7 @@ _ID = re.compile(r"[0-9a-f]{32}\Z")
 
 
 def form_id(form: Form) -> str:
-    """The id of the form that was posted. Raises FormError for what is none."""
+    """Return the id of the form that was posted. Raises FormError for what is none."""
     found = form.get("form", "")
     if not _ID.match(found):
         raise FormError(400, "This form has no id of its own. Nothing was saved: reload the page.")
@@ -40,7 +40,7 @@ class Marking(Struct, frozen=True, kw_only=True):
     drawn: str
 
     def lines(self) -> list[Review]:
-        """The lines to write: one for every aspect where the form says something new. Raises FormError."""
+        """Return the lines to write: one for every aspect where the form says something new. Raises FormError."""
         posted, now = form_id(self.form), time.time()
         found: list[Review] = []
         for number, draft in enumerate(self.item.drafts):
@@ -99,5 +99,5 @@ _WHICH = ("exam", "model", "question", "sample")
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two texts are the same but for what a browser does to line ends."""
+    """Return whether two texts are the same but for what a browser does to line ends."""
     return one.replace("\r\n", "\n").replace("\r", "\n") == other.replace("\r\n", "\n").replace("\r", "\n")

@@ -51,12 +51,12 @@ class Aspect(Struct, frozen=True, kw_only=True):
 
 
 def figure(value: float | None) -> str:
-    """A mark as people write it."""
+    """Return a mark as people write it."""
     return "none" if value is None else f"{round(value, 3):g}"
 
 
 def choices(item: Item, draft: ReviewItem) -> tuple[Choice, ...]:
-    """The scale with words and keys."""
+    """Return the scale with words and keys."""
     words = _SET_WORDS if item.editable else _WORDS
     keys = _KEYS | ({0.5: HALF} if set(draft.scale) <= {0.0, 0.5, 1.0} else {})
     return tuple(
@@ -72,7 +72,7 @@ def aspects(
     entered: Mapping[str, str] | None,
     blind: bool,
 ) -> list[Aspect]:
-    """The aspects of an item as one reviewer sees them; with `entered`, a form that came back is shown again."""
+    """Return the aspects of an item as one reviewer sees them; with `entered`, a form that came back is shown again."""
     found: list[Aspect] = []
     for number, draft in enumerate(item.drafts):
         last = own.get(draft.aspect)
@@ -116,12 +116,14 @@ def _with_draft(aspect: Aspect, draft: ReviewItem, others: list[Review]) -> Aspe
 
 
 def said(name: str, value: str) -> str:
-    """A tag's value for people: outcomes by the names that all pages give them."""
+    """Return a tag's value for people: outcomes by the names that all pages give them."""
     return outcome_name(value) if name == OUTCOME else value
 
 
 def labels(item: Item, blind: bool, names: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """What an item is, for people (or what of it has these names): nothing of the verdict to a blind reviewer."""
+    """Return what an item is, for people (or what of it has these names): nothing of the verdict to a blind
+    reviewer.
+    """
     return [
         (name, said(name, value))
         for name, value in item.about.items()
@@ -130,5 +132,5 @@ def labels(item: Item, blind: bool, names: Collection[str] | None = None) -> lis
 
 
 def marked(own: Mapping[str, Review]) -> list[str]:
-    """The aspects that a reviewer's mark stands on."""
+    """Return the aspects that a reviewer's mark stands on."""
     return [aspect for aspect, line in own.items() if line.after is not None]

@@ -79,7 +79,7 @@ class Chosen(Struct, frozen=True, kw_only=True):
         )
 
     def query(self, **changes: object) -> str:
-        """The same as an address says it, or with changes; on the first page, unless they say another."""
+        """Return the same as an address says it, or with changes; on the first page, unless they say another."""
         one = msgspec.structs.replace(self, **{"page": 1, **changes})
         outcome = f"{one.outcome}.{one.finer}" if one.finer else one.outcome
         said: dict[str, object] = {"exam": one.exam, "model": one.model, "outcome": outcome, "q": one.text}
@@ -95,17 +95,17 @@ class Chosen(Struct, frozen=True, kw_only=True):
 
 
 def number_in(text: str) -> int:
-    """The number that an address says; 0 for none."""
+    """Return the number that an address says; 0 for none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def state(sheet: Sheet, place: int) -> str:
-    """An answer's outcome, or that there is none yet."""
+    """Return an answer's outcome, or that there is none yet."""
     return NOT_ASKED if sheet.places[place] == 0 else sheet.rows[place].outcome
 
 
 def without_text(sheets: Sequence[Sheet], chosen: Chosen) -> list[Place]:
-    """What a filter leaves, but for the text searched for."""
+    """Return what a filter leaves, but for the text searched for."""
     found: list[Place] = []
     for number, sheet in enumerate(sheets):
         if chosen.exam and slug(sheet.evaluation.label) != chosen.exam:
@@ -123,20 +123,20 @@ def without_text(sheets: Sequence[Sheet], chosen: Chosen) -> list[Place]:
 
 
 def has_outcome(sheet: Sheet, place: int, chosen: Chosen) -> bool:
-    """Whether an answer has the outcome of a choice, where it chooses one."""
+    """Return whether an answer has the outcome of a choice, where it chooses one."""
     if chosen.outcome and state(sheet, place) != chosen.outcome:
         return False
     return not chosen.finer or finer(sheet.rows[place], sheet.rows[place].stopped) == chosen.finer
 
 
 def has_tags(tags: Mapping[str, str], wanted: Sequence[tuple[str, str]]) -> bool:
-    """Whether a question has all of these tags, names and values as addresses have them."""
+    """Return whether a question has all of these tags, names and values as addresses have them."""
     known = {slug(name): slug(value) for name, value in tags.items()}
     return all(known.get(name) in value.split(SEVERAL) for name, value in wanted)
 
 
 def is_asked(question: Question, chosen: Chosen) -> bool:
-    """Whether a question has the tags of a choice, and each of its words in any case."""
+    """Return whether a question has the tags of a choice, and each of its words in any case."""
     if chosen.tags and not has_tags(question.tags, chosen.tags):
         return False
     about = _about(question) if chosen.text else ""
@@ -184,7 +184,7 @@ class Choices(Struct, frozen=True):
 
 
 def choices(sheets: Sequence[Sheet]) -> Choices:
-    """What the answers of these sheets can be chosen by."""
+    """Return what the answers of these sheets can be chosen by."""
     exams = dict.fromkeys(sheet.evaluation.label for sheet in sheets)
     models = dict.fromkeys(sheet.evaluation.model.name for sheet in sheets)
     counted: dict[str, int] = {}

@@ -34,7 +34,7 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item:
-    """One answer, graded as it stands now. Raises VivaError where its evidence cannot be read."""
+    """Return one answer, graded as it stands now. Raises VivaError where its evidence cannot be read."""
     evaluation = sheet.evaluation
     question, sample = sheet.question(place)
     request = evaluation.request(question, sample)

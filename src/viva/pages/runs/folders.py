@@ -30,12 +30,14 @@ class RunEntry(Struct, frozen=True):
 
 
 def slug(text: str) -> str:
-    """A word for a text in addresses: itself where that is plain, else a hash of it. Never a path."""
+    """Return a word for a text in addresses: itself where that is plain, else a hash of it. Never a path."""
     return text if _PLAIN.fullmatch(text) else "~" + hashlib.blake2b(os.fsencode(text), digest_size=8).hexdigest()
 
 
 def runs_in(root: Path) -> list[RunEntry]:
-    """Every run in a folder, newest first; the folder itself where it is one. Raises StorageError for no folder."""
+    """Return every run in a folder, newest first; the folder itself where it is one. Raises StorageError for no
+    folder.
+    """
     if is_run(root):
         return [_found(root)]
     try:
@@ -54,7 +56,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder is a run, or was one: it has run.json, or answers without it."""
+    """Return whether a folder is a run, or was one: it has run.json, or answers without it."""
     named = (path / name for name in ("run.json", "responses.jsonl"))
     return any(os.path.lexists(file) and not file.is_dir() for file in named)
 
@@ -70,19 +72,19 @@ def _found(path: Path) -> RunEntry:
 
 
 def read_record(path: Path) -> RunRecord:
-    """What run.json says. Raises StorageError for what is gone, damaged, or of a newer Viva."""
+    """Return what run.json says. Raises StorageError for what is gone, damaged, or of a newer Viva."""
     if not path.is_dir():
         raise StorageError(f"the folder {path} is gone: it was removed or renamed")
     return RunFolder.open(path).record
 
 
 def answers_wanted(path: Path, record: RunRecord) -> int:
-    """How many answers a run is to have in all; an adaptive one: of the questions drawn so far."""
+    """Return how many answers a run is to have in all; an adaptive one: of the questions drawn so far."""
     return sum(per_model(path, record)) * len(record.models)
 
 
 def per_model(path: Path, record: RunRecord) -> list[int]:
-    """The same of one model, an exam."""
+    """Return the same of one model, an exam."""
     drawn = None
     if record.adaptive:
         try:
@@ -97,11 +99,11 @@ def per_model(path: Path, record: RunRecord) -> list[int]:
 
 
 def model_name(model: ModelRecord) -> str:
-    """What tables call a model: a file of answers without its folder."""
+    """Return what tables call a model: a file of answers without its folder."""
     provider, _, name = model.name.partition("/")
     return model.shown or (f"replay/{Path(name).name}" if provider == "replay" else model.name)
 
 
 def exam_labels(record: RunRecord) -> list[str]:
-    """What tables call the exams."""
+    """Return what tables call the exams."""
     return [exam.spec.label for exam in record.exams]

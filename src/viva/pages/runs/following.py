@@ -136,7 +136,9 @@ class Followed:
             self.failures[said.error.kind] = self.failures.get(said.error.kind, 0) + 1
 
     def place(self, key: bytes) -> int:
-        """Where the latest word on a request stands: another number for every other word; 0 where there is none."""
+        """Return where the latest word on a request stands: another number for every other word; 0 where there is
+        none.
+        """
         place = self.answered.get(key)
         if place is None:
             place = self.failed.get(key)
@@ -178,7 +180,7 @@ class Reader:
         self._decode = msgspec.json.Decoder(Entry).decode
 
     def read(self, key: bytes) -> Entry | None:
-        """The answer to a request, or its latest failure, or None; also where the file is another by now."""
+        """Return the answer to a request, or its latest failure, or None; also where the file is another by now."""
         line = self.line(key)
         try:
             return self._decode(line) if line else None
@@ -186,6 +188,6 @@ class Reader:
             return None
 
     def line(self, key: bytes) -> bytes:
-        """The same as the bytes that stand there."""
+        """Return the same as the bytes that stand there."""
         place = self._followed.place(key) - 1
         return b"" if place < 0 or self._file < 0 else os.pread(self._file, place & _LENGTH, place >> 32)

@@ -35,7 +35,7 @@ class Sheet(Struct):
 
     @classmethod
     def of(cls, evaluation: Evaluation, questions: list[Question]) -> Sheet:
-        """A sheet without a row; `questions` are its exam's, shared by all who sat it."""
+        """Return a sheet without a row; `questions` are its exam's, shared by all who sat it."""
         return cls(evaluation, questions, [], [], parts_shown(evaluation.exam))
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class Sheet(Struct):
         return len(self.evaluation.digests) == len(self) * DIGEST
 
     def key(self, place: int) -> bytes:
-        """The request key of one answer."""
+        """Return the request key of one answer."""
         if self.keyed:
             return bytes(self.evaluation.digests[place * DIGEST : (place + 1) * DIGEST])
         question, sample = self.question(place)
@@ -59,7 +59,9 @@ class Sheet(Struct):
         return self.evaluation.exam.variant(question, sample), sample
 
     def sample_name(self, sample: int) -> str:
-        """Which of a question's answers it is, for people: `sample 1`, of a varied run `prompt base, order 2`."""
+        """Return which of a question's answers it is, for people: `sample 1`, of a varied run `prompt base, order
+        2`.
+        """
         vary = self.evaluation.exam.spec.vary
         return f"sample {sample}" if vary is UNSET else vary.answer_name(sample, self.evaluation.samples)
 

@@ -80,11 +80,11 @@ class Opened(Struct, frozen=True):
         return self.run.evaluations
 
     def open_evidence(self, stack: ExitStack) -> EvidenceStore:
-        """All that was found out about the answers; the stack closes it."""
+        """Return all that was found out about the answers; the stack closes it."""
         return open_evidence(self.run, stack)
 
     def tables(self, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
-        """The tables that `viva score` would print of these rows, one list of them a sitting."""
+        """Return the tables that `viva score` would print of these rows, one list of them a sitting."""
         opened, judged = self.run, bool(self.run.folder.record.judges)
         took = _consumed(opened, rows)
         results = [
@@ -96,7 +96,7 @@ class Opened(Struct, frozen=True):
 
 
 def open_run(path: Path) -> Opened:
-    """A run as the pages look at it. Raises VivaError where its questions or models cannot be opened."""
+    """Return a run as the pages look at it. Raises VivaError where its questions or models cannot be opened."""
     folder = RunFolder.open(path)
     record = folder.record
     opened = prepare(folder, LimitOptions(progress="quiet"))
@@ -112,7 +112,7 @@ def open_run(path: Path) -> Opened:
 
 
 def graded_results(path: Path) -> list[ResultRow]:
-    """The results of a graded run, as `viva runs` lists them.
+    """Return the results of a graded run, as `viva runs` lists them.
 
     Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
     """
@@ -149,7 +149,7 @@ def _own(result: Result, alone: bool) -> list[Table]:
 
 
 def _published(exam: str, results: Sequence[Result]) -> list[tuple[str, str, float]]:
-    """The published rows beside the models that sat an exam, best first."""
+    """Return the published rows beside the models that sat an exam, best first."""
     of_exam = [result for result in results if result.exam == exam]
     beside = comparable({one.model: one for result in of_exam for one in result.beside}.values(), of_exam)
     scored = sorted((-one.score, one.model, one.score) for one in beside if one.score is not None)
@@ -163,7 +163,9 @@ def _judging(opened: OpenRun) -> dict[str, Consumed]:
 
 
 def _consumed(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> list[Consumed | None]:
-    """What the answers of each sitting took so far; None for recorded replies, and where the journal is damaged."""
+    """Return what the answers of each sitting took so far; None for recorded replies, and where the journal is
+    damaged.
+    """
     found: list[Consumed | None] = [None] * len(opened.evaluations)
     with suppress(StorageError), ExitStack() as stack:  # the page lists the damaged lines
         journal = None if all(map(recorded, opened.evaluations)) else opened.folder.journal("responses", write=False)

@@ -77,7 +77,7 @@ class Matrix(Struct, frozen=True):
 
 
 def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], chosen: Chosen) -> Matrix:
-    """The questions of an exam (the first one, where none is chosen) by the models that were asked them.
+    """Return the questions of an exam (the first one, where none is chosen) by the models that were asked them.
 
     `results`: one a sheet, in their order.
     """
@@ -106,7 +106,7 @@ def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], chosen: Chosen
 
 
 def cells_of(sheet: Sheet) -> list[Cell]:
-    """What a model got for each question of a sheet."""
+    """Return what a model got for each question of a sheet."""
     samples = sheet.evaluation.samples
     states = [answerfilters.state(sheet, place) for place in range(len(sheet.rows))]
     points = [points_of(row.outcome, row.value) for row in sheet.rows]

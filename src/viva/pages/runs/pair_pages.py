@@ -96,7 +96,7 @@ class PairPages(Served):
         self._pairs = Kept[Pair](2)
 
     def choose_pair(self, request: Request) -> Response:
-        """The two runs that were chosen in the list, the older one first."""
+        """Return the two runs that were chosen in the list, the older one first."""
         chosen = dict.fromkeys(request.query_params.getlist("run"))
         known = {one.slug: one.changed for one in self._views.found() if one.slug in chosen}
         if len(known) != 2:
@@ -105,7 +105,7 @@ class PairPages(Served):
         return RedirectResponse(f"/pair/{first}/{second}", 303)
 
     def pair(self, request: Request) -> Response:
-        """Two runs, what got worse first; or a question in both, with what differs in the replies."""
+        """Return two runs, what got worse first; or a question in both, with what differs in the replies."""
         two = self._two(request)
         if not isinstance(two, _Two):
             return self.page_with_form(request, "pair.html", **two)
@@ -130,7 +130,7 @@ class PairPages(Served):
         )
 
     async def keep_note(self, request: Request) -> Response:
-        """A note on two runs, or on a question of theirs, in the folder of the second."""
+        """Return a note on two runs, or on a question of theirs, in the folder of the second."""
         form = await self.form(request)
         return await run_in_threadpool(self._keep_note, request, form.get("note", ""))
 
@@ -143,7 +143,7 @@ class PairPages(Served):
         return RedirectResponse(f"{request.url.path}?{two.chosen.query()}&said=kept", 303)
 
     def _two(self, request: Request) -> _Two | dict[str, object]:
-        """Both runs, or what a page that waits for them shows."""
+        """Return both runs, or what a page that waits for them shows."""
         chosen = Chosen.read(request.query_params)
         runs = [request.path_params[name] for name in ("first", "second")]
         views = {run: self._views.view(run) for run in runs}
@@ -187,7 +187,7 @@ class _Two(Struct, frozen=True):
         ]
 
     def match(self, place: int) -> Match:
-        """The question whose answer in the first sheet is at this place. Raises HTTPException."""
+        """Return the question whose answer in the first sheet is at this place. Raises HTTPException."""
         asked = place // self.both[0].evaluation.samples
         for one in self.pair.matches:
             if one.places[0] // self.both[0].evaluation.samples == asked and place >= 0:
@@ -195,13 +195,13 @@ class _Two(Struct, frozen=True):
         raise HTTPException(404, "There is no such question that both runs asked.")
 
     def key(self, match: Match | None) -> str:
-        """What a note here is about: of two models of one run both are named."""
+        """Return what a note here is about: of two models of one run both are named."""
         models = " ".join(sheet.evaluation.model.name for sheet in self.both)
         other = self.names[0] if self.runs[0] != self.runs[1] else models
         return note_key(other, self.both[0].evaluation.label, match.question.id if match else "")
 
     def note(self, match: Match | None) -> str:
-        """The note that is kept; none where the file cannot be read, which is said when one is written."""
+        """Return the note that is kept; none where the file cannot be read, which is said when one is written."""
         with suppress(StorageError):
             known = notes_of(self.views[1].path).get(self.key(match))
             return known.text if known else ""
@@ -209,7 +209,7 @@ class _Two(Struct, frozen=True):
 
 
 def _list(two: _Two) -> dict[str, object]:
-    """What only the list of questions shows."""
+    """Return what only the list of questions shows."""
     matches, listed = paged(two.shown, two.chosen.page)
     a, b = two.chosen.a, two.chosen.b
     results = [graded.tables.results[at - 1] for graded, at in zip(two.graded, (a, b), strict=True)]
@@ -226,7 +226,7 @@ def _list(two: _Two) -> dict[str, object]:
 
 
 def _question(two: _Two, match: Match) -> dict[str, object]:
-    """What only the page of a question shows."""
+    """Return what only the page of a question shows."""
     items = [
         item_of(sheet, place, graded.opened, view.answers)
         for sheet, place, graded, view in zip(two.both, match.places, two.graded, two.views, strict=True)

@@ -56,7 +56,8 @@ class Pair(Struct, frozen=True):
 
 
 def fitting(first: Sequence[Sheet], second: Sequence[Sheet], chosen: Chosen) -> tuple[int, int]:
-    """Which two sheets are compared: those chosen, else the first of one exam and model, or at least of one exam.
+    """Return which two sheets are compared: those chosen, else the first of one exam and model, or at least of one
+    exam.
 
     Raises DataError where nothing of the two can be compared.
     """
@@ -78,7 +79,7 @@ def fitting(first: Sequence[Sheet], second: Sequence[Sheet], chosen: Chosen) -> 
 
 
 def pair_of(first: Sheet, second: Sheet) -> Pair:
-    """The questions of two sheets, matched by their names."""
+    """Return the questions of two sheets, matched by their names."""
     places = {question.id: place for place, question in enumerate(second.questions)}
     cells = cells_of(first), cells_of(second)
     matches = []
@@ -127,12 +128,12 @@ class Note(Struct, omit_defaults=True):
 
 
 def note_key(other: str, exam: str, question: str = "") -> str:
-    """What a note is about: another run by its folder's name, an exam, and a question of it or all."""
+    """Return what a note is about: another run by its folder's name, an exam, and a question of it or all."""
     return "\t".join((other, exam, question))
 
 
 def notes_of(folder: Path) -> dict[str, Note]:
-    """All notes in a run's folder. Raises StorageError for a file that is none."""
+    """Return all notes in a run's folder. Raises StorageError for a file that is none."""
     try:
         return msgspec.json.decode(read_regular(folder / NOTES), type=dict[str, Note])
     except FileNotFoundError:

@@ -85,7 +85,7 @@ class RunView:
     # What is quick
 
     def record(self) -> RunRecord:
-        """What run.json says now. Raises StorageError."""
+        """Return what run.json says now. Raises StorageError."""
         with self._guard:
             found = _sizes(self.path, ("run.json",))
             if self._record is None or found != self._record_file:
@@ -104,7 +104,7 @@ class RunView:
             return whole
 
     def progress(self, most: int | None = None) -> Progress:
-        """How far the run is, now. Raises StorageError."""
+        """Return how far the run is, now. Raises StorageError."""
         with self._guard:
             record = self.record()
             whole = self.count(most)
@@ -122,7 +122,9 @@ class RunView:
             return msgspec.structs.replace(progress, whole=whole)
 
     def _counted(self) -> bool:
-        """Whether every sheet knows what became of each of its answers: by their keys, or by rows of all there is."""
+        """Return whether every sheet knows what became of each of its answers: by their keys, or by rows of all there
+        is.
+        """
         rows = self.graded is not None and self._now()[0] == self._seen[0]
         return all(sheet.keyed or rows for sheet in self._sheets)
 
@@ -135,7 +137,9 @@ class RunView:
     # What takes its time
 
     def look(self, patience: float = 0.0) -> Graded | None:
-        """The last grading; begins a newer one where there is something new, and waits for it up to `patience` s."""
+        """Return the last grading; begins a newer one where there is something new, and waits for it up to `patience`
+        s.
+        """
         with self._guard:
             self.record()
             self.count(STEP)

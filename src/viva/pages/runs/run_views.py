@@ -26,7 +26,7 @@ from viva.types import Usage
 
 
 def scored_at(path: Path) -> int:
-    """When scores.jsonl was written, in nanoseconds since 1970; 0 where there is none."""
+    """Return when scores.jsonl was written, in nanoseconds since 1970; 0 where there is none."""
     try:
         return (path / "scores.jsonl").lstat().st_mtime_ns
     except OSError:
@@ -87,11 +87,11 @@ class RunViews:
                 self.view(self.found()[0].slug).look()
 
     def found(self) -> list[RunEntry]:
-        """Every run, newest first. Raises StorageError."""
+        """Return every run, newest first. Raises StorageError."""
         return folders.runs_in(self.root)
 
     def view(self, slug: str) -> RunView:
-        """The run of that name in addresses. Raises StorageError where there is none (any more)."""
+        """Return the run of that name in addresses. Raises StorageError where there is none (any more)."""
         known = {one.slug: one.path for one in self.found()}
         with self._guard:
             if slug not in known:
@@ -123,7 +123,9 @@ class RunViews:
         return "\n".join((name, *folders.exam_labels(record), *models)).casefold()
 
     def cards(self, found: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
-        """What a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for all."""
+        """Return what a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for
+        all.
+        """
         until = float("inf") if wait else time.monotonic() + COUNTING
         cards = [self._card(one, until) for one in found]
         if wait and self._reading is not None:
@@ -151,7 +153,7 @@ class RunViews:
         return card
 
     def _results_of(self, found: RunEntry) -> Sequence[ResultRow] | None:
-        """Its results, none where it is not graded; None while they are being read, which is begun here."""
+        """Return its results, none where it is not graded; None while they are being read, which is begun here."""
         version = (found.path, found.changed, scored_at(found.path))
         if not version[2]:
             return ()

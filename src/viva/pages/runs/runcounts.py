@@ -47,7 +47,7 @@ class Waiting(Struct, frozen=True):
 
 
 def waiting(folder: Path) -> Waiting:
-    """What of this run's is not read yet. Takes no lock and writes nothing."""
+    """Return what of this run's is not read yet. Takes no lock and writes nothing."""
     try:
         log = BatchLog(folder, write=False)
     except StorageError as problem:
@@ -116,7 +116,7 @@ def progress_of(
     now: float,
     waiting: Waiting,
 ) -> Progress:
-    """What journals, lock and run.json say together.
+    """Return what journals, lock and run.json say together.
 
     `wanted`: answers of a model, exam by exam. With `sheets` every answer is counted where it belongs.
     """
@@ -155,7 +155,7 @@ def progress_of(
 
 
 def with_verdicts(progress: Progress, record: RunRecord, results: Sequence[ResultRow]) -> Progress:
-    """The same, of a run with judges incomplete where more answers lack a verdict than verdicts came.
+    """Return the same, of a run with judges incomplete where more answers lack a verdict than verdicts came.
 
     Verdicts were never asked for then; one that came can be `none`, which stands.
     """
@@ -167,7 +167,7 @@ def with_verdicts(progress: Progress, record: RunRecord, results: Sequence[Resul
 
 
 def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
-    """What the stages after the answers failed at, in words; of verdicts those of the run's judges."""
+    """Return what the stages after the answers failed at, in words; of verdicts those of the run's judges."""
     judges = {name for judge in record.judges for name in (judge.name, judge.shown)}
     found = {stage: len(one.failed) for stage, one in stages.items()}
     found["annotations"] = sum(

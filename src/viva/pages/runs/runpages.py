@@ -70,11 +70,11 @@ class Pages(PairPages):
         )
 
     def page(self, request: Request, template: str, status: Any = 200, **values: object) -> Response:
-        """A page, made now."""
+        """Return a page, made now."""
         return super().page(request, template, status, now=time.time(), **values)
 
     def home(self, request: Request) -> Response:
-        """The list of runs; where there is only one to look at, that one."""
+        """Return the list of runs; where there is only one to look at, that one."""
         found = self._views.found()
         if self._views.alone and found:
             return RedirectResponse(f"/run/{found[0].slug}", 303)
@@ -91,7 +91,9 @@ class Pages(PairPages):
         )
 
     def leaderboard(self, request: Request) -> Response:
-        """A file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores lead to answers."""
+        """Return a file of the leaderboard of all runs here, as `viva leaderboard` writes it; scores lead to
+        answers.
+        """
         found = self._views.found()
         key = tuple((one.path, one.changed, scored_at(one.path)) for one in found)
         files = self._sites.get(key, lambda: self._site({one.path.name: one.slug for one in found}))
@@ -112,7 +114,7 @@ class Pages(PairPages):
     # A run
 
     def run(self, request: Request) -> Response:
-        """What was asked, how far it is, its tables."""
+        """Return what was asked, how far it is, its tables."""
         return self._of_run(request, "run.html", self._run)
 
     def _of_run(
@@ -121,7 +123,7 @@ class Pages(PairPages):
         template: str,
         shows: Callable[[Request, RunView, Graded, Chosen], dict[str, object]],
     ) -> Response:
-        """A page of a run: what all of them show of it, and once it is graded what `shows` returns."""
+        """Return a page of a run: what all of them show of it, and once it is graded what `shows` returns."""
         view, chosen = self._view(request), Chosen.read(request.query_params)
         graded = view.look(PATIENCE)
         return self.page(
@@ -152,7 +154,9 @@ class Pages(PairPages):
         return self._choices.get((view.path, graded.number), lambda: choices(graded.sheets))
 
     def _search(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
-        """The answers of a filter, in the order of the run. Raises StorageError where a search cannot read them."""
+        """Return the answers of a filter, in the order of the run. Raises StorageError where a search cannot read
+        them.
+        """
 
         def find() -> Sequence[Place]:
             found = without_text(graded.sheets, chosen)
@@ -164,7 +168,7 @@ class Pages(PairPages):
         return self._found.get((view.path, graded.number, chosen.query(view="")), find)
 
     def live(self, request: Request) -> Response:
-        """How far the run is, for the script of a page that is open while it is running."""
+        """Return how far the run is, for the script of a page that is open while it is running."""
         view = self._view(request)
         run = request.path_params["run"]
         return self.page(request, "live.html", run=run, path=str(view.path), progress=view.progress(STEP))
@@ -181,7 +185,7 @@ class Pages(PairPages):
     # Answers
 
     def answers(self, request: Request) -> Response:
-        """The answers of a filter, a page at a time."""
+        """Return the answers of a filter, a page at a time."""
         return self._of_run(request, "answers.html", self._answers)
 
     def _answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
@@ -203,7 +207,7 @@ class Pages(PairPages):
         }
 
     def item(self, request: Request) -> Response:
-        """One answer."""
+        """Return one answer."""
         return self._of_run(request, "item.html", self._item)
 
     def _item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
@@ -242,7 +246,7 @@ class Pages(PairPages):
     # Questions by models
 
     def matrix(self, request: Request) -> Response:
-        """The questions of an exam by models."""
+        """Return the questions of an exam by models."""
         return self._of_run(request, "matrix.html", self._matrix)
 
     def _matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
@@ -271,7 +275,7 @@ class Pages(PairPages):
         return (sheet, place), item_of(graded.sheets[sheet], place, graded.opened, view.answers)
 
     def text(self, request: Request) -> Response:
-        """A text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
+        """Return a text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
         view, part = self._view(request), request.path_params["part"]
         graded = view.look(PATIENCE)
         if graded is None or part not in _PARTS:
@@ -304,7 +308,7 @@ class Pages(PairPages):
 
 
 def listing(cards: Sequence[Card]) -> dict[str, object]:
-    """What a list of runs shows."""
+    """Return what a list of runs shows."""
     return {
         "cards": cards,
         "states": {state for card in cards for state in card.outcomes},
@@ -314,7 +318,7 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
 
 
 def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
-    """Exam by exam, the best model first."""
+    """Return exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
     return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
 
@@ -338,7 +342,7 @@ def _as_text(content: str, name: str, *, download: bool) -> Response:
 
 
 def tokens(counted: int, uncounted: int) -> str:
-    """`12,345`, and of how many answers nobody knows; `unknown` where that is all of them."""
+    """Return `12,345`, and of how many answers nobody knows; `unknown` where that is all of them."""
     if not uncounted:
         return number(counted)
     return f"{number(counted)} + unknown of {number(uncounted)} answers" if counted else "unknown"
@@ -355,7 +359,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(then: float, now: float) -> str:
-    """How long ago, or the day."""
+    """Return how long ago, or the day."""
     if not then:
         return "–"
     if now - then < 86_400:

@@ -13,7 +13,7 @@ from viva.pages.serving.guard import Access, Guard
 
 
 def application(root: Path, access: Access) -> Guard:
-    """The pages about the runs in `root` as an ASGI application, behind its guard."""
+    """Return the pages about the runs in `root` as an ASGI application, behind its guard."""
     views = RunViews(root)
     threading.Thread(target=views.begin, daemon=True, name="viva view").start()
     pages = Pages(views, access)

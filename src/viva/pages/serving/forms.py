@@ -24,7 +24,9 @@ class FormError(Exception):
 
 
 async def read_form(request: Request) -> Form:
-    """The fields of a posted form; of two with one name the last. Raises FormError, as soon as there is too much."""
+    """Return the fields of a posted form; of two with one name the last. Raises FormError, as soon as there is too
+    much.
+    """
     from starlette.requests import ClientDisconnect
 
     from viva.pages.serving.guard import BODY_LIMIT

@@ -75,7 +75,7 @@ class Access(Struct, frozen=True, kw_only=True):
             )
 
     def cookie(self, name: str) -> str:
-        """What a cookie of this server is called."""
+        """Return what a cookie of this server is called."""
         return f"viva_{name}_{self.port}"
 
     @property
@@ -84,7 +84,7 @@ class Access(Struct, frozen=True, kw_only=True):
         return {**({self.token: ""} if self.token else {}), **self.people}
 
     def key_of(self, token: str) -> str:
-        """What the cookie of who brought a token holds; "" for a token that is none."""
+        """Return what the cookie of who brought a token holds; "" for a token that is none."""
         given = token.encode("utf-8", "replace")
         known = [one for one in self.tokens if hmac.compare_digest(given, one.encode("utf-8", "replace"))]
         return hmac.new(known[0].encode(), b"viva", hashlib.sha256).hexdigest() if known else ""
@@ -96,7 +96,9 @@ class Access(Struct, frozen=True, kw_only=True):
         return found[0] if found else None
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header names this server. A rebound DNS name is a name; an address cannot be rebound."""
+        """Return whether a Host header names this server. A rebound DNS name is a name; an address cannot be
+        rebound.
+        """
         found = _NAMED.match(host)
         if not found:
             return False
@@ -107,7 +109,7 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches it."""
+    """Return whether only this machine reaches it."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -120,23 +122,23 @@ def _is_address(host: str) -> bool:
 
 
 def form_token(session: str) -> str:
-    """The token that the forms of a session carry."""
+    """Return the token that the forms of a session carry."""
     return hashlib.blake2b(session.encode(), digest_size=16, person=b"viva form").hexdigest()
 
 
 def is_form_token(session: str, token: str) -> bool:
-    """Whether a form is of this session; in constant time."""
+    """Return whether a form is of this session; in constant time."""
     return bool(session) and hmac.compare_digest(form_token(session).encode(), token.encode("utf-8", "replace"))
 
 
 def session_of(cookies: dict[str, str], name: str) -> str:
-    """The session of a request; "" where there is none."""
+    """Return the session of a request; "" where there is none."""
     found = cookies.get(name, "")
     return found if _SESSION.match(found) else ""
 
 
 def new_session() -> str:
-    """A session that nobody can guess."""
+    """Return a session that nobody can guess."""
     return secrets.token_hex(16)
 
 
@@ -200,7 +202,7 @@ class Guard:
         return None
 
     def _entrance(self, scope: Scope) -> Response:
-        """A page that only says go on; where the address holds the right token, with the cookie for it."""
+        """Return a page that only says go on; where the address holds the right token, with the cookie for it."""
         rest, token = _without_token(scope)
         rest = html.escape(rest)
         body = (
@@ -229,7 +231,7 @@ class Guard:
 
 
 def _without_token(scope: Scope) -> tuple[str, str | None]:
-    """The address without its token, safe in a header, and the token."""
+    """Return the address without its token, safe in a header, and the token."""
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
     token = next((value for name, value in pairs if name == "token"), None)
     rest = urlencode([(name, value) for name, value in pairs if name != "token"], errors="replace")

@@ -29,12 +29,12 @@ class Reading(Struct, frozen=True):
         return self.read not in {UNPARSED, EMPTY, REFUSED}
 
     def moved(self, base: int) -> Reading:
-        """The reading of a part, which begins at `base`, as one of the whole reply."""
+        """Return the reading of a part, which begins at `base`, as one of the whole reply."""
         span = self.span and (self.span[0] + base, self.span[1] + base)
         return Reading(self.read, span, self.rule)
 
     def quote(self, reply: str, limit: int = 80) -> str:
-        """The evidence, for an explanation; cut to `limit` characters."""
+        """Return the evidence, for an explanation; cut to `limit` characters."""
         if self.span is None:
             return ""
         text = " ".join(reply[self.span[0] : min(self.span[1], self.span[0] + 4 * limit)].split())

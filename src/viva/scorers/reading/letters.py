@@ -48,7 +48,7 @@ _SHORT = 240
 
 
 def ticked(text: str, letters: str) -> str | None:
-    """The letters whose boxes are ticked in a list of boxes; None for no such list."""
+    """Return the letters whose boxes are ticked in a list of boxes; None for no such list."""
     boxes = [(item[1], box.ticked) for box in boxes_in(text) if (item := _ITEM.match(box.said))]
     if len({letter for letter, _ in boxes}) < 2 or any(letter not in letters for letter, _ in boxes):
         return None
@@ -56,7 +56,9 @@ def ticked(text: str, letters: str) -> str | None:
 
 
 def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: bool) -> Reading | None:
-    """The option that the strongest slot names: by one of `letters`, or by its text, which a short reply may be."""
+    """Return the option that the strongest slot names: by one of `letters`, or by its text, which a short reply may
+    be.
+    """
     slots = [*marked(text), *stated(text, letters=True, judgements=True), *headed(text)]
     if texts:
         slots += [
@@ -78,7 +80,9 @@ def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: boo
 
 
 def _lines(text: str, texts: OptionTexts, *, ended: bool) -> list[Slot]:
-    """The first line or the last that is an option's text, and the last sentence of a reply that ended by itself."""
+    """Return the first line or the last that is an option's text, and the last sentence of a reply that ended by
+    itself.
+    """
     lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
     edges = {span: letter for span in (*lines[:1], *lines[-1:]) if (letter := texts.letter(text[slice(*span)]))}
     alone = len(set(edges.values())) == 1
@@ -91,7 +95,7 @@ def _lines(text: str, texts: OptionTexts, *, ended: bool) -> list[Slot]:
 
 
 def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
-    """The letter of the option whose text a slot holds; a last sentence names it with its letter, or alone."""
+    """Return the letter of the option whose text a slot holds; a last sentence names it with its letter, or alone."""
     if slot.rule == _LAST_SENTENCE:
         named = list(_with_its_text(slot.text, texts))
         short = not slot.span[0] and len(slot.text) <= _SHORT and (finished(slot.text) or not slot.text.isascii())
@@ -111,7 +115,7 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
 
 
 def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int, int]]:
-    """The options that a sentence names, and where: "Mail servers use SMTP to hand messages to one another."."""
+    """Yield the options that a sentence names, and where: "Mail servers use SMTP to hand messages to one another."."""
     for letter, option in texts.options:
         core = ARTICLE.sub("", option).strip(" .。")
         if len(core.encode()) < _TELLING:
@@ -137,7 +141,7 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
 
 
 def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
-    """The letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
+    """Yield the letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
     others = _apart("".join(dict(texts.options)))
     for letter, option in texts.options:
         apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)

@@ -48,7 +48,7 @@ def read_value(
     judgements: bool = False,
     slots: Callable[[str], list[Slot]] | None = None,
 ) -> tuple[T | None, Reading]:
-    """The value of a reply's slots by a format's parser, None with a reading that says why there is none.
+    """Return the value of a reply's slots by a format's parser, None with a reading that says why there is none.
 
     `ended`: whether the reply ended by itself; what was cut off has no last resort. `judgements`: see `slots.stated`.
     `slots`: those of a format that has its own.
@@ -80,14 +80,16 @@ def read_value(
 
 
 def _last(text: str) -> list[Slot]:
-    """The sentences at the end, the last one first in rank."""
+    """Return the sentences at the end, the last one first in rank."""
     base = max(0, len(text) - 4_000)
     spans = [match.span() for match in _SENTENCE.finditer(text, base) if match.group().strip()]
     return [Slot(text[slice(*span)].strip(), span, Strength.LAST, "last sentence") for span in spans[-40:]]
 
 
 def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, Reading]:
-    """The number that a reply commits to: in a box, behind a heading, stated as its answer, else its last one."""
+    """Return the number that a reply commits to: in a box, behind a heading, stated as its answer, else its last
+    one.
+    """
     return read_value(reply, _as_number, ended=ended)
 
 
@@ -101,8 +103,8 @@ def _as_number(slot: Slot) -> NumberRead | Unsure | None:
 
 
 def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True) -> tuple[str | None, Reading]:
-    """The formula, or the few words, that a reply commits to; as it was written. An accepted answer that is no formula,
-    however long it is, is read where it is written word by word.
+    """Return the formula, or the few words, that a reply commits to; as it was written. An accepted answer that is no
+    formula, however long it is, is read where it is written word by word.
     """
     known = {squeeze(text) for text in accepted}
 
@@ -136,7 +138,7 @@ def _as_formula(slot: Slot) -> str | Unsure | None:
 
 
 def _prose(text: str) -> int:
-    """Words that are no names of functions, no units and no words between formulas."""
+    """Return words that are no names of functions, no units and no words between formulas."""
     words = [
         word
         for word in _WORD.findall(_COMMAND.sub(" ", text))
@@ -158,7 +160,7 @@ class Term(Struct, frozen=True):
 
 
 def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tuple[Term | None, Reading]:
-    """What stands in the blank: the whole of a short reply, or what a slot holds."""
+    """Return what stands in the blank: the whole of a short reply, or what a slot holds."""
 
     def parse(slot: Slot) -> Term | None:
         same = _accepted(slot.text, accepted)
@@ -182,7 +184,7 @@ def grade_term(reply: str, accepted: Sequence[str], response: Response) -> Score
 
 
 def is_last_resort(slot: Slot) -> bool:
-    """Whether a slot is no place of words: a last sentence, a judgement, "it is …" that outgrows names."""
+    """Return whether a slot is no place of words: a last sentence, a judgement, "it is …" that outgrows names."""
     vague = slot.strength is Strength.CONCLUDED and words_in(slot.text) > _LONGEST_NAME
     return slot.strength is Strength.LAST or slot.judging or vague
 

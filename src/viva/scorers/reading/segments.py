@@ -47,7 +47,7 @@ def read_visible(
 
 
 def _first_part(reply: str, start: int, read_part: Callable[[str], Reading], loops: bool, whole: bool) -> Reading:
-    """The first part that says something, without the template in front; a word repeated is read once."""
+    """Return the first part that says something, without the template in front; a word repeated is read once."""
     if template := _TEMPLATE.match(reply, start):
         start = template.end()
     if loops and (loop := _LOOP.match(reply, start)):
@@ -87,7 +87,7 @@ def boundaries(reply: str, start: int) -> Iterator[int]:
 
 
 def found_retraction(text: str, start: int) -> bool:
-    """Whether a folded text takes back, from `start` on, what it said before."""
+    """Return whether a folded text takes back, from `start` on, what it said before."""
     rest = text[max(0, start) :].lower()
     cues = _pattern("<retraction_cue>", 0)
     return cues.search(rest) is not None and _pattern("<retraction>", 0).search(unaccented(rest)) is not None
@@ -105,7 +105,7 @@ _CUE = re.compile(
 
 
 def refusal(reply: str, start: int = 0) -> tuple[int, int] | None:
-    """Where the reply declines, or None."""
+    """Return where the reply declines, or None."""
     text = plain(reply[start : start + WINDOW])
     flat = unaccented(text)
     text = flat if len(flat) == len(text) else text

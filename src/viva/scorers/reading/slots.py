@@ -118,7 +118,7 @@ _DRESSING = ' \t\r\n*_`"“”„«»'
 
 
 def boxed(text: str) -> str | None:
-    """What the last box of a text holds, or the last boxes where they make a list; None where there is none."""
+    """Return what the last box of a text holds, or the last boxes where they make a list; None where there is none."""
     found = _boxes(text)
     return found[-1].text if found else None
 
@@ -154,7 +154,7 @@ class Box(Struct, frozen=True):
 
 
 def boxes_in(text: str) -> list[Box]:
-    """The boxes of a list, as in "- [ ] A"."""
+    """Return the boxes of a list, as in "- [ ] A"."""
     if text.isascii() and "[" not in text:
         return []
     found = _TICK_BOX.finditer(text)
@@ -162,7 +162,7 @@ def boxes_in(text: str) -> list[Box]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the brace closes that was opened before `start`; -1 where it does not."""
+    """Return where the brace closes that was opened before `start`; -1 where it does not."""
     depth = 1
     for at in range(start, min(len(text), start + 2_000)):
         depth += (text[at] == "{") - (text[at] == "}")
@@ -174,7 +174,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] | None = None) -> list[Slot]:
-    """The slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order.
+    """Return the slots that are marked as the answer's: boxes, tags, keys of JSON, ####; in order.
 
     `keys`: further keys, of the format.
     """
@@ -213,7 +213,9 @@ def _pairs(text: str, key: str, keys: Callable[[str], bool] | None) -> Iterator[
 
 
 def masked(text: str) -> str:
-    """A text as cues are looked for in it: folded, its formulas without marks of sentences; of the same length."""
+    """Return a text as cues are looked for in it: folded, its formulas without marks of sentences; of the same
+    length.
+    """
 
     def opaque(match: re.Match[str]) -> str:
         return _BREAKS.sub("\x02", match.group())
@@ -229,7 +231,7 @@ def stated(
     nouns: tuple[str, ...] = (),
     seen: str = "",
 ) -> list[Slot]:
-    """The slots behind words: headings, statements of the answer, what the last sentence concludes; in order.
+    """Return the slots behind words: headings, statements of the answer, what the last sentence concludes; in order.
 
     With `letters` the answer is letters of options: "B and C are correct" states it, "the value is" does not. With
     `judgements` those are among them that mostly say something of an answer.
@@ -276,7 +278,7 @@ def stated(
 
 
 def headed(text: str) -> list[Slot]:
-    """The letter on the last line behind a heading in any language, where no other letter has one."""
+    """Return the letter on the last line behind a heading in any language, where no other letter has one."""
     found = list(_pattern(_HEADED, re.MULTILINE).finditer(plain(text), max(0, len(text) - TAIL)))
     if len({match[1] for match in found}) != 1 or text[found[-1].end() :].strip():
         return []
@@ -284,8 +286,8 @@ def headed(text: str) -> list[Slot]:
 
 
 def whole(text: str, *, short: bool) -> list[Slot]:
-    """A `short` reply as its own answer: all of it, what its one sentence says of its subject, or the
-    line behind a colon. A reply that declines, or leads up to something that does not come, is none.
+    """Return a `short` reply as its own answer: all of it, what its one sentence says of its subject, or the line
+    behind a colon. A reply that declines, or leads up to something that does not come, is none.
     """
     bare = text.strip()
     start = len(text) - len(text.lstrip())
@@ -303,13 +305,13 @@ def whole(text: str, *, short: bool) -> list[Slot]:
 
 
 def explained_from(text: str, start: int = 0) -> int:
-    """Where an explanation under its heading begins, else the end of the text."""
+    """Return where an explanation under its heading begins, else the end of the text."""
     match = _pattern("<explains>").search(text, start) if "\n" in text else None
     return match.start() if match and text[: match.start()].strip() else len(text)
 
 
 def firm(shown: str, start: int) -> bool:
-    """Whether the sentence in front of a cue denies and supposes nothing that no conclusion follows."""
+    """Return whether the sentence in front of a cue denies and supposes nothing that no conclusion follows."""
     base = max(0, start - 400)
     breaks = [match.end() for match in _SENTENCE.finditer(shown, base, start + 4) if match.start() <= start]
     head = shown[breaks[-1] if breaks else base : start]
@@ -318,7 +320,7 @@ def firm(shown: str, start: int) -> bool:
 
 
 def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) -> Iterator[Slot]:
-    """The slot behind a cue: to the end of the sentence, or the next line that says something."""
+    """Yield the slot behind a cue: to the end of the sentence, or the next line that says something."""
     if gap := _GAP.match(shown, begin):
         begin = gap.end()
     stop = _STOP.search(shown, begin)
@@ -352,7 +354,7 @@ def truth_in(text: str) -> str | None:
 
 
 def undressed(text: str) -> str:
-    """A slot's text without the markup, quotes and blanks around it."""
+    """Return a slot's text without the markup, quotes and blanks around it."""
     before = None
     while text != before:
         before, text = text, text.strip(_DRESSING)
@@ -365,7 +367,7 @@ def undressed(text: str) -> str:
 def resolve(
     slots: Sequence[Slot], parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True
 ) -> tuple[T | Unsure, Slot] | None:
-    """The value of the strongest slot that holds one, the last of equals; None where no slot does.
+    """Return the value of the strongest slot that holds one, the last of equals; None where no slot does.
 
     A reply that was cut off (not `ended`) has no last resort.
     """

@@ -92,7 +92,9 @@ def anchor(segments: tuple[str, ...], text: str) -> Anchoring:
 
 
 def _rate(template: list[_Token | None], pairs: list[tuple[int, int, bool]]) -> float:
-    """The part of the template that is found; where all blanks are in blocks of code, of the blocks if that is more."""
+    """Return the part of the template that is found; where all blanks are in blocks of code, of the blocks if that is
+    more.
+    """
     in_block, blanks = False, set[bool]()
     sizes: dict[bool, list[int]] = {True: [0, 0], False: [0, 0]}
     for token, (_, _, found) in zip(template, pairs, strict=True):
@@ -174,7 +176,7 @@ def _set(bits: NDArray[np.uint8], at: int) -> bool:
 
 
 def _begins(said: list[_Token], at: int, text: str) -> bool:
-    """Whether a token is the first of a line or of a sentence."""
+    """Return whether a token is the first of a line or of a sentence."""
     return said[at - 1].text in _STOPS or "\n" in text[said[at - 1].start : said[at].start]
 
 
@@ -183,7 +185,7 @@ def _worth(word: str) -> int:
 
 
 def _taken(said: list[_Token], text: str) -> list[int]:
-    """What a blank pays for each token."""
+    """Return what a blank pays for each token."""
     ends = [0, *(token.end for token in said)]
     breaks = [
         text.count("\n", end, token.end if token.text == " " else token.start)

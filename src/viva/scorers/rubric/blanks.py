@@ -82,7 +82,7 @@ def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Fill
 
 
 def grade_blanks(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Points, tuple[str, ...]]:
-    """The points of a template's blanks, and the published line of explanation for each.
+    """Return the points of a template's blanks, and the published line of explanation for each.
 
     Raises like `fill_in`, and PatternError.
     """
@@ -110,7 +110,7 @@ def _compare(target: Blank, filling: Filling, published: bool) -> tuple[bool, st
 
 
 def _wordings(text: str) -> list[str]:
-    """What was filled in as it is; on one line without marks around all of it; and the term in it alone."""
+    """Return what was filled in as it is; on one line without marks around all of it; and the term in it alone."""
     plain = " ".join(_HYPHENATED.sub("-", text).split())
     term = _TERM.fullmatch(plain)
     while match := _DECORATED.fullmatch(plain):

@@ -72,13 +72,15 @@ def _names() -> dict[str, str]:
 
 
 def canonical(language: str) -> str:
-    """A language by the name that Viva uses: "c++", "C/C++" and "cpp" are all "cpp". Unknown ones in lower case."""
+    """Return a language by the name that Viva uses: "c++", "C/C++" and "cpp" are all "cpp". Unknown ones in lower
+    case.
+    """
     name = language.strip().lower()
     return _names().get(name, name)
 
 
 def default_seconds(language: str) -> float:
-    """How long a test of this language may take, compiling included, where it does not say."""
+    """Return how long a test of this language may take, compiling included, where it does not say."""
     return _language(canonical(language)).seconds
 
 
@@ -90,7 +92,7 @@ def _language(key: str) -> CodeLanguage:
 
 
 def assemble(test: Test, text: str, language: str, *, published: bool = False) -> tuple[str, str]:
-    """The program that tests an answer, in two parts: all that stands before the test, and the test.
+    """Return the program that tests an answer, in two parts: all that stands before the test, and the test.
 
     The program as run is the two joined by a line feed. `text` is the answer as the model gave it.
     """
@@ -114,7 +116,7 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
 
 
 def _imports(language: CodeLanguage, program: str) -> list[str]:
-    """The lines that this program has a use for."""
+    """Return the lines that this program has a use for."""
     if not language.imports:
         return []
     words = set(re.findall(r"\w+", program))
@@ -140,7 +142,7 @@ def _future_first(program: str) -> str:
 def extract_code(
     text: str, language: str, *, longest_only: bool = False, published: bool = False, test: str = ""
 ) -> str:
-    """The code in an answer: its fenced blocks, or what of an unfenced answer is code. "" if nothing is.
+    """Return the code in an answer: its fenced blocks, or what of an unfenced answer is code. "" if nothing is.
 
     `longest_only` takes the block with most lines (the first of equals) instead of all; of several blocks those count
     that define what `test` mentions.
@@ -163,7 +165,7 @@ def extract_code(
 
 
 def _of_language(blocks: list[Block], key: str) -> list[Block]:
-    """The blocks that say they are in the language; without one, those that do not say they are in another."""
+    """Return the blocks that say they are in the language; without one, those that do not say they are in another."""
     wanted = {key, *_language(key).related}
     if mine := [block for block in blocks if block.tag and canonical(block.tag) in wanted]:
         return mine
@@ -172,7 +174,7 @@ def _of_language(blocks: list[Block], key: str) -> list[Block]:
 
 
 def _unfenced(text: str, key: str) -> str:
-    """An answer without fences, as a reader takes it: all of it, without the sentences around the code."""
+    """Return an answer without fences, as a reader takes it: all of it, without the sentences around the code."""
     text = without_fence_lines(text)
     bare = text.strip()
     if len(bare) > 2 and bare[0] == bare[-1] == "`" and "`" not in bare[1:-1]:
@@ -191,7 +193,7 @@ def _unfenced(text: str, key: str) -> str:
 
 
 def _indented(text: str) -> list[Block]:
-    """The blocks that Markdown indents by four columns, in a text that is otherwise prose and begins with it."""
+    """Return the blocks that Markdown indents by four columns, in a text that is otherwise prose and begins with it."""
     if "\n    " not in text and "\n\t" not in text:
         return []
     groups: list[tuple[bool, list[str]]] = []
@@ -208,7 +210,7 @@ def _indented(text: str) -> list[Block]:
 
 
 def _python_in(text: str) -> str:
-    """The part of a text that begins where Python begins, without the prose behind it; "" where it is none."""
+    """Return the part of a text that begins where Python begins, without the prose behind it; "" where it is none."""
     start = _CODE_BEGINS.search(text)
     if start is None:
         return ""
@@ -233,13 +235,13 @@ def _without_sentences(text: str) -> str:
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line is blank, a sentence, or a word that answers before any code comes."""
+    """Return whether a line is blank, a sentence, or a word that answers before any code comes."""
     line = line.strip()
     return not line or _SENTENCE.fullmatch(line) is not None
 
 
 def _closing(code: str, depth: int) -> int | None:
-    """Where the braces, `depth` of them open at the beginning, are all closed; None if nowhere."""
+    """Return where the braces, `depth` of them open at the beginning, are all closed; None if nowhere."""
     for brace in re.finditer(r"[{}]", code):
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:

@@ -45,7 +45,7 @@ class Block(Struct, frozen=True):
 
 
 def read_blocks(text: str, *, tags: Set[str] = frozenset(), wrappers: Set[str] = frozenset()) -> list[Block]:
-    """The blocks in order; those without anything in them left out. Linear in the length of the text.
+    """Return the blocks in order; those without anything in them left out. Linear in the length of the text.
 
     `tags` are the words that name a language where nothing else tells them from code. `wrappers` are tags of blocks
     that are no code themselves: what stands in one is read as if it stood outside.
@@ -66,7 +66,7 @@ def read_blocks(text: str, *, tags: Set[str] = frozenset(), wrappers: Set[str] =
 
 
 def without_fence_lines(text: str) -> str:
-    """A text in which no block was found, without the lines that are nothing but a fence."""
+    """Return a text in which no block was found, without the lines that are nothing but a fence."""
     if "```" not in text and "~~~" not in text:
         return text
     return "\n".join(line for line in text.split("\n") if not _FENCE_LINE.fullmatch(line))
@@ -100,7 +100,7 @@ def _behind_words(line: str, tags: Set[str]) -> re.Match[str] | None:
 
 
 def _closing(lines: list[str], at: int, fence: str, deepest: int) -> tuple[int, list[str], bool]:
-    """The number of the line that ends the block, what that line has of the block, and whether it closes it."""
+    """Return the number of the line that ends the block, what that line has of the block, and whether it closes it."""
     for number in range(at, len(lines)):
         line = lines[number].rstrip()
         if not fence:
@@ -118,7 +118,7 @@ def _closing(lines: list[str], at: int, fence: str, deepest: int) -> tuple[int, 
 
 
 def _outdented(lines: list[str], indent: str) -> list[str]:
-    """The lines of a block without what its opening fence was indented by."""
+    """Return the lines of a block without what its opening fence was indented by."""
     if ">" in indent:
         lines = [_QUOTED.sub("", line) for line in lines]
         indent = indent.rpartition(">")[2].removeprefix(" ")
@@ -128,7 +128,7 @@ def _outdented(lines: list[str], indent: str) -> list[str]:
 
 
 def _in_lines(lines: list[str], tags: Set[str]) -> Iterator[Block]:
-    """Blocks that open and close on one line."""
+    """Yield blocks that open and close on one line."""
     for line in lines:
         for match in _ONE_LINE.finditer(line):
             first, _, rest = match[2].strip().partition(" ")
@@ -139,7 +139,7 @@ def _in_lines(lines: list[str], tags: Set[str]) -> Iterator[Block]:
 
 
 def _preformatted(text: str) -> Iterator[Block]:
-    """Blocks of HTML."""
+    """Yield blocks of HTML."""
     at = 0
     while opening := _PRE.search(text, at):
         end = text.find("</pre>", opening.end())
@@ -151,7 +151,7 @@ def _preformatted(text: str) -> Iterator[Block]:
 
 
 def _thin(lines: list[str]) -> Iterator[Block]:
-    """Blocks between lines that hold one or two backticks and nothing else: no Markdown, but meant as such."""
+    """Yield blocks between lines that hold one or two backticks and nothing else: no Markdown, but meant as such."""
     opening: re.Match[str] | None = None
     start = 0
     for number, line in enumerate(lines):
@@ -166,6 +166,6 @@ def _thin(lines: list[str]) -> Iterator[Block]:
 
 
 def _tag_of(info: str) -> str:
-    """The language that a fence names: "python", "{r, echo=FALSE}" and "js:main.js" name python, r and js."""
+    """Return the language that a fence names: "python", "{r, echo=FALSE}" and "js:main.js" name python, r and js."""
     found = _TAG.match(info.strip())
     return found["tag"].lower() if found else ""

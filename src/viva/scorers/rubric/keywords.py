@@ -36,7 +36,7 @@ _SHOWN = 60
 
 
 def grade_keywords(items: Sequence[Keyword], text: str) -> tuple[Points, tuple[bool, ...]]:
-    """The points of a keyword list, and which of its items matched.
+    """Return the points of a keyword list, and which of its items matched.
 
     Raises PatternError (a pattern is malformed or takes too long) and ConditionError.
     """
@@ -84,7 +84,7 @@ class _Answer:
 
 
 def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]) -> bool:
-    """Whether a rule holds; `matched` says so of the items before."""
+    """Return whether a rule holds; `matched` says so of the items before."""
     match rule:
         case Literally(text=literal):
             return answer.contains(literal, item)
@@ -102,7 +102,9 @@ def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]
 
 
 def words_of(item: Keyword) -> list[str]:
-    """The shortest texts with which an item matches, as far as they can be told; none where a match takes points."""
+    """Return the shortest texts with which an item matches, as far as they can be told; none where a match takes
+    points.
+    """
     return [] if item.negative else _words(item.rule)
 
 
@@ -124,7 +126,7 @@ def _words(rule: Rule) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def describe(rule: Rule) -> str:
-    """A rule in a few words, cut to one short line."""
+    """Return a rule in a few words, cut to one short line."""
     words = " ".join(_described(rule).split())
     return words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
 

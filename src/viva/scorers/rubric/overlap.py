@@ -34,7 +34,7 @@ class SimilarityError(VivaError):
 
 
 def grade_similarity(items: Sequence[Similarity], text: str) -> Points:
-    """The points of similarity items: F1 with the best reference, from [low, high] to [0, 1], times the weight.
+    """Return the points of similarity items: F1 with the best reference, from [low, high] to [0, 1], times the weight.
 
     Raises SimilarityError for an item without references, or whose `high` is not above its `low`.
     """
@@ -56,7 +56,7 @@ def grade_similarity(items: Sequence[Similarity], text: str) -> Points:
 
 
 def _hopeless(item: Similarity, text: str) -> bool:
-    """Whether a text is so long that it cannot reach `low`, whatever it says: such texts cost no time."""
+    """Return whether a text is so long that it cannot reach `low`, whatever it says: such texts cost no time."""
     if len(text) < _LONG:
         return False
     given = sum(1 for _ in _TOKEN.finditer(text.lower()))
@@ -65,7 +65,7 @@ def _hopeless(item: Similarity, text: str) -> bool:
 
 
 def rouge(metric: Overlap, reference: str, text: str) -> float:
-    """The F1 of a ROUGE metric, from 0 to 1.
+    """Return the F1 of a ROUGE metric, from 0 to 1.
 
     Raises SimilarityError where rougeLsum would take more than `MAX_WORK` steps.
     """
@@ -83,7 +83,7 @@ def _tokens(reference: str) -> Tokens:
 
 
 def _split(text: str) -> tuple[Tokens, ...]:
-    """The tokens of every line that has any."""
+    """Return the tokens of every line that has any."""
     lines = (tuple(_TOKEN.findall(line)) for line in text.lower().split("\n"))
     return tuple(line for line in lines if line)
 
@@ -152,7 +152,7 @@ def _summary(reference: Sequence[Tokens], text: Sequence[Tokens]) -> float:
 
 
 def _union(reference: Tokens, places: dict[str, int], ends: Sequence[int], gaps: int) -> set[int]:
-    """The indices of a reference line that are in the longest common subsequence with any of the lines.
+    """Return the indices of a reference line that are in the longest common subsequence with any of the lines.
 
     Which subsequence, if there are several, is settled as published: from the end of both backwards, equal tokens
     first, else a token of the reference is dropped unless that makes the rest shorter.

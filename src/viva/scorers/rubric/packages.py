@@ -37,7 +37,8 @@ def _table() -> dict[str, _Ecosystem]:
 
 
 def imported(language: str, code: str) -> tuple[str, ...]:
-    """The names that code imports, as it writes them, in order of appearance; none for a language without a table.
+    """Return the names that code imports, as it writes them, in order of appearance; none for a language without a
+    table.
 
     `language` is a canonical name (code.canonical).
     """
@@ -52,7 +53,7 @@ def imported(language: str, code: str) -> tuple[str, ...]:
 
 
 def missing_package(language: str, said: str, needed: Collection[str], program: str = "") -> str:
-    """The package over whose absence a program failed, if that is one that exists; "" otherwise.
+    """Return the package over whose absence a program failed, if that is one that exists; "" otherwise.
 
     `said` is the end of what it printed, `needed` what its test imports, `program` its code. Everything that a program
     prints may be a lie: ask what `probe` gives before believing it.
@@ -77,11 +78,11 @@ def missing_package(language: str, said: str, needed: Collection[str], program: 
 
 
 def _within(name: str, package: str, separators: str) -> bool:
-    """Whether a name is the package's, or that of one of its modules."""
+    """Return whether a name is the package's, or that of one of its modules."""
     return name == package or name.startswith(tuple(package + mark for mark in separators))
 
 
 def probe(language: str, package: str) -> str:
-    """A program that ends with status 0 where the package is there. `package` is a name of `missing_package`."""
+    """Return a program that ends with status 0 where the package is there. `package` is a name of `missing_package`."""
     ecosystem = _table()[language]
     return ecosystem.probe.replace("{}", ecosystem.probed_by.get(package, package))

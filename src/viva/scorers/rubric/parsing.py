@@ -13,7 +13,7 @@ MAX_PARSED = 200_000
 
 
 def parse(text: str) -> ast.Module | None:
-    """The syntax tree of a text, or None where it is no Python, or too long."""
+    """Return the syntax tree of a text, or None where it is no Python, or too long."""
     if len(text) > MAX_PARSED:
         return None
     try:

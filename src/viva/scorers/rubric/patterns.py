@@ -75,7 +75,7 @@ class PatternError(VivaError):
 
 
 def search(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
-    """Whether the pattern matches somewhere in the text, like `re.search`.
+    """Return whether the pattern matches somewhere in the text, like `re.search`.
 
     Raises PatternError for a pattern that cannot be compiled, or that takes longer than `SECONDS` on this text.
     """
@@ -83,7 +83,7 @@ def search(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
 
 
 def fullmatch(pattern: str, text: str, *, ignore_case: bool = False) -> bool:
-    """Whether the pattern matches the whole text, like `re.fullmatch`. Raises like `search`."""
+    """Return whether the pattern matches the whole text, like `re.fullmatch`. Raises like `search`."""
     return _matches("fullmatch", pattern, text, ignore_case)
 
 
@@ -99,7 +99,7 @@ def _matches(how: Literal["search", "fullmatch"], pattern: str, text: str, ignor
 
 
 def compile_error(pattern: str) -> str:
-    """What is wrong with a pattern, in a sentence; "" if nothing is."""
+    """Return what is wrong with a pattern, in a sentence; "" if nothing is."""
     try:
         _compile(pattern, False)
     except PatternError as error:
@@ -146,11 +146,11 @@ class _Reader:
         """Whether the last item is a place, which cannot be repeated."""
 
     def place(self, position: int) -> int:
-        """The position in the pattern of a position in what was written."""
+        """Return the position in the pattern of a position in what was written."""
         return (self.origins[: position + 1] or [0])[-1]
 
     def read(self) -> str:
-        """The pattern for the other engine. Raises PatternError."""
+        """Return the pattern for the other engine. Raises PatternError."""
         if len(self.pattern) > MAX_LENGTH:
             raise PatternError(
                 f"the pattern {_shown(self.pattern)} has {len(self.pattern):,} characters; {MAX_LENGTH:,} are allowed"
@@ -214,7 +214,9 @@ class _Reader:
                 return whole
 
     def _set(self, whole: str, start: int) -> str:
-        """A character class, with what the other engine would take for a POSIX class or a set inside a set escaped."""
+        """Return a character class, with what the other engine would take for a POSIX class or a set inside a set
+        escaped.
+        """
         head = 2 if whole.startswith("[^") else 1
         bracket = whole[head] == "]"
         pieces, at = [whole[:head] + "\\]" * bracket], head + bracket
@@ -254,7 +256,7 @@ class _Reader:
 
 
 def _count(token: re.Match[str]) -> int:
-    """How often a repetition copies its item at most; 1 for those that only loop."""
+    """Return how often a repetition copies its item at most; 1 for those that only loop."""
     if len(token["high"] or token["most"] or token["low"] or "") > 6:
         return MAX_REPEAT + 1
     return max(1, int(token["high"] or token["most"] or token["low"] or 1))

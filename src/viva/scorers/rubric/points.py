@@ -88,7 +88,7 @@ def _metrics(
     custom: Custom | None,
     published: bool,
 ) -> Iterator[tuple[str, Callable[[], Points]]]:
-    """The rubric's metrics by name, in the order in which they are added up."""
+    """Yield the rubric's metrics by name, in the order in which they are added up."""
     blanks, tests, choice, truth, judge = rubric.blanks, rubric.tests, rubric.choice, rubric.truth, rubric.judge
     after_blanks = None if rubric.keywords else post_handler
     if rubric.keywords:
@@ -122,7 +122,7 @@ def _after(handler: PostHandler | None, points: Points, status: tuple[bool, ...]
 
 
 def _no_share(rubric: Rubric, parts: dict[str, Points], total: float, pending: str, handler: object) -> str:
-    """Why there is nothing to take a share of, in words; "" if there is."""
+    """Return why there is nothing to take a share of, in words; "" if there is."""
     if rubric.handler and handler is None:
         return f"there is no grader called {rubric.handler!r} here"
     if not parts:
@@ -133,7 +133,7 @@ def _no_share(rubric: Rubric, parts: dict[str, Points], total: float, pending: s
 
 
 def _grade_tests(tests: UnitTests, executions: Sequence[Execution]) -> Points:
-    """The weight of each test that passed."""
+    """Return the weight of each test that passed."""
     details: list[str] = []
     points = total = 0.0
     pending = ""
@@ -155,20 +155,20 @@ def _grade_tests(tests: UnitTests, executions: Sequence[Execution]) -> Points:
 
 
 def _said(execution: Execution) -> str:
-    """A program's last words on one line. They are the examinee's: whoever shows them must escape them."""
+    """Return a program's last words on one line. They are the examinee's: whoever shows them must escape them."""
     words = " ".join(execution.detail[-4 * _SHOWN :].split())
     return f": {words if len(words) <= _SHOWN else '…' + words[1 - _SHOWN :]}" if words else ""
 
 
 def _grade_reading(reading: Reading, gold: str, weight: float) -> Points:
-    """The weight for the right letter or truth value."""
+    """Return the weight for the right letter or truth value."""
     right = reading.read == gold
     detail = f"{weight if right else 0:+g} read {reading.read}, the answer is {gold}"
     return Points(weight if right else 0.0, weight, (detail,), unread="" if reading.committed else reading.read)
 
 
 def _grade_judge(part: JudgePart, judged: Decision) -> Points:
-    """The weight times what the judges decided."""
+    """Return the weight times what the judges decided."""
     if judged.value is None:
         return Points(0.0, part.weight, (f"+0 {judged.why}",), judged.why)
     points = part.weight * judged.value

@@ -57,7 +57,7 @@ _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def of_the_program(blocks: list[Block], test: str, *, longest_only: bool) -> list[Block]:
-    """The blocks that make the program which the test needs, in order; with `longest_only`, one.
+    """Return the blocks that make the program which the test needs, in order; with `longest_only`, one.
 
     Blocks that were cut off count where no other defines what the test mentions. Of two that define the same, the
     later one replaces the earlier one, unless it is put forward as an alternative.
@@ -82,12 +82,12 @@ def of_the_program(blocks: list[Block], test: str, *, longest_only: bool) -> lis
 
 
 def functions(code: str) -> set[str]:
-    """The names of functions, classes and types that a text defines."""
+    """Return the names of functions, classes and types that a text defines."""
     return {match[match.lastindex or 0] for match in _FUNCTION.finditer(code)}
 
 
 def values(code: str) -> set[str]:
-    """The names that a text gives a value, at the beginning of a line."""
+    """Return the names that a text gives a value, at the beginning of a line."""
     return set(_VALUE.findall(code))
 
 
@@ -105,7 +105,7 @@ def _without_alternatives(blocks: list[Block], wanted: list[set[str]], chosen: l
 
 
 def _needed(blocks: list[Block], kept: list[int], chosen: list[int]) -> Iterator[int]:
-    """What else the kept blocks need: imports, and what defines a name that they mention."""
+    """Yield what else the kept blocks need: imports, and what defines a name that they mention."""
     used = {word for number in kept for word in _WORD.findall(blocks[number].text)}
     there = {name for number in kept for name in functions(blocks[number].text)}
     for number in range(len(blocks) - 1, -1, -1):
@@ -157,8 +157,9 @@ def without_examples(code: str, test: str, given: str) -> str:
 
 
 def _names(code: str) -> tuple[set[str], set[str]]:
-    """The names that a Python text binds anywhere, and those that its functions, or without any binding it itself,
-    take from outside."""
+    """Return the names that a Python text binds anywhere, and those that its functions, or without any binding it
+    itself, take from outside.
+    """
     try:
         module = symtable.symtable(code, "code", "exec")
     except (SyntaxError, ValueError, RecursionError):

@@ -44,7 +44,7 @@ def _table() -> _Table:
 
 
 def trivial_programs(language: str, test: str) -> dict[str, str]:
-    """What each does → its source. `test` is all that the program is joined with."""
+    """Return what each does → its source. `test` is all that the program is joined with."""
     table, language = _table(), "javascript" if language == "typescript" else language
     tree = parse(test) if language == "python" else None
     called, read = _python(tree) if tree else _scanned(language, test)
@@ -64,7 +64,7 @@ def trivial_programs(language: str, test: str) -> dict[str, str]:
 
 
 def _python(tree: ast.Module) -> tuple[list[str], list[str]]:
-    """The names that a test calls, and those that it only reads, and does not define."""
+    """Return the names that a test calls, and those that it only reads, and does not define."""
     nodes = list(ast.walk(tree))
     known = bound(tree) | _BUILTINS
     names = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name) and node.id not in known)
@@ -76,7 +76,7 @@ _BUILTINS = frozenset((*dir(builtins), "__file__"))
 
 
 def _methods(tree: ast.Module, called: list[str]) -> list[str]:
-    """The attributes that a test takes of what these names return, and of what those return."""
+    """Return the attributes that a test takes of what these names return, and of what those return."""
     found = dict[str, None]()
     for node in ast.walk(tree):
         within: ast.expr | None = node if isinstance(node, ast.Attribute) else None
@@ -88,7 +88,7 @@ def _methods(tree: ast.Module, called: list[str]) -> list[str]:
 
 
 def _scanned(language: str, test: str) -> tuple[list[str], list[str]]:
-    """The same by patterns; of names that are only read, types."""
+    """Return the same by patterns; of names that are only read, types."""
     bare = _TEXTS.sub('""', test)
     known = {name for found in _MADE.findall(bare) for name in found if name} | _table().own["words"]
     types = re.findall(_table().types[language], bare, re.MULTILINE) if language in _table().types else ()

@@ -26,7 +26,7 @@ _UNBOUNDED: tuple[Kind, ...] = ("bias", "distance")
 
 
 def agreement_chart(found: Sequence[Agreement]) -> altair.VConcatChart:
-    """The reports below each other. Raises VivaError for none, and for more than `MOST`."""
+    """Return the reports below each other. Raises VivaError for none, and for more than `MOST`."""
     import altair
 
     if not 0 < len(found) <= MOST:
@@ -40,7 +40,7 @@ def agreement_chart(found: Sequence[Agreement]) -> altair.VConcatChart:
 
 
 def _report(found: Agreement) -> altair.VConcatChart:
-    """What there is of: the squares, the people among each other, the judge against them."""
+    """Return what there is of: the squares, the people among each other, the judge against them."""
     import altair
 
     squares = [_marks(found.table)] if found.table else []
@@ -56,7 +56,7 @@ def _report(found: Agreement) -> altair.VConcatChart:
 
 
 def _marks(table: Confusion) -> Drawn:
-    """Counts in cells, the fuller the darker; the diagonal is framed."""
+    """Return counts in cells, the fuller the darker; the diagonal is framed."""
     scale = [f"{mark:g}" for mark in table.scale]
     rows = [
         {"down": scale[down], "across": scale[across], "items": count, "same": down == across}
@@ -72,7 +72,9 @@ def _marks(table: Confusion) -> Drawn:
 
 
 def _spots(spots: Sequence[Spot], judge: str) -> Drawn:
-    """A dot for each pair of mean human mark and judge's mark, its area the number of items; dashed: the same mark."""
+    """Return a dot for each pair of mean human mark and judge's mark, its area the number of items; dashed: the same
+    mark.
+    """
     judge = one_line(judge, 40)
     rows = [{"people": spot.human, "judge": spot.judge, "items": spot.count} for spot in spots]
     ends = [end(spot.human, spot.judge) for end in (min, max) for spot in spots]
@@ -86,7 +88,7 @@ def _spots(spots: Sequence[Spot], judge: str) -> Drawn:
 
 
 def _measures(title: str, measures: Sequence[Measure]) -> Drawn:
-    """A dot and its interval a measure, from 0 or -1 to 1, with its figures behind it."""
+    """Return a dot and its interval a measure, from 0 or -1 to 1, with its figures behind it."""
     rows: list[dict[str, Any]] = [
         {"measure": NAMES[one.kind], "value": one.value, "low": one.low, "high": one.high, "text": measure_text(one)}
         for one in measures

@@ -36,7 +36,7 @@ class RunRatings(Struct, frozen=True):
 
 
 def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatings:
-    """The ratings in a run's files; `judge` and `scale` where the user names them.
+    """Return the ratings in a run's files; `judge` and `scale` where the user names them.
 
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
@@ -61,7 +61,9 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
 
 
 def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
-    """How many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and notes."""
+    """Return how many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and
+    notes.
+    """
     opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
     found = list(rated(opened))
     if not found:

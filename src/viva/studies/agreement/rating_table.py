@@ -46,7 +46,7 @@ class _Seen(Struct):
 
 
 def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
-    """The ratings, items and raters in the order of the file. `tags` names those that are needed.
+    """Return the ratings, items and raters in the order of the file. `tags` names those that are needed.
 
     Raises DataError with the line and the value: not there, torn, a missing column, a mark that is none, a rating that
     is there twice, an item with two values of a needed tag.

@@ -56,7 +56,7 @@ class Rated(Struct, frozen=True, kw_only=True):
 
 
 def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
-    """Every answer of a run that experts can review, in order; with `everything`, also those that they need not.
+    """Yield every answer of a run that experts can review, in order; with `everything`, also those that they need not.
 
     Such a one (a letter that a rule read, a refusal) has an item without drafts.
     """
@@ -154,7 +154,8 @@ def _given(one: Rated, draft: ReviewItem, judge: str) -> dict[str, float]:
 def sampled(
     found: Sequence[Rated], log: ReviewLog, metrics: Mapping[str, Sequence[str]]
 ) -> tuple[list[ScoreFromLabels], list[str]]:
-    """Every random sample of the review page that is marked to its end, for each model and exam; and what is not.
+    """Return every random sample of the review page that is marked to its end, for each model and exam; and what is
+    not.
 
     `metrics`: what is measured of each exam. The score of an answer is what it is with the experts' marks, its
     prediction what it was without.
@@ -214,7 +215,7 @@ FEWEST = 5
 
 
 def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
-    """Each answer's stratum: what is known without experts, and of the rest those of the sample.
+    """Return each answer's stratum: what is known without experts, and of the rest those of the sample.
 
     These are one where some are small: the page draws in proportion, so that labels weigh alike; not by uncertainty.
     """
@@ -227,7 +228,7 @@ def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
 
 
 def _value(score: Score, metric: str) -> float | None:
-    """A metric of one score; what the model left unread earned nothing."""
+    """Return a metric of one score; what the model left unread earned nothing."""
     from viva.types import UNREADABLE
 
     value = score.value if metric == SCORE else score.parts.get(metric)
@@ -235,7 +236,7 @@ def _value(score: Score, metric: str) -> float | None:
 
 
 def filter_of(design: str) -> Filter | None:
-    """The filter that a design's name says; None for a name that is none."""
+    """Return the filter that a design's name says; None for a name that is none."""
     parts = design.split(":")
     if len(parts) < 3 or parts[0] != "random" or not parts[2].startswith("seed"):
         return None
@@ -253,5 +254,5 @@ def filter_of(design: str) -> Filter | None:
 
 
 def review_log(opened: OpenRun) -> ReviewLog:
-    """The run's reviews."""
+    """Return the run's reviews."""
     return ReviewLog(opened.folder.path / REVIEWS)

@@ -88,7 +88,7 @@ def study(config: AgreementConfig) -> Findings[Reports]:
 
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:
-    """One report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
+    """Return one report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
     from viva.analysis.raters.agreement import agree
     from viva.studies.agreement.rating_table import ASPECT
 
@@ -122,7 +122,7 @@ def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) 
 
 
 def scale_of(text: str) -> tuple[float, ...]:
-    """`0,0.5,1` or `1..10` → the marks, ascending. Raises VivaError for anything else."""
+    """Return `0,0.5,1` or `1..10` → the marks, ascending. Raises VivaError for anything else."""
     first, dots, last = text.partition("..")
     try:
         if dots:

@@ -49,7 +49,7 @@ def tables_of(found: Agreement) -> Iterator[Table]:
 
 
 def notes_on(found: Sequence[Agreement]) -> list[str]:
-    """What is missing and why, and what the combined mean rests on."""
+    """Return what is missing and why, and what the combined mean rests on."""
     notes: list[str] = []
     reasons: list[str] = []
     for one in found:
@@ -112,7 +112,7 @@ _MEASURE = (
 
 
 def _measures(title: str, measures: Sequence[Measure]) -> Iterator[Table]:
-    """Their table; none where no measure has a value."""
+    """Yield their table; none where no measure has a value."""
     if any(one.value is not None for one in measures):
         yield Table(title, _MEASURE, measures)
 
@@ -186,7 +186,7 @@ def score_tables(found: Sequence[ScoreFromLabels]) -> list[Table]:
 
 
 def _notes_on_scores(found: Sequence[ScoreFromLabels]) -> Iterator[str]:
-    """Why a score is a dash, and what few labels are worth."""
+    """Yield why a score is a dash, and what few labels are worth."""
     few: dict[str, None] = {}
     for one in found:
         if one.powered.combined is None:

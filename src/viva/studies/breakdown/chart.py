@@ -40,7 +40,7 @@ _TIPS = (
 
 
 def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
-    """The breakdowns of one exam: dots with intervals for one model and one tag, else a heat map.
+    """Return the breakdowns of one exam: dots with intervals for one model and one tag, else a heat map.
 
     A heat map has models as columns where there is one tag, and the last tag's values where there are several; then a
     part a model. Raises VivaError for several exams. `shown`: of a search over many slices, only what the tables tell.

@@ -118,7 +118,7 @@ def _slices(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices
 
 
 def _cuts(tags: Sequence[str], config: BreakdownConfig) -> list[tuple[str, ...]]:
-    """The combinations of tags that are looked at."""
+    """Return the combinations of tags that are looked at."""
     if config.by:
         return [tuple(dict.fromkeys(config.by))]
     pairs = [(a, b) for index, a in enumerate(tags) for b in tags[index + 1 :]] if config.pairs else []
@@ -140,7 +140,7 @@ def _refuse_too_many(one: ScoreSet, cuts: Sequence[tuple[str, ...]]) -> None:
 
 
 def _tags_of_tables(sources: Sequence[Path]) -> tuple[str, ...]:
-    """The tags of tables of item scores, where their rows say which columns are tags (scores.jsonl does)."""
+    """Return the tags of tables of item scores, where their rows say which columns are tags (scores.jsonl does)."""
     names: dict[str, None] = {}
     for source in sources:
         if source.is_dir():

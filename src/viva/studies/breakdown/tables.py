@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 def _columns(rows: Sequence[Row], shown: Shown) -> tuple[Column, ...]:
-    """The columns of slices, for people and for data."""
+    """Return the columns of slices, for people and for data."""
     return (
         *fields("model", "exam", "model"),
         Column(None, lambda row: " · ".join(tag for tag, _ in row.each.where), key="tags"),
@@ -81,12 +81,12 @@ def _columns(rows: Sequence[Row], shown: Shown) -> tuple[Column, ...]:
 
 
 def labelled(one: Slice) -> str:
-    """`domain: OS · tag: Reasoning`."""
+    """Return `domain: OS · tag: Reasoning`."""
     return " · ".join(f"{tag}: {value}" for tag, value in one.where)
 
 
 def pooled_text(one: Slice) -> str:
-    """`61.20 [59.10, 63.25]`, marked where the score is."""
+    """Return `61.20 [59.10, 63.25]`, marked where the score is."""
     if one.pooled is None:
         return "–"
     low, high = percent(one.pooled.low), percent(one.pooled.high)
@@ -94,7 +94,7 @@ def pooled_text(one: Slice) -> str:
 
 
 def difference_text(one: Slice) -> str:
-    """`−4.20 [−8.10, −0.30]*` in points of per cent."""
+    """Return `−4.20 [−8.10, −0.30]*` in points of per cent."""
     if one.difference is None:
         return "–"
     return f"{POINTS.text(one.difference)}{between_text(one.low, one.high)}{MARK if one.significant else ''}"
@@ -123,7 +123,7 @@ def findings(found: tuple[Slices, ...], shown: Shown, drawing: Drawing = None) -
 
 
 def _of_model(one: Slices, shown: Shown) -> Iterator[Table]:
-    """All slices of a model, or its extremes."""
+    """Yield all slices of a model, or its extremes."""
     picked: list[tuple[str, Sequence[Slice]]] = [(f"By {cut_by(one)}", one.slices)] if shown.everything else []
     for pick, count, word in ((one.worst, shown.worst, "Worst"), (one.best, shown.best, "Best")):
         picked += [(f"{word} slices against the rest", pick(count))] if count else []
@@ -134,7 +134,7 @@ def _of_model(one: Slices, shown: Shown) -> Iterator[Table]:
 
 
 def _side_by_side(found: Sequence[Slices]) -> Iterator[Table]:
-    """Where several models sat one exam: a column a model, and all questions last."""
+    """Yield where several models sat one exam: a column a model, and all questions last."""
     for exam in dict.fromkeys(one.exam for one in found):
         of_exam = [one for one in found if one.exam == exam]
         if len(of_exam) < 2:
@@ -154,7 +154,7 @@ def cut_by(one: Slices) -> str:
 
 
 def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
-    """What the figures are, and what they do not show."""
+    """Return what the figures are, and what they do not show."""
     correct = found[0].correct if found else "holm"
     adjusted = {
         "holm": "Holm's keep the chance of even one false alarm in a model's whole table at 5 %",
@@ -189,7 +189,9 @@ def legend(found: Sequence[Slices], shown: Shown) -> list[str]:
 
 
 def notes_on(found: Sequence[Slices]) -> list[str]:
-    """What a reader should take away, a model: which slices differ, or that none does; and what was not tested."""
+    """Return what a reader should take away, a model: which slices differ, or that none does; and what was not
+    tested.
+    """
     notes: list[str] = []
     for one in found:
         who = f"{one_line(one.model, 60)} on {one.exam}"

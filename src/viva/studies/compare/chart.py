@@ -56,7 +56,7 @@ def comparing_chart(found: Sequence[Comparison]) -> Drawn:
 
 
 def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Drawn:
-    """Every model against every other: what the column's has more than the row's, both ways round."""
+    """Return every model against every other: what the column's has more than the row's, both ways round."""
     both = [
         *rows,
         *({**row, "first": row["second"], "second": row["first"], "difference": -row["difference"]} for row in rows),

@@ -46,7 +46,7 @@ class Contestant(Struct, kw_only=True, eq=False):
     name: str = ""
 
     def counted(self, lines: Sequence[Aggregate]) -> list[Aggregate]:
-        """Lines with its own way to count several answers."""
+        """Return lines with its own way to count several answers."""
         return [replace(line, attempts=self.attempts or line.attempts) for line in lines]
 
     @property
@@ -55,7 +55,7 @@ class Contestant(Struct, kw_only=True, eq=False):
         return self.breakdown.cell(*self.counted([self.scored.headline]))
 
     def differs(self, other: Contestant) -> frozenset[str]:
-        """The factors in which the two differ, as far as both say."""
+        """Return the factors in which the two differ, as far as both say."""
         return frozenset(
             factor
             for factor, keys in FACTORS.items()
@@ -65,8 +65,9 @@ class Contestant(Struct, kw_only=True, eq=False):
 
 
 def numbering(first: Contestant, second: Contestant) -> Mapping[Language, int] | None:
-    """The numbers before the first question of two languages that are numbered alike; None where ids are compared as
-    they are."""
+    """Return the numbers before the first question of two languages that are numbered alike; None where ids are
+    compared as they are.
+    """
     specs = [one.scored.record.spec for one in (first, second) if one.scored.record and one.scored.record.data]
     if len(specs) < 2 or specs[0].benchmark != specs[1].benchmark:
         return None
@@ -174,7 +175,7 @@ def _called_part(key: str, value: str) -> str:
 def chosen_pairs(
     group: Sequence[Contestant], between: str | None, baseline: str | None, pairs: Sequence[str]
 ) -> list[tuple[Contestant, Contestant]]:
-    """Who is compared with whom, in the order given.
+    """Return who is compared with whom, in the order given.
 
     `pairs` names them ("base=expert"); `baseline` names one whom all others are compared with; `between` a factor in
     which they must differ ("all": whatever), or several ("shots,cot") in nothing but which they differ. By default a
@@ -221,7 +222,7 @@ def chosen_pairs(
 
 
 def _said_pairs(group: Sequence[Contestant], said: str) -> list[tuple[Contestant, Contestant]]:
-    """The pairs that BASE=EXPERT means. A name may hold a "=", so every one is tried."""
+    """Return the pairs that BASE=EXPERT means. A name may hold a "=", so every one is tried."""
     cuts = [(said[:place], said[place + 1 :]) for place, sign in enumerate(said) if sign == "="]
     for first, second in cuts:
         if _matching(group, first) and _matching(group, second):
@@ -248,7 +249,7 @@ def _nearest(found: Sequence[tuple[Contestant, Contestant]]) -> list[tuple[Conte
 
 
 def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
-    """Whole names before models, models before parts of a name."""
+    """Return whole names before models, models before parts of a name."""
     wanted = name.strip().casefold().rstrip("/")
     for test in (
         lambda one: one.name.casefold() == wanted,
@@ -273,7 +274,7 @@ def _meant(group: Sequence[Contestant], name: str, called: str) -> list[Contesta
 
 
 def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
-    """What makes a comparison unfair, by name, where it is not the one thing that is compared."""
+    """Yield what makes a comparison unfair, by name, where it is not the one thing that is compared."""
     mine, other = first.settings, second.settings
     if (first.scored.record is None) != (second.scored.record is None):
         table = first if first.scored.record is None else second

@@ -26,7 +26,7 @@ class Published(Struct, frozen=True, kw_only=True):
 
 
 def labels_of(found: Sequence[Published], one: PublishedTable) -> dict[str, str]:
-    """The columns that are told, by name."""
+    """Return the columns that are told, by name."""
     names = dict.fromkeys(name for pair in found for name in pair.figures)
     labels = {column.name: column.label for column in one.columns}
     return {name: labels.get(name, name) for name in names}

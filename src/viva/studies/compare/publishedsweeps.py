@@ -44,7 +44,7 @@ _NO_ITEMS = "Printed figures: without item scores there is no pairing, and no in
 
 
 def compare_published(sources: Sequence[str], config: CompareConfig) -> Findings[tuple[Published, ...]]:
-    """A published table's differences. Raises VivaError for what takes item scores, and unknown rows."""
+    """Return a published table's differences. Raises VivaError for what takes item scores, and unknown rows."""
     benchmark, *runs = sources
     if runs:
         raise VivaError(
@@ -85,7 +85,7 @@ def _setting(rows: Sequence[Entry], name: str) -> Entry:
 
 
 def _called(entry: Entry) -> str:
-    """`(0.2,0.9)` as `T 0.2, top-p 0.9`; other words as they are."""
+    """Return `(0.2,0.9)` as `T 0.2, top-p 0.9`; other words as they are."""
     setting = entry.words[SAMPLING]
     if not setting.startswith("("):
         return setting
@@ -94,14 +94,14 @@ def _called(entry: Entry) -> str:
 
 
 def _spread(entry: Entry) -> str:
-    """How many answers a score is the best of, and what its groups of ten vary by."""
+    """Return how many answers a score is the best of, and what its groups of ten vary by."""
     answers = int(entry.figures["responses"])
     sd = f", ± {entry.figures['score_std']:.2f} over groups" if answers > 10 else ""
     return f"best@{min(10, answers)} of {answers}{sd}"
 
 
 def _experts(config: CompareConfig) -> Compared:
-    """Every expert against the chat model of its family and size, or the pairs that --pairs names."""
+    """Return every expert against the chat model of its family and size, or the pairs that --pairs names."""
     if config.between:
         return _languages(config)
     if config.by not in (None, "domain"):
@@ -159,7 +159,7 @@ def _languages(config: CompareConfig) -> Compared:
 
 
 def _by_part(first: Entry, second: Entry, names: tuple[str, str], what: str, by: str | None) -> Iterator[Published]:
-    """A pair's overall figures; with --by a row a domain or format, the whole last."""
+    """Yield a pair's overall figures; with --by a row a domain or format, the whole last."""
     if by is None:
         yield _pair(first, second, [f"overall_{kind}" for kind in _KINDS], *names, what)
         return

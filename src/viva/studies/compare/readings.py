@@ -32,7 +32,7 @@ class _Read(Struct):
 
 
 def with_readings(rows: Sequence[Row], sides: Sequence[tuple[ScoreSet, ScoreSet]]) -> Iterator[Row]:
-    """The rows, their flips with what was read; `sides` says whose answers each row compares."""
+    """Yield the rows, their flips with what was read; `sides` says whose answers each row compares."""
     wanted: dict[Path, set[str]] = {}
     for row, both in zip(rows, sides, strict=True):
         questions = {flip.question for flip in (*row.gained, *row.lost)}
@@ -57,7 +57,7 @@ def _answerer(one: ScoreSet) -> Answerer:
 
 
 def _before(one: ScoreSet) -> int:
-    """How many numbers come before those of the exam's questions, where other languages number them alike."""
+    """Return how many numbers come before those of the exam's questions, where other languages number them alike."""
     if one.record is None or not one.record.data:
         return 0
     return find_benchmark(one.record.spec.benchmark).about.numbering.get(one.record.spec.language, 0)

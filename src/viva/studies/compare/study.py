@@ -52,7 +52,9 @@ def study(config: CompareConfig) -> Findings[Any]:
 
 
 def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConfig) -> tuple[str, bool]:
-    """What the gate says in a sentence, and whether it fails: of any pair, or of an exam that only one was asked."""
+    """Return what the gate says in a sentence, and whether it fails: of any pair, or of an exam that only one was
+    asked.
+    """
     rows = [(one, row) for one in found for row in one.rows]
     worse = config.fail_if == "worse"
     bad = [
@@ -200,12 +202,12 @@ def _disjoint(first: Contestant, second: Contestant) -> str:
 
 
 def _lines(first: Contestant, second: Contestant) -> list[str]:
-    """The columns or values of --by, else one."""
+    """Return the columns or values of --by, else one."""
     return list(dict.fromkeys([*first.scored.lines, *second.scored.lines]))
 
 
 def _rows(first: Contestant, second: Contestant, flips: int, tests: int, config: CompareConfig) -> Iterator[Row]:
-    """A row a column or value of --by, else one."""
+    """Yield a row a column or value of --by, else one."""
     for name in _lines(first, second):
         lines = first.scored.lines.get(name) or second.scored.lines[name]
         row = _row(first, second, name, lines, flips, tests, config)
@@ -214,7 +216,7 @@ def _rows(first: Contestant, second: Contestant, flips: int, tests: int, config:
 
 
 def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -> Columns:
-    """A contestant's scores by question, numbered as the other's are where two languages ask the same."""
+    """Return a contestant's scores by question, numbered as the other's are where two languages ask the same."""
     from viva.analysis.columns import Columns, Text
     from viva.studies.compare.contestants import numbering
 
@@ -236,7 +238,7 @@ def _row(
     tests: int,
     config: CompareConfig,
 ) -> Row:
-    """The difference on the questions of these lines, and what was asked of it."""
+    """Return the difference on the questions of these lines, and what was asked of it."""
     from viva.analysis.anytime import anytime
     from viva.analysis.comparing import apart, compared, compared_apart, counting_alike, decided, flips, paired
     from viva.analysis.posterior import posterior
@@ -270,12 +272,12 @@ def _row(
 
 
 def shuffled(one: Contestant) -> bool:
-    """Whether it is known to have been asked in a random order."""
+    """Return whether it is known to have been asked in a random order."""
     return bool(one.scored.record and one.scored.record.spec.shuffle)
 
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
-    """What is unfair, and what is not in the numbers, of the whole set or of its largest part."""
+    """Yield what is unfair, and what is not in the numbers, of the whole set or of its largest part."""
     from viva.analysis.estimate import UNSURE
     from viva.studies.compare.contestants import warnings
 

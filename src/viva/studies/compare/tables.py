@@ -127,8 +127,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def difference_text(found: Difference) -> str:
-    """`+3.20 [+0.40, +6.00]`; `+3.20† (−2.10 to +8.00) [−4.90, +10.80]` where answers are missing, and
-    `−9.00 to +31.00† [−14.20, +36.00]` where there is a range in place of a difference."""
+    """Return `+3.20 [+0.40, +6.00]`; `+3.20† (−2.10 to +8.00) [−4.90, +10.80]` where answers are missing, and `−9.00 to
+    +31.00† [−14.20, +36.00]` where there is a range in place of a difference.
+    """
     if found.difference is None:
         return DASH if found.low is None else f"{_bounds(found)}{UNSURE}{between_text(found.low, found.high)}"
     marked = "" if found.complete else f"{UNSURE} ({_bounds(found)})"
@@ -136,7 +137,8 @@ def difference_text(found: Difference) -> str:
 
 
 def _names(one: Comparison, *, short: bool = False) -> tuple[tuple[Column, ...], str]:
-    """The columns that say what a row is about, and what the title says in their place where it is always the same.
+    """Return the columns that say what a row is about, and what the title says in their place where it is always the
+    same.
 
     `short`: the table has much else to say.
     """
@@ -150,7 +152,7 @@ SIDES = (Column("first", "first", SIDE, keep=True), Column("second", "second", S
 
 
 def _differences(one: Comparison, tests: int, *, holding: bool = False) -> Table:
-    """The differences; `holding`: of those that are more than chance, what they are."""
+    """Return the differences; `holding`: of those that are more than chance, what they are."""
     names, title = _names(one)
     adjusted = one.correction != "none" and tests > 1
     columns = (
@@ -174,7 +176,9 @@ _COUNTS = (
 
 
 def _decisions(one: Comparison, margin: float, *, many: bool = False) -> Table:
-    """What can be said of the second, up to a margin in points; `many`: also how many pairs there are of each."""
+    """Return what can be said of the second, up to a margin in points; `many`: also how many pairs there are of
+    each.
+    """
     names, title = _names(one)
     columns = (
         *names, Column("difference", "found", _CHANGE, key=None, drop=not many),
@@ -202,7 +206,7 @@ def _looked_at(one: Comparison) -> str:
 
 
 def _beliefs(one: Comparison) -> Table:
-    """How probable it is that the second is better, and, with a margin, no worse or equivalent."""
+    """Return how probable it is that the second is better, and, with a margin, no worse or equivalent."""
     names, title = _names(one)
     odds = {"P(second better)": "better"}
     if any(row.posterior and row.posterior.no_worse is not None for row in one.rows):
@@ -216,7 +220,7 @@ def _beliefs(one: Comparison) -> Table:
 
 
 def _at_any_time(one: Comparison) -> Table:
-    """The test that may be looked at as often as one likes."""
+    """Return the test that may be looked at as often as one likes."""
     names, title = _names(one)
     columns = (
         *names, Column("difference", "found", _CHANGE, key=None, drop=1),
@@ -249,7 +253,7 @@ def _change(found: Difference) -> str:
 
 
 def probability(value: float) -> str:
-    """`0.973`, and never 0 or 1, which nothing is."""
+    """Return `0.973`, and never 0 or 1, which nothing is."""
     return "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
 
 
@@ -262,7 +266,7 @@ _BETWEEN_ENDS = Kind(lambda found: _between((found.low, found.high)))
 
 
 def _tipping(row: Row) -> str:
-    """What would change the order of two contestants; "" where nothing is unscored."""
+    """Return what would change the order of two contestants; "" where nothing is unscored."""
     found = row.found
     if found.tipping is None or found.difference is None or not found.unscored:
         return ""
@@ -285,7 +289,9 @@ def _tipping(row: Row) -> str:
 
 
 def _fragile(one: Comparison) -> list[str]:
-    """Which orders missing answers could change, those that change most easily first, and how many more there are."""
+    """Return which orders missing answers could change, those that change most easily first, and how many more there
+    are.
+    """
     lost = [row for row in _pairs(one).values() if row.found.tipping is not None and row.found.unscored]
     if len(lost) <= _TIPPING:
         return list(map(_tipping, lost))
@@ -304,12 +310,12 @@ _ALONE = "Score: each one's own, over all questions that it was asked; in order 
 
 
 def _pairs(one: Comparison) -> dict[tuple[str, str], Row]:
-    """Every pair's row of the whole: the last of its parts, which is the mean of all."""
+    """Return every pair's row of the whole: the last of its parts, which is the mean of all."""
     return {(row.first, row.second): row for row in one.rows}
 
 
 def _held(row: Row) -> bool:
-    """Whether a difference is more than chance, adjusted as the report adjusts."""
+    """Return whether a difference is more than chance, adjusted as the report adjusts."""
     p = row.found.p if row.found.adjusted is None else row.found.adjusted
     return p is not None and p <= 0.05
 
@@ -361,7 +367,7 @@ _OWN = (
 
 
 def _holding(one: Comparison, tests: int) -> Table:
-    """The differences in parts that are more than chance, the largest first; without parts, of the wholes."""
+    """Return the differences in parts that are more than chance, the largest first; without parts, of the wholes."""
     wholes = {id(row) for row in _pairs(one).values()}
     has_parts = any(id(row) not in wholes for row in one.rows)
     rows = [row for row in one.rows if _held(row) and not (has_parts and id(row) in wholes)]
@@ -390,7 +396,7 @@ def _power(one: Comparison) -> Iterator[Table]:
 
 
 def _differing(row: Row) -> float | None:
-    """The share of questions that differ; of no pairs there is none."""
+    """Return the share of questions that differ; of no pairs there is none."""
     moved = (row.found.wins or 0) + (row.found.losses or 0)
     pairs = moved + (row.found.ties or 0)
     return moved / pairs if pairs else None
@@ -414,7 +420,7 @@ def _flips(one: Comparison) -> Iterator[Table]:
 
 
 def _read(texts: Sequence[str]) -> str:
-    """Every different reading once, with how often it was there."""
+    """Return every different reading once, with how often it was there."""
     counts: dict[str, int] = {}
     for text in texts:
         counts[one_line(text, 40) or "–"] = counts.get(one_line(text, 40) or "–", 0) + 1
@@ -435,7 +441,7 @@ _WHOSE = (
 
 
 def closing(found: Sequence[Comparison]) -> list[str]:
-    """The legend, and what must be known beside the numbers."""
+    """Return the legend, and what must be known beside the numbers."""
     rows = [row for one in found for row in one.rows]
     tests = tests_of(found)
     said = _tests(rows)
@@ -461,7 +467,7 @@ def closing(found: Sequence[Comparison]) -> list[str]:
 
 
 def tests_of(found: Sequence[Comparison]) -> int:
-    """How many tests there are in all."""
+    """Return how many tests there are in all."""
     return sum(1 for one in found for row in one.rows if row.found.p is not None)
 
 
@@ -471,7 +477,7 @@ def _tests(rows: Sequence[Row]) -> str:
 
 
 def _bounds(found: Difference) -> str:
-    """What the difference can be when all that is missing is decided."""
+    """Return what the difference can be when all that is missing is decided."""
     return DASH if found.floor is None or found.ceiling is None else _between((found.floor, found.ceiling))
 
 
@@ -483,7 +489,7 @@ class Line(NamedTuple):
 
 
 def _data(found: Sequence[Comparison], own: Sequence[tuple[str, type[Struct]]]) -> Table:
-    """A row a comparison, in shares of 1. `own`: what options asked for."""
+    """Return a row a comparison, in shares of 1. `own`: what options asked for."""
     left = ("test", "first_range", "second_range")
     numbers = [name for name in Difference.__struct_fields__ if name not in left]
     points = next((list(row.questions) for one in found for row in one.rows), [])

@@ -24,7 +24,7 @@ _NEAR, _FAR = "near the line", "far from the line"
 
 
 def chart(found: Sequence[Correlations]) -> altair.TopLevelMixin:
-    """A panel a pair. Raises VivaError for more than `MOST` of them, or none with figures."""
+    """Return a panel a pair. Raises VivaError for more than `MOST` of them, or none with figures."""
     import altair as alt
 
     drawn = [(one, pair) for one in found for pair in one.pairs if len(pair.rows) > 1]
@@ -72,7 +72,7 @@ def _said(pair: Pair, title: str) -> str:
 
 
 def _line(pair: Pair) -> list[dict[str, float]]:
-    """The least-squares line over the points' own range; none through a column that is constant."""
+    """Return the least-squares line over the points' own range; none through a column that is constant."""
     if pair.of("pearson").value is None:
         return []
     from numpy.polynomial import Polynomial

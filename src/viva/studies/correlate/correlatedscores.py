@@ -53,7 +53,7 @@ class Correlated(Struct, frozen=True, kw_only=True):
 
 
 def published_tables(benchmark: str) -> list[Correlated]:
-    """A benchmark's own tables, a row a model."""
+    """Return a benchmark's own tables, a row a model."""
     found: list[Correlated] = []
     for shown in PUBLISHED[benchmark]:
         known = table(benchmark, shown.table)
@@ -118,7 +118,7 @@ def matched(sources: Sequence[str]) -> Correlated:
 
 
 def _columns_of(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str, tuple[str, float]]]:
-    """A table's columns of figures, each with its models' figures."""
+    """Return a table's columns of figures, each with its models' figures."""
     wide = read_wide(path, fewest=2)
     if again := next((name for name in wide.columns if name in earlier), None):
         raise VivaError(f"{path} has a column {one_line(again, 60)!r}, as a source before it has: name one of them")
@@ -129,7 +129,7 @@ def _columns_of(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str
 
 
 def noted(ranges: Sequence[str]) -> tuple[str, ...]:
-    """A note that names models with a range in place of a figure, where there are any."""
+    """Return a note that names models with a range in place of a figure, where there are any."""
     from viva.render.result import left_out
 
     return (f"Figures {left_out(list(dict.fromkeys(ranges)))}",) if ranges else ()

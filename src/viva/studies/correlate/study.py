@@ -72,7 +72,9 @@ def study(config: CorrelateConfig) -> Findings[tuple[Correlations, ...]]:
 
 
 def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]:
-    """What is to be correlated: a published benchmark, several sources by model's name, a table, or item scores."""
+    """Return what is to be correlated: a published benchmark, several sources by model's name, a table, or item
+    scores.
+    """
     named = [source for source in sources if source in PUBLISHED]
     if named and config.by not in (None, EXAM):
         raise VivaError(f"{config.by!r} is for runs and item scores; {named[0]} is a published table", field="by")
@@ -89,8 +91,9 @@ def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]
 
 
 def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable, list[str]]:
-    """Models by the columns of --by, from item scores, and the models that have a range in place of some figure. Of
-    several exams, columns are called by exam and column."""
+    """Return models by the columns of --by, from item scores, and the models that have a range in place of some figure.
+    Of several exams, columns are called by exam and column.
+    """
     figures: dict[str, dict[tuple[str, str], float | None]] = {}
     origin: dict[tuple[str, str], Path] = {}
     partial: set[str] = set()
@@ -127,8 +130,9 @@ def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable
 
 
 def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) -> Correlations:
-    """The coefficients of every pair of columns that is asked for, and what families were made of its rows into
-    `notes`. Raises VivaError for unknown columns."""
+    """Return the coefficients of every pair of columns that is asked for, and what families were made of its rows into
+    `notes`. Raises VivaError for unknown columns.
+    """
     from viva.analysis.correlation import correlate, pairs
     from viva.studies.correlate.tables import Correlations
 
@@ -155,7 +159,9 @@ def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) ->
 
 
 def _chosen(found: Correlated, config: CorrelateConfig) -> list[str]:
-    """The columns asked for, else all that are figures. A name that holds a comma is taken whole where it fits."""
+    """Return the columns asked for, else all that are figures. A name that holds a comma is taken whole where it
+    fits.
+    """
     title, table = found.title, found.table
     asked: list[str] = []
     for given in config.columns:

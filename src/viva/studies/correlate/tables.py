@@ -146,7 +146,7 @@ def findings(
 
 
 def notes_on(found: Sequence[Correlations]) -> list[str]:
-    """What outliers are, rows that were left out, and coefficients that there are none of."""
+    """Return what outliers are, rows that were left out, and coefficients that there are none of."""
     notes: list[str] = [OUTLIERS] if any(pair.outliers for one in found for pair in one.pairs) else []
     for one in found:
         if one.partial:

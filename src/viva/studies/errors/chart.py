@@ -30,7 +30,7 @@ _TIPS = (
 
 
 def errors_chart(found: Sequence[Errors], names: Mapping[str, str]) -> altair.VConcatChart:
-    """The errors of some exams (`analysis.errortypes.counted` without a tag). `names`: type → what it is called.
+    """Return the errors of some exams (`analysis.errortypes.counted` without a tag). `names`: type → what it is called.
     Raises VivaError for none.
 
     Types are below each other, and no parts of a whole: an answer may show several.

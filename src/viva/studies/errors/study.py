@@ -160,7 +160,7 @@ def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
 
 
 def _fits(spec: ExamSpec) -> bool:
-    """Whether the paper's types of error are those of this exam's answers."""
+    """Return whether the paper's types of error are those of this exam's answers."""
     return find_benchmark(spec.benchmark).about.error_types and not spec.rationale and not spec.choose
 
 
@@ -240,7 +240,7 @@ def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], c
 
 
 def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
-    """Every wrong answer, with each judge's labels and what they agree on."""
+    """Return every wrong answer, with each judge's labels and what they agree on."""
     from viva.analysis.errortypes import agreed
 
     if suffix != ".csv":

@@ -76,7 +76,7 @@ def _table(exam: str, group: str, by: str, names: Mapping[str, str], rows: Seque
 
 
 def share_text(share: Share) -> str:
-    """`12 · 40.0 [24.6, 57.7]`."""
+    """Return `12 · 40.0 [24.6, 57.7]`."""
     if share.share is None:
         return DASH
     between = "" if share.low is None else f" [{percent(share.low, 1)}, {percent(share.high, 1)}]"

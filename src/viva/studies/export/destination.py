@@ -51,7 +51,7 @@ def check_place(out: Path, form: str, *, force: bool) -> None:
 
 
 def _is_ours(file: Path) -> bool:
-    """Whether a file begins as a log of Inspect that Viva wrote: `viva` is among its first settings."""
+    """Return whether a file begins as a log of Inspect that Viva wrote: `viva` is among its first settings."""
     try:
         if zipfile.is_zipfile(file):
             with zipfile.ZipFile(file) as packed, packed.open("_journal/start.json") as start:

@@ -16,7 +16,7 @@ from viva.visible import one_line
 
 
 def opened_runs(config: ExportConfig, stack: ExitStack) -> list[ExportedRun]:
-    """The sources as runs. Raises VivaError for an option of question sets, and for two runs of one name."""
+    """Return the sources as runs. Raises VivaError for an option of question sets, and for two runs of one name."""
     if config.choice.data or config.choice.language:
         raise VivaError(f"and {option('language')} are for a question set; a run knows its own", field="data")
     paths = {Path(source).resolve(): Path(source) for source in config.sources}
@@ -47,7 +47,7 @@ def _evaluations(runs: list[ExportedRun]) -> Iterator[EvaluationResult]:
 
 
 def export_inspect(config: ExportConfig) -> int:
-    """A folder of .eval logs, or one log as a file."""
+    """Return a folder of .eval logs, or one log as a file."""
     from viva.interop.writing.inspectarchive import log_name, write_eval, write_json
 
     single = {".eval": write_eval, ".json": write_json}.get(config.out.suffix)
@@ -73,7 +73,7 @@ def export_inspect(config: ExportConfig) -> int:
 
 
 def export_lm_eval(config: ExportConfig) -> int:
-    """A folder a model, with results_*.json and samples_*.jsonl."""
+    """Return a folder a model, with results_*.json and samples_*.jsonl."""
     from viva.interop.writing.lmevalfolder import write_lm_eval
 
     check_place(config.out, "lm-eval", force=config.force)
@@ -85,7 +85,7 @@ def export_lm_eval(config: ExportConfig) -> int:
 
 
 def export_every_eval_ever(config: ExportConfig) -> int:
-    """A record a model and exam, below data/."""
+    """Return a record a model and exam, below data/."""
     from viva.interop.writing.everyeval import write_every_eval_ever
 
     check_place(config.out, "every-eval-ever", force=config.force)

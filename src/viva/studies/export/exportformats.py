@@ -73,8 +73,9 @@ FORMATS: dict[str, Format] = {
 
 
 def writer(name: str, out: Path | None) -> Callable[[ExportConfig], int]:
-    """The function that writes a format. Raises VivaError naming the formats there are, and for an `out` that is
-    missing or has no meaning."""
+    """Return the function that writes a format. Raises VivaError naming the formats there are, and for an `out` that is
+    missing or has no meaning.
+    """
     if name not in FORMATS:
         known = ", ".join(FORMATS)
         raise VivaError(f"{one_line(name, 60)!r}: there is no such format; there are: {known}", field="to")

@@ -102,7 +102,7 @@ class _Reader:
         self._places: dict[tuple[str, str, str, int], bytes] | None = None
 
     def of(self, number: int) -> Iterator[Answer]:
-        """The answers of one model on one exam."""
+        """Return the answers of one model on one exam."""
         rows = self._rows(number)
         if self._run.opened_run and self._evidence_store:
             return self._whole(number, rows)
@@ -160,7 +160,7 @@ class _Reader:
 
 
 def _offsets(file: Path, places: Sequence[int]) -> list[int]:
-    """Where in a file these lines begin (from 0, ascending)."""
+    """Return where in a file these lines begin (from 0, ascending)."""
     found: list[int] = []
     position = line = 0
     with reading(file) as content:
@@ -174,12 +174,12 @@ def _offsets(file: Path, places: Sequence[int]) -> list[int]:
 
 
 def without_gold(question: Question) -> Question:
-    """A question without what would answer it."""
+    """Return a question without what would answer it."""
     return msgspec.structs.replace(question, answer=None, accepted=(), explanation="")
 
 
 def counted(answers: Iterator[Answer], what: str) -> Iterator[Answer]:
-    """The same, saying on stderr how far it is where that takes longer."""
+    """Yield the same, saying on stderr how far it is where that takes longer."""
     screen = Screen("plain")
     for number, answer in enumerate(answers, 1):
         yield answer

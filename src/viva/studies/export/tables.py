@@ -41,11 +41,11 @@ class Source(Struct, kw_only=True):
     sets: list[Questions]
 
     def question_names(self) -> Names:
-        """The tags of the questions."""
+        """Return the tags of the questions."""
         return Names.of(question for one in self.sets for question in one.exam.questions())
 
     def question_rows(self, names: Names, *, gold: bool) -> Iterator[dict[str, Any]]:
-        """The questions of every exam, each once, though several runs asked it."""
+        """Yield the questions of every exam, each once, though several runs asked it."""
         several = len({one.label for one in self.sets}) < len(self.sets)
         seen: set[tuple[str, str]] = set()
         for one in self.sets:
@@ -57,11 +57,11 @@ class Source(Struct, kw_only=True):
                 yield tables.question_row(one.label, question if gold else without_gold(question), names)
 
     def answer_names(self) -> Names:
-        """The tags, parts and aspects of the scores."""
+        """Return the tags, parts and aspects of the scores."""
         return Names.of(itertools.chain.from_iterable(score_rows(run.path) for run in self.runs))
 
     def answer_rows(self, names: Names) -> Iterator[dict[str, Any]]:
-        """The answers of every run."""
+        """Yield the answers of every run."""
         for run in self.runs:
             for result in run.evaluations:
                 for answer in result.answers():
@@ -69,7 +69,7 @@ class Source(Struct, kw_only=True):
 
 
 def opened_source(config: ExportConfig, stack: ExitStack) -> Source:
-    """Runs with their questions, or sets. Raises VivaError for a mixture, and for what is neither."""
+    """Return runs with their questions, or sets. Raises VivaError for a mixture, and for what is neither."""
     sets = [source for source in config.sources if source in BENCHMARKS or question_file(source)]
     if not sets:
         _refuse_folders(config)
@@ -103,7 +103,7 @@ def _refuse_folders(config: ExportConfig) -> None:
 
 
 def _asked(runs: list[ExportedRun]) -> Iterator[Questions]:
-    """The exams of the runs, each set of questions once. Raises VivaError for two sets under one name."""
+    """Yield the exams of the runs, each set of questions once. Raises VivaError for two sets under one name."""
     seen: set[tuple[str, str, tuple[str, ...], int | None]] = set()
     data: dict[str, str] = {}
     for run in runs:
@@ -127,7 +127,7 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def export_parquet(config: ExportConfig) -> int:
-    """A folder with scores.parquet, answers.parquet and questions.parquet; of a set the questions alone."""
+    """Return a folder with scores.parquet, answers.parquet and questions.parquet; of a set the questions alone."""
     check_place(config.out, "parquet", force=config.force)
     with ExitStack() as stack:
         source = opened_source(config, stack)
@@ -154,7 +154,7 @@ def export_parquet(config: ExportConfig) -> int:
 
 
 def export_hf(config: ExportConfig) -> int:
-    """A folder that `datasets.load_dataset` opens: Parquet shards, a card, Croissant metadata."""
+    """Return a folder that `datasets.load_dataset` opens: Parquet shards, a card, Croissant metadata."""
     from viva.interop.writing.card import card_text
     from viva.interop.writing.croissant import croissant_text
 

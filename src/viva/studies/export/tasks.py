@@ -137,5 +137,5 @@ def _generation(sampling: Sampling) -> dict[str, Any]:
 
 
 def _all_of(samples: int) -> dict[str, Any]:
-    """All replies to a document: without it lm-eval scores the first one alone."""
+    """Return all replies to a document: without it lm-eval scores the first one alone."""
     return {"filter_list": [{"name": "all", "filter": [{"function": "take_first_k", "k": samples}]}]}

@@ -12,12 +12,12 @@ from viva.studies.export.exportformats import ExportConfig
 
 
 def export_mlflow(config: ExportConfig) -> int:
-    """A run in MLflow for every model on every exam."""
+    """Return a run in MLflow for every model on every exam."""
     return _export(config, write_mlflow)
 
 
 def export_wandb(config: ExportConfig) -> int:
-    """A run in Weights & Biases for every model on every exam."""
+    """Return a run in Weights & Biases for every model on every exam."""
     return _export(config, write_wandb)
 
 

@@ -18,7 +18,7 @@ FEW = 4
 
 
 def chart(found: Sequence[Table], *, listing: bool = False) -> altair.TopLevelMixin:
-    """The figures of the only table in its main unit. Raises VivaError for several, and for a list."""
+    """Return the figures of the only table in its main unit. Raises VivaError for several, and for a list."""
     if listing or len(found) != 1:
         raise VivaError(f"one table is drawn, and here are {len(found)}: name one of them")
     (table,) = found

@@ -96,7 +96,7 @@ def _drawn(found: tuple[Table, ...]) -> Findings[tuple[Table, ...]]:
 
 
 def _figure(config: PublishedConfig) -> Findings[Any]:
-    """A paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
+    """Return a paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
     if not config.benchmark:
         raise VivaError(f"{config.figure[:20]!r} is a figure of which paper? name its benchmark", field="figure")
     figures = about(config.benchmark).figures
@@ -117,8 +117,8 @@ def _figure(config: PublishedConfig) -> Findings[Any]:
 
 
 def _studied(figure: Figure, config: PublishedConfig) -> Findings[Any]:
-    """What a study finds in the benchmark's published table, or in runs. Raises VivaError as the study does, for runs
-    without an exam of the benchmark, and for models where they cannot be chosen.
+    """Return what a study finds in the benchmark's published table, or in runs. Raises VivaError as the study does, for
+    runs without an exam of the benchmark, and for models where they cannot be chosen.
     """
     options: dict[str, Any] = figure.options
     if config.run:  # names of published models are not those of runs
@@ -167,7 +167,7 @@ class _Asked(NamedTuple):
 
 
 def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
-    """Every model of the runs on an exam of the benchmark.
+    """Return every model of the runs on an exam of the benchmark.
 
     Raises DataError where the runs have none.
     """
@@ -190,7 +190,7 @@ def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
 
 
 def _with_runs(found: Table, runs: Sequence[str]) -> Table:
-    """The table with a row for each model of the runs, where it has a figure of the table's columns."""
+    """Return the table with a row for each model of the runs, where it has a figure of the table's columns."""
     if not runs:
         return found
     paper = about(found.benchmark)
@@ -227,7 +227,7 @@ def _with_runs(found: Table, runs: Sequence[str]) -> Table:
 
 
 def _by_way(figure: Figure, config: PublishedConfig) -> Table:
-    """The models of runs, each with its overall score in every way in which it was asked."""
+    """Return the models of runs, each with its overall score in every way in which it was asked."""
     scores: dict[str, dict[str, float]] = {}
     for one in _results(config.benchmark, config.run):
         if (mean := one.result.overall.mean) is not None:
@@ -249,7 +249,7 @@ def _by_way(figure: Figure, config: PublishedConfig) -> Table:
 
 
 def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
-    """The tables with only the rows of these names, and of them those that have such a row."""
+    """Return the tables with only the rows of these names, and of them those that have such a row."""
     if not names:
         return list(found)
     entries = [entry for one in found for entry in one.entries if entry.kind != "count"]

@@ -39,7 +39,7 @@ _FLUSH = {"kind", "access", "family", "type", "domain", "base", "area"}
 
 
 def table_of(table: PublishedTable, *, turn: bool = False) -> Table:
-    """A table as printed; `turn`: with few rows and many columns it is turned round."""
+    """Return a table as printed; `turn`: with few rows and many columns it is turned round."""
     shown = table.columns
     named = [one.label for one in shown if one.label.startswith(("overall", "Overall", "average", "Average"))]
     headline = (named or [one.label for one in shown[:1]])[-1:]
@@ -57,7 +57,7 @@ def table_of(table: PublishedTable, *, turn: bool = False) -> Table:
 
 
 def _before(table: PublishedTable) -> list[Column]:
-    """The columns between name and figures: kind, words, of which people see those that differ, size."""
+    """Return the columns between name and figures: kind, words, of which people see those that differ, size."""
     columns = list(fields("", "kind"))
     if any(KINDS.get(entry.kind) for entry in table.entries):
         columns.append(Column("kind", lambda entry: KINDS.get(entry.kind, ""), key=None))
@@ -83,7 +83,7 @@ def closing(table: PublishedTable) -> list[str]:
 
 
 def size_text(size: Size) -> str:
-    """`70`, `46.7 / 12.9` (all / active)."""
+    """Return `70`, `46.7 / 12.9` (all / active)."""
     return f"{size.total:g}" if size.active == size.total else f"{size.total:g} / {size.active:g}"
 
 

@@ -92,7 +92,9 @@ def _listed(path: Path) -> ListedRun:
 
 
 def _state(record: RunRecord, results: Sequence[Result]) -> str:
-    """What is left to do in a graded run: answers that never came, and answers that a judge or a sandbox left."""
+    """Return what is left to do in a graded run: answers that never came, and answers that a judge or a sandbox
+    left.
+    """
     left = Counter[str]()
     for result in results:
         model = record.model(result.model)

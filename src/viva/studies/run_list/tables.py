@@ -54,7 +54,7 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     def ended(
         self, state: str, results: tuple[ListedResult, ...] = (), judging: Mapping[str, float] = MappingProxyType({})
     ) -> ListedRun:
-        """The same run in this state."""
+        """Return the same run in this state."""
         return msgspec.structs.replace(self, state=state, results=results, judging=dict(judging))
 
 
@@ -115,7 +115,7 @@ def _told(text: Callable[[str], str]) -> Kind:
 
 
 def _notes(runs: Sequence[ListedRun], found: Sequence[ListedResult], left_out: int) -> list[str]:
-    """What marks say, what was spent beyond the table, and the next commands."""
+    """Return what marks say, what was spent beyond the table, and the next commands."""
     more = [f"{plural(left_out, 'older run')}: viva runs {flag('all')}."] if left_out else []
     kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in found if not one.estimate.complete)
     dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
@@ -136,5 +136,5 @@ def _notes(runs: Sequence[ListedRun], found: Sequence[ListedResult], left_out: i
 
 
 def _counted(names: Sequence[str]) -> str:
-    """`a, b`, or `a and 15 more`: a long list would be shortened to what reads as one name."""
+    """Return `a, b`, or `a and 15 more`: a long list would be shortened to what reads as one name."""
     return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 2 else ", ".join(names)

@@ -29,13 +29,13 @@ _TIPS = ("model:N", "group:N", ("said:N", "size"), _SCORE, "role:N")
 
 
 def drawing(found: Sequence[Scaling]) -> Drawn:
-    """The chart of the only table or exam. Raises VivaError for several."""
+    """Return the chart of the only table or exam. Raises VivaError for several."""
     one_exam([one.title for one in found])
     return chart(found[0])
 
 
 def chart(found: Scaling) -> Drawn:
-    """The chart of one table or exam. Sizes in billions on a log axis, scores in per cent."""
+    """Return the chart of one table or exam. Sizes in billions on a log axis, scores in per cent."""
     groups = [group for group in found.groups if group.fits]
     fitted = [row for group in groups for fit in group.fits for row in _curve(group, fit)]
     points = [row for group in groups for row in _points(group)]
@@ -107,5 +107,5 @@ def _points(group: Group) -> Iterator[dict[str, Any]]:
 
 
 def _measured(one: Point | Prediction) -> dict[str, Any]:
-    """The score of a model or of a prediction, with its interval and size."""
+    """Return the score of a model or of a prediction, with its interval and size."""
     return {"score": 100 * one.score, "said": size_text(one.size), **ends(one)}

@@ -55,7 +55,7 @@ class ScalingData(Struct, frozen=True, kw_only=True):
 
 
 def found_in(sources: Sequence[str], asked: Source) -> list[ScalingData]:
-    """The models of every table and exam. Raises VivaError for what is no source, or has no scores."""
+    """Return the models of every table and exam. Raises VivaError for what is no source, or has no scores."""
     if len(sources) == 1 and tables_of(sources[0]):
         return [_published(sources[0], asked)]
     paths = existing(sources, SCORES)
@@ -66,12 +66,12 @@ def found_in(sources: Sequence[str], asked: Source) -> list[ScalingData]:
 
 
 def tables_of(benchmark: str) -> tuple[Table, ...]:
-    """A benchmark's published tables; none for a path."""
+    """Return a benchmark's published tables; none for a path."""
     return tables(benchmark) if benchmark in SCORES else ()
 
 
 def read_sizes(path: Path) -> dict[str, Size]:
-    """`model,billions[,active]` → model → size. Raises DataError for what is no size."""
+    """Return `model,billions[,active]` → model → size. Raises DataError for what is no size."""
     table = read_wide(path, fewest=2)
     name = next((name for name in ("billions", "total", "parameters", "size") if name in table.columns), None)
     if name is None:
@@ -206,7 +206,9 @@ def _point(
     questions: int | None,
     cell: Estimate | None = None,
 ) -> Point:
-    """`questions`: how many a score without a cell rests on, which gives it the widest interval that it can have."""
+    """Return `questions`: how many a score without a cell rests on, which gives it the widest interval that it can
+    have.
+    """
     from viva.analysis.sizes.scalinggroups import Point
     from viva.analysis.standings import widest
     from viva.analysis.uncertainty import Z

@@ -161,7 +161,9 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
 
 
 def _references(found: ScalingData, patterns: Sequence[str]) -> tuple[Point, ...]:
-    """The models that --reach names, whatever the other options leave out. Raises VivaError for one that fits none."""
+    """Return the models that --reach names, whatever the other options leave out. Raises VivaError for one that fits
+    none.
+    """
     models = (*found.points, *found.sizeless)
     chosen: dict[str, Point] = {}
     for pattern in patterns:
@@ -174,7 +176,9 @@ def _references(found: ScalingData, patterns: Sequence[str]) -> tuple[Point, ...
 
 
 def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
-    """What --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no model."""
+    """Return what --model, --exclude and --where leave. Raises VivaError for a pattern or condition that fits no
+    model.
+    """
     words = {point.model: point.words for point in (*found.points, *found.sizeless)}
     for called, patterns in ((option("model"), config.model), (option("exclude"), config.exclude)):
         for pattern in patterns:
@@ -207,7 +211,7 @@ def _matches(model: str, pattern: str) -> bool:
 
 
 def _curve_kinds(config: ScalingConfig) -> list[Kind]:
-    """The kinds of curves that are asked for. Raises VivaError for unknown ones."""
+    """Return the kinds of curves that are asked for. Raises VivaError for unknown ones."""
     from viva.analysis.sizes.scaling import KINDS
 
     asked = list(dict.fromkeys(_parts(config.fit))) or ["average" if config.predict else "log"]

@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 def _tables(found: Scaling) -> Iterator[Table]:
-    """The curves, what they predict, the breaks, and the models furthest from their curve."""
+    """Yield the curves, what they predict, the breaks, and the models furthest from their curve."""
     groups = found.groups
     references = {point.model: point for point in found.references}
     broken = [Row(one, None, one.segments) for one in groups if one.segments]
@@ -99,7 +99,7 @@ def _tables(found: Scaling) -> Iterator[Table]:
 
 
 def size_text(size: float) -> str:
-    """`6.7B`."""
+    """Return `6.7B`."""
     return f"{size:.3g}B" if size < 1000 else f"{size:,.0f}B"
 
 
@@ -108,7 +108,7 @@ def _score(point: Point) -> str:
 
 
 def _bent(found: Scaling, one: Forecast) -> Bend | None:
-    """How the models leave the curve, if they surely do: at most in 5 % of tables that have no bend."""
+    """Return how the models leave the curve, if they surely do: at most in 5 % of tables that have no bend."""
     tested = sum(any(forecast.bend for forecast in group.forecasts) for group in found.groups)
     return one.bend if one.bend is not None and one.bend.p * tested <= SURE else None
 
@@ -147,13 +147,13 @@ def _bootstrap_text(found: Segments) -> str:
 
 
 def break_text(found: Segments) -> str:
-    """`34B`, or of breaks that fit equally well `34B to 70B`."""
+    """Return `34B`, or of breaks that fit equally well `34B to 70B`."""
     low, high = found.tied
     return size_text(found.at) if low == high else f"{size_text(low)} to {size_text(high)}"
 
 
 def formula(fit: Fit) -> str:
-    """The curve with its parameters; of segments the break stands elsewhere."""
+    """Return the curve with its parameters; of segments the break stands elsewhere."""
     if fit.kind == "family":
         return f"1 - 1/({fit.parameters[0]:.4g}·ln({fit.parameters[1]:.4g}x + 1) + 1)"
     if fit.kind == "average":
@@ -227,7 +227,7 @@ def findings(found: tuple[Scaling, ...], drawing: Drawing) -> Findings[tuple[Sca
 
 
 def notes_on(found: Sequence[Scaling]) -> list[str]:
-    """How to read it, and what it leaves out."""
+    """Return how to read it, and what it leaves out."""
     kinds = {fit.kind for one in found for group in one.groups for fit in group.fits}
     sizes = "all parameters" if all(one.parameters == "total" for one in found) else "active parameters"
     lines = [
@@ -279,7 +279,7 @@ _FAMILIES = (
 
 
 def _bends(found: Scaling) -> Iterator[tuple[str, ...]]:
-    """What is said of every curve that the models surely leave."""
+    """Yield what is said of every curve that the models surely leave."""
     for group in found.groups:
         for one in {one.kind: one for one in group.forecasts}.values():
             if bent := _bent(found, one):

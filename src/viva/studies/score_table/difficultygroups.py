@@ -65,7 +65,7 @@ def findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[Grouping]
 
 
 def _notes(grouping: Grouping) -> list[str]:
-    """Who examined, what could not be told, and which questions disagree."""
+    """Return who examined, what could not be told, and which questions disagree."""
     found, given = grouping.found, grouping.given
     notes = [
         f"Level 1: {grouping.weaker} has a mean of at least 50. Level 2: {grouping.stronger} has. Level 3: "

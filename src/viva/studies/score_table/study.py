@@ -164,20 +164,20 @@ def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
 
 
 def _with_levels(rows: list[ScoreRow], tag: str, levels: Mapping[str, int]) -> list[ScoreRow]:
-    """Scores with the published levels as a tag, where these are asked for."""
+    """Return scores with the published levels as a tag, where these are asked for."""
     if tag != "level" or not levels:
         return rows
     return [msgspec.structs.replace(row, tags={**row.tags, tag: str(levels.get(row.question, ""))}) for row in rows]
 
 
 def _leaderboard_of(benchmark: str) -> tuple[Entry, ...]:
-    """The published rows of a paper that takes the best of several answers; none of another's, or of none."""
+    """Return the published rows of a paper that takes the best of several answers; none of another's, or of none."""
     best = (one for one in catalogue()[benchmark].settings if one.answers > 1) if benchmark else ()
     return next((table(benchmark, one.tables[0]).entries for one in best), ())
 
 
 def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Sequence[str]) -> dict[str, Entry]:
-    """Model → the published row beside it: the one the user says, else the one of the same name, else none."""
+    """Return model → the published row beside it: the one the user says, else the one of the same name, else none."""
     rows = _leaderboard_of(benchmark)
     found = {name: row for name in models if (row := find(rows, name)) is not None}
     for given in said:
@@ -191,7 +191,7 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Seq
 
 
 def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], rows: Mapping[str, Entry]) -> list[str]:
-    """What keeps published rows from standing next to the table's models."""
+    """Return what keeps published rows from standing next to the table's models."""
     from viva.studies.score_table.tables import same_questions
 
     notes: list[str] = []
@@ -211,6 +211,6 @@ def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], row
 
 
 def _listed_models(models: Mapping[str, ModelScores]) -> str:
-    """The models' names for an error message, at most 20."""
+    """Return the models' names for an error message, at most 20."""
     names = [repr(one_line(name, 60)) for name in models]
     return ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")

@@ -62,7 +62,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 
 
 def measures_of(group: int, ks: Iterable[int]) -> dict[str, Aggregate]:
-    """What a row has an estimate of: what a question's answers count as."""
+    """Return what a row has an estimate of: what a question's answers count as."""
     ways = [
         *(f"best@{k}" for k in ks),
         *(f"pass@{k}" for k in dict.fromkeys((1, *ks))),
@@ -74,7 +74,7 @@ def measures_of(group: int, ks: Iterable[int]) -> dict[str, Aggregate]:
 def standing(
     model: str, rows: Sequence[ScoreRow], group: int, ks: Sequence[int], published: Entry | None = None
 ) -> LeaderboardRow:
-    """A model's row, of its scores with `group` answers to a repeat."""
+    """Return a model's row, of its scores with `group` answers to a repeat."""
     found = _measured(model, Breakdown(frame(rows)), rows, group, ks)
     if published is None or not same_questions(found):
         return found
@@ -97,7 +97,7 @@ def same_questions(row: LeaderboardRow) -> bool:
 
 
 def _deviation(published: Entry) -> float | None:
-    """The published standard deviation over groups of ten; None for a single group, where the table prints 0."""
+    """Return the published standard deviation over groups of ten; None for a single group, where the table prints 0."""
     return share(published.figures["score_std"]) if published.figures["responses"] > 10 else None
 
 
@@ -109,7 +109,7 @@ def parts(
     ks: Sequence[int],
     published: Entry | None = None,
 ) -> list[LeaderboardRow]:
-    """A model's rows by the values of a tag, in their order."""
+    """Return a model's rows by the values of a tag, in their order."""
     breakdown = Breakdown(frame(rows))
     found: list[LeaderboardRow] = []
     for value in sorted({row.tags.get(tag, "") for row in rows}):
@@ -146,7 +146,9 @@ def _measured(
 
 
 def _figure(tag: str, value: str) -> str:
-    """The published column of a tag's value: level and "level-1" → level_1; none that exists where there is none."""
+    """Return the published column of a tag's value: level and "level-1" → level_1; none that exists where there is
+    none.
+    """
     name, words = tag.casefold(), "_".join(value.casefold().replace("-", " ").split())
     if name not in _FIGURES:
         return ""
@@ -224,7 +226,7 @@ def findings(
 
 
 def legend(group: int) -> str:
-    """How to read the columns."""
+    """Return how to read the columns."""
     return (
         f"Per cent with 95 % intervals over questions. best@{group} ± sd: the best of each group of {group} answers "
         "in their order, averaged; sd (n-1) over the groups' means, as in the paper. Unbiased: to expect of k "
@@ -234,7 +236,7 @@ def legend(group: int) -> str:
 
 
 def notes_on(standings: Sequence[LeaderboardRow]) -> list[str]:
-    """What a reader must know about marked numbers and uneven tables."""
+    """Return what a reader must know about marked numbers and uneven tables."""
     notes: list[str] = []
     for row in standings:
         if row.unscored == row.answers:

@@ -22,7 +22,9 @@ BILLIONS = "replace(format(datum.value, '~s'), 'G', 'B')"
 
 
 def training_chart(every: Sequence[Training]) -> Drawn:
-    """One exam's curves; VivaError for several. A checkpoint at 0 has no place on a logarithm, and is in the tables."""
+    """Return one exam's curves; VivaError for several. A checkpoint at 0 has no place on a logarithm, and is in the
+    tables.
+    """
     one_exam([one.exam for one in every])
     found = every[0]
     span = [point.at for point in found.points if point.at > 0]

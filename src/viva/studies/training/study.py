@@ -69,7 +69,9 @@ class Progress:
         self._records: dict[Path, dict[str, ModelRecord]] = {}
 
     def of(self, one: ScoreSet) -> Checkpoint | None:
-        """What is known of a model; None if nothing is. Raises DataError where a file says it twice, or not how far."""
+        """Return what is known of a model; None if nothing is. Raises DataError where a file says it twice, or not how
+        far.
+        """
         record = self._recorded(one)
         if self.checkpoints is None:
             if record is None or record.trained is None:
@@ -98,7 +100,9 @@ class Progress:
         )
 
     def _recorded(self, one: ScoreSet) -> ModelRecord | None:
-        """A model as its run remembers it; None in a table, and where an earlier Viva did not say what it calls it."""
+        """Return a model as its run remembers it; None in a table, and where an earlier Viva did not say what it calls
+        it.
+        """
         if one.source not in self._records:
             models = RunFolder.open(one.source).record.models if one.source.is_dir() else []
             self._records[one.source] = {model.shown: model for model in models if model.shown}
@@ -120,7 +124,7 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
 
 
 def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:
-    """A curve an exam, and what was left out."""
+    """Return a curve an exam, and what was left out."""
     from viva.analysis.training import Point, training
 
     points: dict[str, list[Point]] = {}

@@ -32,7 +32,7 @@ class Cell(NamedTuple):
 
 
 def training_tables(found: Training) -> Iterator[Table]:
-    """A row a checkpoint, then a row a curve."""
+    """Yield a row a checkpoint, then a row a curve."""
     rows = [Row(point, max(point.cells.values(), key=lambda cell: cell.n, default=_NONE)) for point in found.points]
     checkpoints = (
         Column("checkpoint", "point.checkpoint", NAME),
@@ -82,7 +82,7 @@ def findings(found: tuple[Training, ...], notes: Sequence[str], drawing: Drawing
 
 
 def legend(found: Training) -> list[str]:
-    """How to read it, and what it leaves out."""
+    """Return how to read it, and what it leaves out."""
     lines = ["Per cent with 95 % intervals over questions, as in the run's own tables. "
              f"Kendall's tau is the score's with {found.axis}."]  # fmt: skip
     for point in found.points:

@@ -26,7 +26,7 @@ _HOLDERS = _CLAUSES | frozenset(("ADJP", "ADVP", "PP", "VP", "RRC"))
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """One finding a modifier."""
+    """Yield one finding a modifier."""
     sentence = reading.sentence
     for host in reading.noun_hosts:
         if not is_plain(host.head) or sentence.noun_counts[host.head.text] > 1:
@@ -55,7 +55,7 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def find_existence(reading: Reading) -> Iterator[Existence]:
-    """Noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
+    """Yield noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
     sentence = reading.sentence
     for host in reading.noun_hosts:
         if is_plain(host.head) and sentence.noun_counts[host.head.text] == 1:
@@ -89,7 +89,7 @@ def _is_asked(sentence: Sentence, host: NounHost, modifier: Modifier) -> bool:
 
 
 def _has_predicate_beside(node: Node) -> bool:
-    """Whether a noun phrase is the subject of a participle or of a predicate without a verb."""
+    """Return whether a noun phrase is the subject of a participle or of a predicate without a verb."""
     if "SBJ" not in node.functions or node.parent is None or node.position + 1 >= len(node.parent.children):
         return False
     following = node.parent.children[node.position + 1]
@@ -104,10 +104,10 @@ def _existence(sentence: Sentence, node: Node, exists: bool, nodes: tuple[Node, 
 
 
 def is_plain(node: Node) -> bool:
-    """Whether a noun phrase holds neither a comma nor a conjunction of its own."""
+    """Return whether a noun phrase holds neither a comma nor a conjunction of its own."""
     return bool(node.text) and not any(child.tag in (",", "CC", "CONJP") for child in node.children)
 
 
 def subtype(sentence: Sentence, host: NounHost) -> str:
-    """The category of a host's inner noun phrase, as tags name it."""
+    """Return the category of a host's inner noun phrase, as tags name it."""
     return sentence.category(host.head).partition("(")[0]

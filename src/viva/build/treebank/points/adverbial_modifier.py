@@ -20,7 +20,7 @@ from viva.build.treebank.verbs import VerbSequence
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """One finding a modifier of a verb phrase that occurs once."""
+    """Yield one finding a modifier of a verb phrase that occurs once."""
     for verb in _shown(reading.sentence):
         every = reading.verb_modifiers[verb]
         modifiers = [modifier for modifier in every if modifier.category]
@@ -54,7 +54,7 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def find_existence(reading: Reading) -> Iterator[Existence]:
-    """Verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
+    """Yield verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
     for verb in _shown(reading.sentence):
         modifiers = reading.verb_modifiers[verb]
         known = (modifier for modifier in modifiers if modifier.category)
@@ -71,7 +71,7 @@ def _is_asked(sentence: Sentence, verb: VerbSequence, modifier: Modifier) -> boo
 
 
 def _shown(sentence: Sentence) -> Iterator[VerbSequence]:
-    """Verb phrases that occur once.
+    """Yield verb phrases that occur once.
 
     As published, the shown text is looked up among the other rendering's (quirk 10), so repeated ones slip through.
     """

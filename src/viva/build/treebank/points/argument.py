@@ -65,7 +65,7 @@ def indirect_object(reading: Reading) -> Iterator[Finding]:
 
 
 def _asked(reading: Reading, role: Role) -> Iterator[Argument]:
-    """The arguments of one role that may be asked for: existential `there` may only be shown."""
+    """Return the arguments of one role that may be asked for: existential `there` may only be shown."""
     return (each for each in reading.arguments if each.role == role and each.category != "existential_there")
 
 

@@ -47,7 +47,7 @@ class Conjunct(NamedTuple):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """One finding an ordered pair of conjuncts."""
+    """Yield one finding an ordered pair of conjuncts."""
     for kind, parent, conjuncts in _coordinations(reading):
         if len(conjuncts) < 2:
             continue
@@ -114,7 +114,9 @@ def find_unpaired(reading: Reading) -> Iterator[Unpaired]:
 
 
 def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conjunct]]]:
-    """Noun phrases, then the verb phrases of each clause (one alone is no coordination, but may be asked about)."""
+    """Yield noun phrases, then the verb phrases of each clause (one alone is no coordination, but may be asked
+    about).
+    """
     sentence = reading.sentence
     hosts = {host.head: host for host in reading.noun_hosts}
     for node in sentence.tree.nodes:
@@ -151,7 +153,9 @@ def _coordinates_nouns(node: Node) -> bool:
 
 
 def _is_gapped(node: Node) -> bool:
-    """Whether a conjunct lacks its noun: "competition in Orange County, and in the Valley from the Daily News"."""
+    """Return whether a conjunct lacks its noun: "competition in Orange County, and in the Valley from the Daily
+    News".
+    """
     members = (child for child in node.children if child.tag == "NP")
     return any(
         member.gap
@@ -162,7 +166,9 @@ def _is_gapped(node: Node) -> bool:
 
 
 def _could_join_higher(verb: VerbSequence) -> bool:
-    """Whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't see"."""
+    """Return whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't
+    see".
+    """
     commas = any(child.tag == "," for child in verb.top.children)
     above = verb.top.parent
     while commas and above is not None:
@@ -180,14 +186,14 @@ def _distinct(members: list[Conjunct]) -> bool:
 
 
 def _is_clear(sentence: Sentence, kind: SlotKind, slot: Conjunct) -> bool:
-    """Whether the shown phrase occurs once, and says something (a bare form of be does not)."""
+    """Return whether the shown phrase occurs once, and says something (a bare form of be does not)."""
     if slot.verb is not None:
         return sentence.plain_counts[slot.verb.lower] == 1 and slot.text not in BE
     return sentence.noun_lower_counts[slot.text.lower()] == 1
 
 
 def _tags(kind: SlotKind, slot: Conjunct, answer: Conjunct) -> tuple[str, ...]:
-    """The published strata: whether either conjunct is modified, and by what."""
+    """Return the published strata: whether either conjunct is modified, and by what."""
     name = f"coordinated_{kind}"
     both = ":".join("yes" if conjunct.modifiers else "no" for conjunct in (slot, answer))
     overall = f"{name}:with_modifier:{both}"

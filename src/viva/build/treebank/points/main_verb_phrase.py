@@ -34,7 +34,7 @@ _UNCLEAR = frozenset(("empty", "coordinated_subordinate_clause"))
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """One finding an argument that points at one verb phrase."""
+    """Yield one finding an argument that points at one verb phrase."""
     sentence = reading.sentence
     whole = sentence.tree.sentence.lower()
     owners = {} if sentence.published else _owners(sentence)
@@ -81,7 +81,9 @@ def _accepted(
 
 
 def renderings(sentence: Sentence, verb: VerbSequence) -> Iterator[str]:
-    """A verb phrase with its adverbs, as it stands in the sentence, and with its particle: "could quickly end up"."""
+    """Yield a verb phrase with its adverbs, as it stands in the sentence, and with its particle: "could quickly end
+    up".
+    """
     if verb.with_adverbs != verb.plain:
         yield verb.with_adverbs
     yield from _spans(sentence, verb, verb, verb)
@@ -100,7 +102,7 @@ def _spans(sentence: Sentence, verb: VerbSequence, upper: VerbSequence, lower: V
 
 
 def particle_end(verb: VerbSequence) -> int:
-    """Where a verb phrase ends with its particle: behind `out` in "should be put out"."""
+    """Return where a verb phrase ends with its particle: behind `out` in "should be put out"."""
     parent = verb.last.parent
     after = parent.children[verb.last.position + 1 :] if parent is not None else []
     following = next((child for child in after if child.text), None)
@@ -108,7 +110,7 @@ def particle_end(verb: VerbSequence) -> int:
 
 
 def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
-    """Verb phrases with those that they take as infinitives or participles without a subject of their own."""
+    """Return verb phrases with those that they take as infinitives or participles without a subject of their own."""
     by_last = {verb.levels[-1]: verb for verb in sentence.verbs}
     found: list[tuple[VerbSequence, VerbSequence]] = []
     for lower in sentence.verbs:
@@ -128,7 +130,9 @@ def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
 
 
 def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
-    """All verb phrases that a phrase belongs to in a role, through traces as well: he "sought" and "wanted to buy"."""
+    """Return all verb phrases that a phrase belongs to in a role, through traces as well: he "sought" and "wanted to
+    buy".
+    """
     owners: dict[tuple[Role, Node], list[VerbSequence]] = {}
     for clause, verbs in sentence.clauses.items():
         for verb in verbs:

@@ -24,7 +24,7 @@ _PP = "prepositional_phrase"
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """One finding a prepositional phrase and its host, where both occur once."""
+    """Yield one finding a prepositional phrase and its host, where both occur once."""
     sentence = reading.sentence
     verbs = list(reading.verb_modifiers.items())
     nouns = reading.noun_hosts
