@@ -114,8 +114,9 @@ def _next_value(given: Iterator[str], depth: int) -> object:
     inner = [_next_value(given, depth - 1) for _ in range(int(rest))]
     if letter in "mo":
         pairs = list(zip(inner[::2], inner[1::2], strict=True))
-        if all(isinstance(key, str) for key, _ in pairs):
-            return {f"${key}" if str(key).startswith("$") else key: one for key, one in pairs}
+        named = {f"${key}" if key.startswith("$") else key: one for key, one in pairs if isinstance(key, str)}
+        if len(named) == len(pairs):
+            return named
         inner = [list(pair) for pair in pairs]
     tag = next((tag for tag, one in _LETTERS.items() if one == letter), "")
     return {tag: inner} if tag else inner

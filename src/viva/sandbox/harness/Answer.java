@@ -8,8 +8,6 @@ final class {entry} {
         java.lang.Short.class, byte.class, java.lang.Byte.class, double.class, java.lang.Double.class, float.class,
         java.lang.Float.class, java.math.BigDecimal.class);
 
-    private {entry}() {}
-
     /** A value that the program's types cannot hold, or that has no encoding. */
     private static final class Unfit extends java.lang.RuntimeException {
         Unfit(java.lang.String what) {
@@ -42,7 +40,9 @@ final class {entry} {
             } catch (java.lang.reflect.InvocationTargetException error) {
                 return raised(error.getCause());
             }
-            return text("returns") + encoded(result);
+            java.lang.StringBuilder reply = new java.lang.StringBuilder(text("returns"));
+            encode(result, reply, 0);
+            return reply.toString();
         } catch (java.lang.NoSuchMethodException error) {
             return text("missing") + text(error.getMessage());
         } catch (Unfit error) {
@@ -241,12 +241,6 @@ final class {entry} {
         } catch (java.lang.ReflectiveOperationException error) {
             throw new Unfit("a new " + type.getName());
         }
-    }
-
-    private static java.lang.String encoded(java.lang.Object value) throws java.lang.Throwable {
-        java.lang.StringBuilder text = new java.lang.StringBuilder();
-        encode(value, text, 0);
-        return text.toString();
     }
 
     private static void encode(java.lang.Object value, java.lang.StringBuilder to, int depth) throws java.lang.Throwable {

@@ -1,8 +1,6 @@
 /** Calls the examinee's main method and proves that it returned (see proof.py). The key is a local variable of a frame that
     no other code can look into. */
 final class {entry} {
-    private {entry}() {}
-
     /** The key as numbers: it never lies in memory as the text that Viva sent. */
     private static long[] pieces(java.io.InputStream from) throws java.io.IOException {
         long[] numbers = new long[4];

@@ -99,9 +99,7 @@ local(envir = new.env(parent = baseenv()), {
     from <- file("/proc/self/fd/3", "rb", raw = TRUE)
     to <- file("/proc/self/fd/4", "wb", raw = TRUE)
     answer <- function(number, name, given) {
-        force(number)
-        force(name)
-        force(given)
+        force(list(number, name, given))  # in this order they are read
         replied <- function(kind, written) paste0(" m4 ", text("id"), " i", number, " ", text(kind), " ", written, "\n")
         called <- get0(name, envir = global, mode = "function", inherits = FALSE)
         if (is.null(called)) return(replied("missing", text(paste("no function", name))))

@@ -31,7 +31,7 @@ namespace {
 const unsigned long LENGTH = 16000000;
 const int DEPTH = 64;
 char *reply;
-unsigned long replied;
+unsigned long replied, begun; /* where what the call came to is written */
 int depth;
 
 void *room(unsigned long size) {
@@ -84,6 +84,11 @@ void put_bytes(const char *bytes, unsigned long size) {
 
 void put_word(const char *text) { put_text(text, strlen(text)); }
 
+void put_kind(const char *kind) {
+    replied = begun;
+    put_word(kind);
+}
+
 void put_type(const std::type_info *type) {
     int status = 0;
     char *full = abi::__cxa_demangle(type->name(), nullptr, nullptr, &status), *name = full;
@@ -105,7 +110,7 @@ void put_raised(const char *message) {
     const std::type_info *type = abi::__cxa_current_exception_type();
     unsigned long above = 0;
     for (const std::type_info *each = base(type); each; each = base(each)) above++;
-    put_word("raises");
+    put_kind("raises");
     put_items('m', 6);
     put_word("type");
     put_type(type);
@@ -119,13 +124,13 @@ void put_raised(const char *message) {
 void put_missing(const char *before, const char *name, const char *why) {
     char text[600];
     snprintf(text, sizeof text, before, name, why);
-    put_word("missing");
+    put_kind("missing");
     put_word(text);
 }
 
 void answer(unsigned long number, const Node *name, const Node *given) {
     if (!calls[number - 1]) return put_missing("no function %.100s%s", name->text, "");
-    put_word("returns");
+    put_kind("returns");
     calls[number - 1](given);
 }
 
@@ -237,25 +242,20 @@ extern "C" int __wrap_main(int, char **, char **) {
         put_word("id");
         put(" i");
         put(id->text);
-        unsigned long begin = replied;
+        begun = replied;
         depth = 0;
         try {
             answer(strtoul(id->text, nullptr, 10), name, given);
         } catch (const Unfit &problem) {
-            replied = begin;
             put_missing("no function %.100s for these arguments: %s", name->text, problem.what);
         } catch (const Unknown &problem) {
-            replied = begin;
-            put_word("unknown");
+            put_kind("unknown");
             put_word(problem.what);
         } catch (const std::exception &error) {
-            replied = begin;
             put_raised(error.what());
         } catch (const char *error) {
-            replied = begin;
             put_raised(error);
         } catch (...) {
-            replied = begin;
             put_raised("");
         }
         put("\n");

@@ -41,7 +41,9 @@ internal static class {entry} {
         try {
             object[] arguments;
             var method = Find(name, given, out arguments);
-            return Text("returns") + Encoded(method.Invoke(null, arguments));
+            var text = new global::System.Text.StringBuilder(Text("returns"));
+            Encode(method.Invoke(null, arguments), text, 0);
+            return text.ToString();
         } catch (global::System.MissingMethodException error) {
             return Text("missing") + Text(error.Message);
         } catch (Unfit error) {
@@ -269,12 +271,6 @@ internal static class {entry} {
         return array;
     }
 
-    private static string Encoded(object value) {
-        var text = new global::System.Text.StringBuilder();
-        Encode(value, text, 0);
-        return text.ToString();
-    }
-
     private static void Encode(object value, global::System.Text.StringBuilder to, int depth) {
         if (depth > Depth) throw new Unfit("a value too deep");
         var task = value as global::System.Threading.Tasks.Task;
@@ -307,7 +303,8 @@ internal static class {entry} {
             to.Append(" p").Append(tuple.Length);
             for (int at = 0; at < tuple.Length; at++) Encode(tuple[at], to, depth + 1);
         } else if (Bare(value.GetType()) == "KeyValuePair") {
-            EncodeAll('p', new[] { Property(value, "Key"), Property(value, "Value") }, to, depth);
+            var parts = new[] { "Key", "Value" };
+            EncodeAll('p', global::System.Array.ConvertAll(parts, one => value.GetType().GetProperty(one).GetValue(value, null)), to, depth);
         } else if (grid != null && grid.Rank == 2) {
             to.Append(" l").Append(grid.GetLength(0));
             for (int at = 0; at < grid.GetLength(0); at++) {
@@ -320,10 +317,6 @@ internal static class {entry} {
             throw new Unfit(value.GetType().ToString());
         }
         if (to.Length > Length) throw new Unfit("a value too long");
-    }
-
-    private static object Property(object value, string name) {
-        return value.GetType().GetProperty(name).GetValue(value, null);
     }
 
     private static void EncodeAll(char kind, global::System.Collections.IEnumerable items, global::System.Text.StringBuilder to, int depth) {

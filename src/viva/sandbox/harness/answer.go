@@ -15,7 +15,7 @@ import (
 	{entry}utf8 "unicode/utf8"
 )
 
-const {entry}Depth, {entry}Length, {entry}Message = 64, 16000000, 1000
+const {entry}Depth, {entry}Length = 64, 16000000
 
 // Why there is no value: "missing", the call has no function that takes its arguments, or "unknown", it has no encoding.
 type {entry}Refused struct{ kind, what string }
@@ -90,9 +90,6 @@ func {entry}Raised(problem interface{}) map[string]interface{} {
 	kind := {entry}strings.TrimLeft({entry}fmt.Sprintf("%T", problem), "*")
 	kind = kind[{entry}strings.LastIndex(kind, ".")+1:]
 	message := {entry}strings.ToValidUTF8({entry}fmt.Sprint(problem), "?")
-	if runes := []rune(message); len(runes) > {entry}Message {
-		message = string(runes[:{entry}Message])
-	}
 	return map[string]interface{}{"raises": map[string]string{"type": kind, "message": message}}
 }
 
@@ -319,9 +316,7 @@ func {entry}Encoded(value {entry}reflect.Value, depth int) interface{} {
 		return value.Uint()
 	case {entry}reflect.Float32, {entry}reflect.Float64:
 		real := value.Float()
-		if {entry}math.IsNaN(real) {
-			return map[string]interface{}{"$float": "nan"}
-		} else if {entry}math.IsInf(real, 0) {
+		if {entry}math.IsNaN(real) || {entry}math.IsInf(real, 0) {
 			return map[string]interface{}{"$float": {entry}strings.ToLower({entry}strings.TrimLeft({entry}fmt.Sprint(real), "+"))}
 		} else if kind.Kind() == {entry}reflect.Float32 {
 			return float32(real)

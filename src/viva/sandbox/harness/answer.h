@@ -193,12 +193,11 @@ template <class T, class Each> void write_all(char kind, const T &value, unsigne
     put_items(kind, size);
     for (const auto &each : value) write_each(each);
 }
-template <class A, class B> void write_both(const A &one, const B &other) {
-    write(one);
-    write(other);
-}
 template <class T, class = typename T::key_type, class = typename T::mapped_type> void write_as(const T &value, Rank<9>) {
-    write_all('m', value, 2, [](const auto &pair) { write_both(pair.first, pair.second); });
+    write_all('m', value, 2, [](const auto &pair) {
+        write(pair.first);
+        write(pair.second);
+    });
 }
 template <class T, class = typename T::key_type> void write_as(const T &value, Rank<8>) {
     write_all('u', value, 1, [](const auto &each) { write(each); });
@@ -214,7 +213,8 @@ void write_as(const T &value, Rank<6>) {
 }
 template <class T, class = typename T::first_type, class = typename T::second_type> void write_as(const T &value, Rank<5>) {
     put_items('p', 2);
-    write_both(value.first, value.second);
+    write(value.first);
+    write(value.second);
 }
 /* a future is waited for */
 template <class T, class V = decltype(made<T>().get()), class = decltype(made<T>().wait())> void write_as(const T &value, Rank<4>) {

@@ -245,13 +245,11 @@
         serve();
     });
 
-    let program;
-    if (process.argv.includes('typescript')) {
-        const typescript = require('typescript');
+    const typescript = process.argv.includes('typescript') && require('typescript');
+    let program = fs.readFileSync(typescript ? 'main.ts' : 'main.js', 'utf8');
+    if (typescript) {
         const compilerOptions = { target: 'ES2022', module: 'CommonJS', esModuleInterop: true };
-        program = typescript.transpileModule(fs.readFileSync('main.ts', 'utf8'), { compilerOptions }).outputText;
-    } else {
-        program = fs.readFileSync('main.js', 'utf8');
+        program = typescript.transpileModule(program, { compilerOptions }).outputText;
     }
     vm.compileFunction(program, parameters, { filename: 'main.js' });  // a syntax error is the program's own
     const text = `(function(${parameters}){${program}\n;return function(){return eval(arguments[0])}})`;

@@ -59,6 +59,11 @@ internal static class {entry} {
             System.IO.FileShare.ReadWrite, 1, false);
     }
 
+    private static int Refused(object why) {
+        System.Console.Error.WriteLine(why);
+        return 1;
+    }
+
     public static int Main(string[] words) {
         // The key is kept as numbers: it never lies in memory as the text that Viva sent.
         var key = new long[4];
@@ -72,39 +77,26 @@ internal static class {entry} {
         var given = Given();
         System.Reflection.MethodInfo main = null;
         foreach (var type in typeof({entry}).Assembly.GetTypes()) {
-            if (System.Array.IndexOf(Reserved, type.Name.Split('`')[0]) >= 0) {
-                System.Console.Error.WriteLine("the program defines its own " + type.Name);
-                return 1;
-            }
+            if (System.Array.IndexOf(Reserved, type.Name.Split('`')[0]) >= 0) return Refused("the program defines its own " + type.Name);
             if (type == typeof({entry})) continue;
             foreach (var method in type.GetMethods(All)) {
                 if (Mixed(method) && System.Linq.Enumerable.Any(given, one => one.IsAssignableFrom(type) || type.IsAssignableFrom(one))) {
-                    System.Console.Error.WriteLine("the test is given a " + type.Name + ", which compares itself with types that are not its own");
-                    return 1;
+                    return Refused("the test is given a " + type.Name + ", which compares itself with types that are not its own");
                 }
                 if (method.Name == "SequenceEqual" && method.IsDefined(typeof(System.Runtime.CompilerServices.ExtensionAttribute), false)) {
-                    System.Console.Error.WriteLine("the program defines its own SequenceEqual for the library's lists");
-                    return 1;
+                    return Refused("the program defines its own SequenceEqual for the library's lists");
                 }
-                if (!method.IsStatic) continue;
-                if (method.Name != "Main") continue;
-                if (main != null) {
-                    System.Console.Error.WriteLine("the program and its test have more than one Main");
-                    return 1;
-                }
+                if (!method.IsStatic || method.Name != "Main") continue;
+                if (main != null) return Refused("the program and its test have more than one Main");
                 main = method;
             }
         }
-        if (main == null) {
-            System.Console.Error.WriteLine("neither the program nor its test has a Main");
-            return 1;
-        }
+        if (main == null) return Refused("neither the program nor its test has a Main");
         object result;
         try {
             result = main.Invoke(null, main.GetParameters().Length == 0 ? null : new object[] { words });
         } catch (System.Reflection.TargetInvocationException error) {
-            System.Console.Error.WriteLine(error.InnerException);
-            return 1;
+            return Refused(error.InnerException);
         }
         var task = result as System.Threading.Tasks.Task;
         if (task != null) task.GetAwaiter().GetResult();

@@ -39,6 +39,7 @@ function root(node) {
     return node?.type === 'Identifier' ? node.name : null;
 }
 
+const any = (node, holds) => holds(node) || children(node).some((each) => any(each, holds));
 function walk(node, enter, parent = null) {
     enter(node, parent);
     for (const child of children(node)) walk(child, enter, node);
@@ -74,8 +75,7 @@ exports.formOf = (text, own) => {
     const ours = (name, scope) => own.has(name) && !declared(name, scope);
     function writes(target, scope, whole = true, given = null) {
         for (const name of bound(target)) changes.push([name, scope]);
-        let calls = given === null;
-        if (given) walk(given, ({ type }) => (calls ||= /^(Call|New|Yield|Await|TaggedTemplate)Expression$/.test(type)));
+        const calls = !given || any(given, ({ type }) => /^(Call|New|Yield|Await|TaggedTemplate)Expression$/.test(type));
         if (!calls && target.type === 'Identifier') settings.add(target.name);
         if (whole) for (const each of targets(target)) each.target = true;
         if (target.type !== 'MemberExpression') return;
@@ -259,9 +259,7 @@ function copies(tree, values, names, asks, asserting) {
         if (!names.has(name) && !(name && asks({ type: 'Identifier', name }))) return;
         program.add(node);
         for (const each of node.arguments ?? []) {
-            let called = false;
-            walk(each, ({ type }) => (called ||= FUNCTIONS.has(type)));
-            if (!called) reading(each, (one) => names.has(one.name) || asks(one) || given.push(one));
+            if (!any(each, ({ type }) => FUNCTIONS.has(type))) reading(each, (one) => names.has(one.name) || asks(one) || given.push(one));
         }
     });
     function sources(node, into, above = []) {
@@ -306,13 +304,8 @@ exports.marked = (text, word) => {
     const tree = acorn.parse(text, OPTIONS);
     const asserting = assertionsOf(tree);
     const marks = [];
-    const asserts = (node) => {
-        let found = false;
-        walk(node, ({ type, callee }) => {
-            found ||= type === 'CallExpression' && asserting.has(root(callee)) && !['fail', 'ifError'].includes(callee.property?.name);
-        });
-        return found;
-    };
+    const asserts = (node) => any(node, ({ type, callee }) => type === 'CallExpression' && asserting.has(root(callee))
+        && !['fail', 'ifError'].includes(callee.property?.name));
     walk(tree, (node) => {
         if (!['CallExpression', 'NewExpression'].includes(node.type) || asserting.has(root(node.callee))) return;
         if (ITERATING.has(node.callee.property?.name) || node.arguments[0]?.value === 'error') return;

@@ -8,7 +8,7 @@
     const Module = require('module');
     const { readSync, writeSync } = fs;
     const { reallyExit } = process;
-    const { assign, defineProperty, getOwnPropertyDescriptor, getOwnPropertyDescriptors, freeze, keys } = Object;
+    const { assign, defineProperty, getOwnPropertyDescriptor, freeze, keys } = Object;
     const { ownKeys, apply, construct } = Reflect;
     const end = (status) => apply(reallyExit, process, [status]);
     const is = Object.is;
@@ -105,10 +105,10 @@
         'URIError', 'AggregateError', 'Intl', 'URL', 'URLSearchParams', 'encodeURIComponent', 'decodeURIComponent'];
     const MAY_CHANGE = new Set(['Math.random', 'Date.now', 'Error.stackTraceLimit', 'Error.prepareStackTrace']);
     const kept = [];
-    const keep = (label, object) => {
-        const descriptors = getOwnPropertyDescriptors(object);
-        for (const name of ownKeys(descriptors)) {
-            if (!MAY_CHANGE.has(label + '.' + String(name))) kept.push({ label, object, name, before: descriptors[name] });
+    const keep = (label, object, names = ownKeys(object)) => {
+        for (const name of names) {
+            const before = getOwnPropertyDescriptor(object, name);
+            if (before && !MAY_CHANGE.has(label + '.' + String(name))) kept.push({ label, object, name, before });
         }
     };
     for (const name of NAMES.slice(0, 24)) {
@@ -117,11 +117,7 @@
             keep(name + '.prototype', globalThis[name].prototype);
         }
     }
-    const EXITS = ['exit', 'reallyExit', 'abort', 'kill', 'exitCode', 'emit'];
-    for (const name of EXITS) {
-        const descriptor = getOwnPropertyDescriptor(process, name);
-        if (descriptor) kept.push({ label: 'process', object: process, name, before: descriptor });
-    }
+    keep('process', process, ['exit', 'reallyExit', 'abort', 'kill', 'exitCode', 'emit']);
     const arrayIterator = Object.getPrototypeOf([][Symbol.iterator]());
     keep('the array iterator', arrayIterator);
     const changed = (one) => {
@@ -250,6 +246,7 @@
         if (program.includes('yield')) {
             vm.compileFunction('"use strict";' + program, parameters, { filename: 'main.js' });
         }
+        test = marked(test, '$handed');
     } catch (error) {
         complain(error);
     }
@@ -267,11 +264,6 @@
         };
         return new Proxy(callback, { apply: note(apply), construct: note(construct) });
     };
-    try {
-        test = marked(test, '$handed');
-    } catch (error) {
-        complain(error);
-    }
 
     const opening = `(function*(${parameters}){${program}\n;{const {${Object.keys(scope)}}=yield;${link ? 'with($viva)' : ''}{\n`;
     const text = `${opening}${test}\n}}})`;

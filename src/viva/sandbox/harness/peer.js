@@ -433,9 +433,8 @@ exports.connect = ({ side, reading, writing, serving = {}, fatal = () => false, 
 
     function receive() {
         const text = line();
-        if (text === null) return null;
         try {
-            return parse(text);
+            return text === null ? null : parse(text);
         } catch (error) {
             return broken(error);
         }
