@@ -107,20 +107,20 @@ class CallConversation(Conversation):
 
 
 def calling(calls: Sequence[Call], number: int) -> str:
-    """What a message about one of the calls begins with."""
+    """Return what a message about one of the calls begins with."""
     call = calls[number - 1]
     return f"call {number} of {len(calls)}, {call.call}({', '.join(map(shown, call.args))}),"
 
 
 def checked_reply(reply: object, number: int) -> dict[str, object]:
-    """What an answerer said, if it is a mapping with the right `id`. Raises Malformed."""
+    """Return what an answerer said, if it is a mapping with the right `id`. Raises Malformed."""
     if not isinstance(reply, dict) or len(reply) != 2 or type(reply.get("id")) is not int or reply["id"] != number:
         raise Malformed(f"{shown(reply)} is no reply to call {number}")
     return reply
 
 
 def judge(call: Call, reply: dict[str, object]) -> str:  # noqa: PLR0911  a list of cases
-    """What is wrong with a reply to a call, in words; "" if nothing is. Raises Malformed."""
+    """Return what is wrong with a reply to a call, in words; "" if nothing is. Raises Malformed."""
     if "missing" in reply:
         return f"{UNABLE}{str(reply['missing'])[:SHOWN]}"
     if "unknown" in reply:

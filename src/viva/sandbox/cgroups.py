@@ -87,7 +87,7 @@ class Group:
                 return
 
     def members(self) -> set[int]:
-        """The processes inside."""
+        """Return the processes inside."""
         found: set[int] = set()
         for place in self._places:
             with suppress(OSError, ValueError):
@@ -95,7 +95,7 @@ class Group:
         return found
 
     def usage(self) -> Usage:
-        """What it has taken so far."""
+        """Return what it has taken so far."""
         memory, accounts = self._folders["memory"], self._folders.get("cpuacct")
         if accounts is not None:
             cpu, killed = (
@@ -136,7 +136,7 @@ class Groups:
         self.version, self._parents = version, dict(parents)
 
     def make(self, *, memory: int, tasks: int) -> Group | None:
-        """A group for one program, None where the kernel refuses one; see Group for the limits."""
+        """Return a group for one program, None where the kernel refuses one; see Group for the limits."""
         name = f"{_PREFIX}{os.getpid()}-{next(_NUMBERS)}"
         folders = {controller: parent / name for controller, parent in self._parents.items()}
         try:
@@ -155,14 +155,14 @@ class Groups:
 
 
 def group_for(*, memory: int, tasks: int) -> Group | None:
-    """A group for one program where groups can be made; see Group for the limits."""
+    """Return a group for one program where groups can be made; see Group for the limits."""
     groups = find()
     return None if isinstance(groups, str) else groups.make(memory=memory, tasks=tasks)
 
 
 @cache
 def find() -> Groups | str:
-    """Where this process may make groups, tried once with a real one; or why it may not, in a few words."""
+    """Return where this process may make groups, tried once with a real one; or why it may not, in a few words."""
     groups = locate(Path("/"))
     if isinstance(groups, str):
         return groups
@@ -177,7 +177,7 @@ def find() -> Groups | str:
 
 
 def _holds(group: Group) -> bool:
-    """Whether a process that is put in is inside."""
+    """Return whether a process that is put in is inside."""
     with subprocess.Popen(["/bin/sleep", "20"]) as sleeping:
         group.adopt(sleeping.pid)
         held = sleeping.pid in group.members()
@@ -186,7 +186,7 @@ def _holds(group: Group) -> bool:
 
 
 def locate(root: Path) -> Groups | str:
-    """The folders for groups, from the mount table and our own groups under `root` ("/", but for tests)."""
+    """Return the folders for groups, from the mount table and our own groups under `root` ("/", but for tests)."""
     mounts = _mounts(root)
     own = _own(root)
     if all(controller in mounts and controller in own for controller in CONTROLLERS):
@@ -261,7 +261,7 @@ def _own(root: Path) -> dict[str, str]:
 
 
 def _below(root: Path, mount: tuple[str, str], group: str) -> Path:
-    """Where a group lies under a mount that shows only the groups below `mount[0]`."""
+    """Return where a group lies under a mount that shows only the groups below `mount[0]`."""
     mounted, where = mount
     inside = group.removeprefix(mounted) if mounted != "/" else group
     return root / where.lstrip("/") / inside.lstrip("/")
@@ -274,6 +274,6 @@ def _read(path: Path) -> str:
 
 
 def _number(path: Path, name: str) -> int:
-    """The number of a line `name number`; 0 where there is none."""
+    """Return the number of a line `name number`; 0 where there is none."""
     lines = _read(path).splitlines()
     return next((int(line.removeprefix(name)) for line in lines if line.startswith(name)), 0)

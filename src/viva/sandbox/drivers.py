@@ -24,7 +24,7 @@ _PUBLIC = re.compile(
 
 
 def _java(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
-    """The program in a file named for its public class, and the list of files to compile."""
+    """Return the program in a file named for its public class, and the list of files to compile."""
     del calls
     found = min(_PUBLIC.findall(program), key=lambda one: len(one[0]), default=("", "Main"))
     name = f"{found[1]}.java"
@@ -32,7 +32,7 @@ def _java(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
 
 
 def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
-    """The program as package main, and the functions of the calls, one by one.
+    """Return the program as package main, and the functions of the calls, one by one.
 
     One that the program does not name is nil; one with type parameters is called with the types that the arguments have
     by themselves.
@@ -56,7 +56,7 @@ def _go(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
 
 
 def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
-    """The program between what reads arguments and a table of the calls."""
+    """Return the program between what reads arguments and a table of the calls."""
     functions: dict[str, str] = {}
     names = _called(program, calls)
     rows = ""
@@ -73,14 +73,14 @@ def _cpp(program: str, calls: Sequence[Call], entry: str) -> Mapping[str, str]:
 
 
 def _called(program: str, calls: Sequence[Call]) -> set[str]:
-    """The names that are called and of which the program has at least the last word."""
+    """Return the names that are called and of which the program has at least the last word."""
     words = set(re.findall(r"\w+", program))
     names = {call.call for call in calls}
     return {name for name in names if _NAME.fullmatch(name) and name.rpartition(".")[2] in words}
 
 
 def _go_type(value: object) -> str:  # noqa: PLR0911  a list of cases
-    """The type that Go would give a literal of this value."""
+    """Return the type that Go would give a literal of this value."""
     match value:
         case bool():
             return "bool"
@@ -107,7 +107,7 @@ def _go_type(value: object) -> str:  # noqa: PLR0911  a list of cases
 
 
 def _wider(kinds: set[str], numbers: tuple[str, ...], otherwise: str) -> str:
-    """The one type of all items: of numbers the last that is among them, else what there is one of."""
+    """Return the one type of all items: of numbers the last that is among them, else what there is one of."""
     if len(kinds) == 1:
         return next(iter(kinds))
     return max(kinds, key=numbers.index) if kinds and kinds <= set(numbers) else otherwise
@@ -139,7 +139,7 @@ def _cpp_function(call: Call, program: str) -> str:
 
 
 def _cpp_type(value: object, whole: str) -> str:  # noqa: PLR0911  a list of cases
-    """The type that a value has in C++ by itself, an integer being at least `whole`."""
+    """Return the type that a value has in C++ by itself, an integer being at least `whole`."""
     match value:
         case bool():
             return "bool"

@@ -115,7 +115,7 @@ class Plan:
         return "shared" if self.proved else ""
 
     def _texts(self) -> dict[str, str]:
-        """The program, with its test where they are one file, what lies next to it, and what its calls need."""
+        """Return the program, with its test where they are one file, what lies next to it, and what its calls need."""
         request, row = self.request, self.row
         program, texts = request.program, dict[str, str]()
         if request.calls:
@@ -148,7 +148,7 @@ class Plan:
         return f"{program}\n{self.row.separator}\n{test}"
 
     def _renamed(self, text: str) -> str:
-        """A text whose entry point has the name that the harness calls."""
+        """Return a text whose entry point has the name that the harness calls."""
         return re.sub(self.row.renamed, self._filled(self.row.renamed_to), text) if self.row.renamed else text
 
     def _filled(self, text: str) -> str:
@@ -167,7 +167,7 @@ class Plan:
         )
 
     def _removed(self) -> list[str]:
-        """The files beside the program that are gone before it starts."""
+        """Return the files beside the program that are gone before it starts."""
         needed = self.way.prepared is not None and self.way.prepared.kept
         return [name for name in (*self.sources, *(() if needed else self.prepared)) if self.entry in name]
 
@@ -203,7 +203,7 @@ class Plan:
         return Execution(verdict, detail, round(ending.seconds, 4), round(ending.cpu, 4), self.isolation)
 
     def _started(self, start: Callable[[_Process], Started]) -> list[Started]:
-        """The program, or its test and the program, with pipes between them."""
+        """Return the program, or its test and the program, with pipes between them."""
         separate = self.separate
         if separate is None:
             mode = "calls" if self.request.calls else self.request.proof
@@ -233,12 +233,12 @@ class Plan:
         return [test, program]
 
     def _files(self, process: _Process) -> dict[str, bytes]:
-        """The files in the program's folder."""
+        """Return the files in the program's folder."""
         given = {name: _encoded(content) for name, content in self.request.files}
         return {**process.sources, **self.prepared, **given}
 
     def _all_files(self, process: _Process) -> dict[str, bytes | int]:
-        """The same by their paths, and the harness's own, of which archives are descriptors."""
+        """Return the same by their paths, and the harness's own, of which archives are descriptors."""
         own = {name: harness_file(name).encode() for name in process.harness}
         parts: dict[str, Mapping[str, bytes | int]] = {"/box": self._files(process), "/viva": {**self.archives, **own}}
         return {f"{folder}/{name}": content for folder, files in parts.items() for name, content in files.items()}
@@ -286,7 +286,7 @@ class Plan:
             bounds = msgspec.structs.replace(self.bounds, tasks=0, inodes=0)  # they would count this user's others
 
             def moved(text: str, mode: str) -> str:
-                """A command, path or setting with the folders that are inside elsewhere."""
+                """Return a command, path or setting with the folders that are inside elsewhere."""
                 return re.sub(r"(?<![\w/])/(viva|box)/", rf"{folder}/{mode}/\1/", text)
 
             def begin(process: _Process) -> Started:
@@ -304,7 +304,7 @@ class Plan:
             return self._attended(begin, bounds, stop)
 
     def _verdict(self, ending: Ending) -> tuple[Verdict, str]:  # noqa: PLR0911  a list of cases
-        """What the way it ended says about the program, and why."""
+        """Return what the way it ended says about the program, and why."""
         said = self._repeatable(ending.output)
         if ending.failure:
             failure = self._repeatable(ending.failure.encode(errors="replace"))
@@ -334,7 +334,7 @@ class Plan:
         return "failed", f"it ended before its test did; {said}"
 
     def _repeatable(self, output: bytes) -> str:
-        """What was printed, without what is another each time: the harness's one-time name, addresses."""
+        """Return what was printed, without what is another each time: the harness's one-time name, addresses."""
         text = output.decode(errors="replace").strip().replace(self.entry, "viva")
         return _ANOTHER_EACH_TIME.sub("…", text)
 
@@ -346,7 +346,7 @@ def meant(packages: Mapping[str, str], test: str) -> dict[str, str]:
 
 
 def _moved_up(descriptor: int) -> int:
-    """The same under a number that no shell script uses."""
+    """Return the same under a number that no shell script uses."""
     high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 100)
     os.close(descriptor)
     return high

@@ -31,12 +31,12 @@ class NoIsolationError(VivaError):
 
 
 def slot_uid(slot: int) -> int | None:
-    """The uid that a slot's programs have on this machine; None for Viva's own."""
+    """Return the uid that a slot's programs have on this machine; None for Viva's own."""
     return FIRST_UID + slot if os.geteuid() == 0 else None
 
 
 def drop_privileges(slot: int) -> list[str]:
-    """The words in front of bubblewrap: as root, become nobody in particular; in any case, die with Viva."""
+    """Return the words in front of bubblewrap: as root, become nobody in particular; in any case, die with Viva."""
     dying = ["/usr/bin/setpriv", "--pdeathsig", "KILL"]
     uid = slot_uid(slot)
     if uid is None:
@@ -47,7 +47,7 @@ def drop_privileges(slot: int) -> list[str]:
 
 @cache
 def _system() -> tuple[str, ...]:
-    """The read-only system: /usr, the links or folders beside it, and the little of /etc that programs need."""
+    """Return the read-only system: /usr, the links or folders beside it, and the little of /etc that programs need."""
     words = ["--ro-bind", "/usr", "/usr"]
     for name in _ROOT_LINKS:
         path = Path("/", name)
@@ -62,7 +62,7 @@ def _system() -> tuple[str, ...]:
 
 
 def walled(slot: int, *, disk: int, told: str = "", nested: bool = False, inside: Sequence[str] = ()) -> list[str]:
-    """The words in front of a command behind walls, with more that bubblewrap shall do `inside`.
+    """Return the words in front of a command behind walls, with more that bubblewrap shall do `inside`.
 
     It tells the descriptor `told` the pid of the first process there. Every namespace is new; `nested` leaves making
     more of them to a filter installed later. The system is read-only: nothing but three folders in memory of `disk` MB,

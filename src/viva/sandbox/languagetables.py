@@ -97,18 +97,18 @@ def _document() -> Mapping[str, object]:
 
 @cache
 def limits() -> Limits:
-    """The limits common to all languages."""
+    """Return the limits common to all languages."""
     return msgspec.convert(_document()["limits"], Limits)
 
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Every language by its name."""
+    """Return every language by its name."""
     return {name: msgspec.convert(row, Language) for name, row in _document().items() if name != "limits"}
 
 
 def harness_file(name: str) -> str:
-    """The text of a file of harness/."""
+    """Return the text of a file of harness/."""
     return shipped_text(__file__, f"harness/{name}")
 
 
@@ -118,7 +118,7 @@ def _names() -> Mapping[str, str]:
 
 
 def canonical(language: str) -> str:
-    """The name of a row for a name or alias in any case ("C++", "js"); "" where there is none."""
+    """Return the name of a row for a name or alias in any case ("C++", "js"); "" where there is none."""
     return _names().get(language.strip().lower(), "")
 
 
@@ -137,13 +137,13 @@ PACKAGES_INSIDE = "/opt/viva"
 
 
 def shown() -> list[str]:
-    """Words that show it to programs."""
+    """Return words that show it to programs."""
     folder = package_folder()
     return ["--ro-bind", str(folder), PACKAGES_INSIDE] if folder else []
 
 
 def environment(row: Language, packages: str = PACKAGES_INSIDE) -> dict[str, str]:
-    """The variables of a language's programs."""
+    """Return the variables of a language's programs."""
     base = {"PATH": "/usr/bin:/bin", "HOME": "/box", "LANG": "C.UTF-8", "USER": "nobody"}
     base["TMPDIR"] = "/tmp"  # noqa: S108  the sandbox's own
     return base | {name: value.replace("{packages}", packages) for name, value in row.environment.items()}
@@ -162,7 +162,7 @@ def missing_parts(name: str) -> tuple[str, ...]:
 
 
 def not_there(language: str) -> str:
-    """What to say where no machine can run a language."""
+    """Return what to say where no machine can run a language."""
     name = canonical(language)
     if not name:
         return f"Viva runs no {language}: {', '.join(languages())}"
@@ -174,7 +174,7 @@ def _is_there(package: str) -> bool:
 
 
 def missing_packages(packages: tuple[str, ...]) -> tuple[str, ...]:
-    """Which Debian packages are not installed; none where there is no dpkg, which could not tell."""
+    """Return which Debian packages are not installed; none where there is no dpkg, which could not tell."""
     if not _DPKG.is_dir():
         return ()
     folder = _DPKG / "info"
@@ -186,7 +186,7 @@ def missing_packages(packages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def install_command(names: tuple[str, ...] | None = None, *, optional: bool = False) -> str:
-    """One shell command that installs all that these languages (all for None) need on Debian and its relatives.
+    """Return one shell command that installs all that these languages (all for None) need on Debian and its relatives.
 
     As root it serves everybody; as another user it puts what Debian has none of into that user's own folder.
     """

@@ -76,7 +76,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def wall_seconds(seconds: float) -> float:
-    """How long a program may take by the clock: three times its own limit, at least ten seconds more."""
+    """Return how long a program may take by the clock: three times its own limit, at least ten seconds more."""
     return max(3 * seconds, seconds + 10)
 
 
@@ -92,7 +92,7 @@ def resource_limits(bounds: Bounds) -> dict[str, tuple[int, int]]:
 
 
 def limited(bounds: Bounds) -> list[str]:
-    """The words that set these limits for a command, and so for its children."""
+    """Return the words that set these limits for a command, and so for its children."""
     words = [f"--{name.lower()}={soft}:{hard}" for name, (soft, hard) in resource_limits(bounds).items()]
     return ["/usr/bin/prlimit", *words, "--"]
 
@@ -126,11 +126,11 @@ class Started:
         self._open = {source, output, answers}
 
     def finished(self) -> bool:
-        """Whether it ended, so that `wait` returns at once."""
+        """Return whether it ended, so that `wait` returns at once."""
         raise NotImplementedError
 
     def complaint(self) -> bytes:
-        """Why it could not be started; empty if it could."""
+        """Return why it could not be started; empty if it could."""
         os.set_blocking(self.answers, False)
         with suppress(OSError):
             said = os.read(self.answers, 2000)
@@ -203,13 +203,13 @@ class Spawned(Started):
         self.ending = os.pidfd_open(self.pid)
 
     def finished(self) -> bool:
-        """Whether it ended."""
+        """Return whether it ended."""
         with suppress(ChildProcessError):
             return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         return True
 
     def wait(self) -> tuple[int, float]:
-        """The status of the command, the CPU seconds of everything inside."""
+        """Return the status of the command, the CPU seconds of everything inside."""
         _, status, usage = os.wait4(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
@@ -245,7 +245,7 @@ def reap_first_inside(told: int) -> float:
 
 
 def in_memory(content: bytes) -> int:
-    """A descriptor of a file in memory with this content, which is read from its start."""
+    """Return a descriptor of a file in memory with this content, which is read from its start."""
     descriptor = os.memfd_create("viva", os.MFD_CLOEXEC)
     with open(descriptor, "wb", closefd=False) as file:
         file.write(content)

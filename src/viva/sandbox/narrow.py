@@ -63,7 +63,7 @@ class _Asked(msgspec.Struct, frozen=True):
     args: tuple[object, ...]
 
     def compared(self, **more: Any) -> Call:
-        """The call, and what it must come to."""
+        """Return the call, and what it must come to."""
         return Call(call=self.call, args=self.args, **more)
 
 
@@ -101,12 +101,12 @@ def _types() -> Mapping[str, frozenset[str]]:
 
 
 def _is(node: Node, kind: str) -> bool:
-    """Whether it is of this kind of nodes.toml."""
+    """Return whether it is of this kind of nodes.toml."""
     return node.type in _types()[kind]
 
 
 def readable(language: str) -> bool:
-    """Whether tests of this language can be read here."""
+    """Return whether tests of this language can be read here."""
     row = _rows().get(language)
     return row is not None and all(find_spec(name) is not None for name in ("tree_sitter", row.grammar))
 
@@ -127,7 +127,7 @@ def proposed(language: str, test: str) -> tuple[list[dict[str, object]], str]:
 
 
 def _written_out(call: Call) -> dict[str, object]:
-    """A call as in a question file. What only had to hold comes to true there, what must not to false."""
+    """Return a call as in a question file. What only had to hold comes to true there, what must not to false."""
     if call.truth and call.returns is UNSET:
         call = replace(call, returns=call.truth in ("true", "given"))
     return {key: value for key, value in msgspec.to_builtins(call).items() if key != "truth"}
@@ -166,17 +166,17 @@ def _text(node: Node | None) -> str:
 
 
 def _parts(node: Node) -> list[Node]:
-    """The named nodes in a node, comments aside."""
+    """Return the named nodes in a node, comments aside."""
     return [one for one in node.named_children if "comment" not in one.type]
 
 
 def _field(node: Node, *names: str) -> Node | None:
-    """The node under the first of these names that there is something under."""
+    """Return the node under the first of these names that there is something under."""
     return next((inner for name in names if (inner := node.child_by_field_name(name)) is not None), None)
 
 
 def _needed(node: Node, *names: str) -> Node:
-    """The same. Raises _WideError where there is none."""
+    """Return the same. Raises _WideError where there is none."""
     inner = _field(node, *names)
     if inner is None:
         raise _WideError
@@ -184,7 +184,7 @@ def _needed(node: Node, *names: str) -> Node:
 
 
 def _operator(node: Node) -> str:
-    """The operator of an expression."""
+    """Return the operator of an expression."""
     found = _field(node, "operator") or next((one for one in node.children if not one.is_named), None)
     return _text(found)
 
@@ -209,14 +209,14 @@ class _Reader:
         self.closing, self.includes = "", ""
 
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
-        """All calls, and what the program lacks at its end. Raises _WideError."""
+        """Return all calls, and what the program lacks at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
         if not self.calls or any(isinstance(one, _Asked) for one in self.known.values()):
             raise _WideError
         return tuple(self.calls), self.closing
 
     def _main(self, node: Node) -> Node:
-        """The body of the only function of a file, or of its only class."""
+        """Return the body of the only function of a file, or of its only class."""
         inside = [one for one in _parts(node) if one.type not in self.row.skipped]
         self.includes += "".join(_text(one) for one in _parts(node) if one.type == "preproc_include")
         if len(inside) != 1:
@@ -267,7 +267,7 @@ class _Reader:
         self._holds(_needed(node, "condition"), node.type.startswith("unless"))
 
     def _fails(self, node: Node) -> bool:
-        """Whether a statement ends the test, having at most printed before."""
+        """Return whether a statement ends the test, having at most printed before."""
         if _is(node, "bodies"):
             *before, last = _parts(node) or [node]
             return last is not node and self._fails(last) and all(map(self._prints, before))
@@ -283,7 +283,7 @@ class _Reader:
         return name in self.row.failing and not (exits and not _FAILURE.search(_text(node)))
 
     def _prints(self, node: Node) -> bool:
-        """Whether an expression prints literals."""
+        """Return whether an expression prints literals."""
         inner = _parts(node)[0] if node.type == "expression_statement" else node
         called = self._called(inner)
         if called.path:
@@ -319,7 +319,7 @@ class _Reader:
     # -- expressions
 
     def _called(self, node: Node) -> _Invocation:
-        """What is called, on what, and with what; nothing for anything else."""
+        """Return what is called, on what, and with what; nothing for anything else."""
         if not _is(node, "calling") or _field(node, "block") is not None:
             return _Invocation()
         function, given = _field(node, "function"), _field(node, "arguments")
@@ -336,7 +336,7 @@ class _Reader:
         return node
 
     def _value(self, node: Node, kind: str = "") -> object:
-        """A literal, or a call of the program's. Raises _WideError."""
+        """Return a literal, or a call of the program's. Raises _WideError."""
         node = self._inner(node)
         if node.type == "identifier" and _text(node) in self.known:
             found = self.known[_text(node)]
@@ -398,14 +398,14 @@ class _Reader:
         return _collected(called.name, items)
 
     def _plain(self, node: Node) -> object:
-        """A literal, or a name for one."""
+        """Return a literal, or a name for one."""
         value = self._value(node)
         if isinstance(value, _Asked):
             raise _WideError
         return value
 
     def _written(self, node: Node, text: str) -> object:
-        """What a text or a character is, if all that is escaped in it is the same in every language."""
+        """Return what a text or a character is, if all that is escaped in it is the same in every language."""
         quote, inner = text[0], text[1:-1]
         raw = quote == "`" or (self.language == "ruby" and quote == "'")
         if text.startswith('"""') or quote not in "\"'`" or "interpolation" in {one.type for one in node.children}:
@@ -468,7 +468,7 @@ class _Reader:
             self.calls.append(asked.compared(**meant))
 
     def _sides(self, left: Node, right: Node) -> tuple[_Asked, object]:
-        """The call that is compared, and what with. Raises _WideError."""
+        """Return the call that is compared, and what with. Raises _WideError."""
         asked, value = self._value(left), self._value(right)
         if isinstance(value, _Asked):
             asked, value, right = value, asked, left

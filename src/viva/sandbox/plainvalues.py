@@ -62,7 +62,7 @@ def _no_constant(name: str) -> object:
 
 
 def words(value: object) -> str:
-    """A value as words."""
+    """Return a value as words."""
     match value:
         case None | bool():
             return "n" if value is None else "ft"[value]
@@ -168,7 +168,7 @@ def form(value: object) -> Form:  # noqa: PLR0911  a list of kinds
 
 
 def _key(value: Form) -> Form:
-    """A form that can be looked up: equal ones have equal keys."""
+    """Return a form that can be looked up: equal ones have equal keys."""
     kind, inner = value
     if kind in _LISTS:
         return "list", tuple(map(_key, inner))
@@ -180,7 +180,7 @@ def _key(value: Form) -> Form:
 
 
 def matches(expected: Form, given: Form, within: float = 0.0) -> bool:
-    """Whether two values are the same: by value, numbers within `within` of one another.
+    """Return whether two values are the same: by value, numbers within `within` of one another.
 
     A truth value is no number. A list equals a tuple or an array of the same items unless a tuple is expected; in sets
     and in keys they are the same, and numbers equal exactly.
@@ -208,7 +208,7 @@ def _near(expected: float, given: float, within: float) -> bool:
 
 
 def shown(value: object) -> str:
-    """A value on one line of a message."""
+    """Return a value on one line of a message."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except ValueError:  # an integer of more digits than are written

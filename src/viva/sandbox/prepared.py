@@ -38,13 +38,13 @@ class Prepared(msgspec.Struct, frozen=True):
     archives: Mapping[str, int]
 
     def files(self, entry: str) -> dict[str, bytes]:
-        """The files for a run whose one-time name is `entry`, of as many characters as the placeholder."""
+        """Return the files for a run whose one-time name is `entry`, of as many characters as the placeholder."""
         one, other = _PLACEHOLDER.encode(), entry.encode()
         return {name.replace(_PLACEHOLDER, entry): text.replace(one, other) for name, text in self.named.items()}
 
 
 def prepared(preparation: Preparation) -> Prepared:
-    """What it leaves, compiled where it is not kept. Raises VivaError with what the compiler says."""
+    """Return what it leaves, compiled where it is not kept. Raises VivaError with what the compiler says."""
     with _COMPILING:
         return _prepared(msgspec.json.encode(preparation, order="sorted"))
 
@@ -71,7 +71,7 @@ def _prepared(encoded: bytes) -> Prepared:
 
 
 def _kept(path: Path) -> dict[str, bytes] | None:
-    """What was kept there; None where that is not what was written."""
+    """Return what was kept there; None where that is not what was written."""
     with suppress(OSError, *UNREADABLE):
         content = read_regular(path, _MOST)
         if hashlib.sha256(content[_DIGEST:]).hexdigest().encode() == content[:_DIGEST]:

@@ -16,7 +16,7 @@ SLOTS = 1000
 
 
 def remote_sandbox(place: int, unsafe_host_execution: bool) -> Callable[[Execute], Execution]:
-    """A sandbox for one program at a time, the `place`-th on its machine. Raises NoIsolationError."""
+    """Return a sandbox for one program at a time, the `place`-th on its machine. Raises NoIsolationError."""
     return RemoteSandbox(place, unsafe_host_execution)
 
 
@@ -30,7 +30,7 @@ class RemoteSandbox:
         self._loop = asyncio.new_event_loop()
 
     def report(self) -> dict[str, tuple[tuple[str, ...], str]]:
-        """The languages that can be run here: the packages that each lacks, and a hash of what it is made of."""
+        """Return the languages that can be run here: the packages that each lacks, and a hash of what it is made of."""
         return {
             name: (missing_packages((*row.packages, *row.optional_packages)), _made_of(row))
             for name, row in languages().items()
@@ -43,7 +43,7 @@ class RemoteSandbox:
 
 
 def _made_of(row: Language) -> str:
-    """The programs that a language needs, by size, and the packages that are in Viva's own folder."""
+    """Return the programs that a language needs, by size, and the packages that are in Viva's own folder."""
     digest = hashlib.blake2b(digest_size=8)
     for need in row.needs:
         digest.update(f"{need} {Path(need).resolve().stat().st_size}\n".encode())

@@ -50,7 +50,7 @@ class Sandbox:
         self._absent: dict[tuple[str, str], bool] = {}
 
     def unavailable(self, language: str) -> str:
-        """Why programs of this language cannot be run here and what installs it, or "" when they can."""
+        """Return why programs of this language cannot be run here and what installs it, or "" when they can."""
         name = canonical(language)
         if not name:
             return not_there(language)
@@ -122,7 +122,7 @@ class Sandbox:
         return None if execution.detail.startswith(beginnings) else execution
 
     def _lacks(self, language: str, package: str, slot: int, stop: int) -> bool:
-        """Whether programs that import this package fail here, whatever else they do."""
+        """Return whether programs that import this package fail here, whatever else they do."""
         key = (language, package)
         if key not in self._absent:
             program = Execute(
@@ -145,7 +145,7 @@ class Sandbox:
         return Plan(request, row).isolated(slot, stop)
 
     def _warm(self, name: str) -> Zygote | None:
-        """The warm interpreter, started by whoever needs it first; None where it cannot be had."""
+        """Return the warm interpreter, started by whoever needs it first; None where it cannot be had."""
         with self._starting:
             if self._zygote is not None and self._zygote.alive():
                 return self._zygote

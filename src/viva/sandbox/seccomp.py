@@ -32,7 +32,7 @@ def _ending(error: str) -> bytes:
 
 @cache
 def syscall_filter(language: str, machine: str = "") -> bytes:
-    """The filter as an array of struct sock_filter; empty for a processor that seccomp.toml does not know."""
+    """Return the filter as an array of struct sock_filter; empty for a processor that seccomp.toml does not know."""
     machine = machine or platform.machine()
     table = shipped_table(__file__, "seccomp.toml", dict[str, Any])
     if machine not in table["arch"]:

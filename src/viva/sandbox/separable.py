@@ -36,7 +36,7 @@ def _words() -> _Words:
 
 
 def shared_reason(language: str, test: str) -> str:
-    """Why this test shares a process with its program; "" where it has one of its own."""
+    """Return why this test shares a process with its program; "" where it has one of its own."""
     decide = SEPARABLE.get(language)
     return f"tests in {language} share a process with their program" if decide is None else decide(test)
 
@@ -68,7 +68,7 @@ def _reasons(tree: ast.Module) -> Iterator[str]:
 
 
 def _of_node(node: ast.AST, own: set[str | None]) -> Iterator[str]:
-    """Why a test with this in it, wherever, is of another form."""
+    """Yield why a test with this in it, wherever, is of another form."""
     words = _words()
     match node:
         case ast.Import(names):
@@ -106,7 +106,7 @@ def _of_imports(modules: Iterable[str]) -> Iterator[str]:
 
 
 def _is_singleton(node: ast.expr) -> bool:
-    """Whether this is the same thing in every process: None, a built-in class, a type."""
+    """Return whether this is the same thing in every process: None, a built-in class, a type."""
     if isinstance(node, ast.Constant):
         return node.value is None or isinstance(node.value, (bool, type(...)))
     called = node.func if isinstance(node, ast.Call) else node
@@ -114,7 +114,7 @@ def _is_singleton(node: ast.expr) -> bool:
 
 
 def _of_class(node: ast.ClassDef) -> Iterator[str]:
-    """A class of the test's: the program may mean it by its name, unless it only holds tests."""
+    """Yield a class of the test's: the program may mean it by its name, unless it only holds tests."""
     bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
     if not bases & {"TestCase", "IsolatedAsyncioTestCase"} and not node.name.startswith("Test"):
         yield f"it defines the class {node.name}"
@@ -123,7 +123,7 @@ def _of_class(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _run(node: ast.AST) -> Iterator[ast.Name]:
-    """The names of coroutine functions that are called here and waited for at once."""
+    """Yield the names of coroutine functions that are called here and waited for at once."""
     match node:
         case ast.Await(value):
             given = [value]

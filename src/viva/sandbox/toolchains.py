@@ -29,7 +29,7 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def toolchains() -> tuple[Toolchain, ...]:
-    """Every language of languages.toml, asked for its version. Runs the installed compilers, never a program."""
+    """Return every language of languages.toml, asked for its version. Runs the installed compilers, never a program."""
     with ThreadPoolExecutor() as threads:
         return tuple(threads.map(_toolchain, languages()))
 
@@ -50,7 +50,7 @@ def _toolchain(name: str) -> Toolchain:
 
 
 def _version(command: tuple[str, ...]) -> str:
-    """The first line that a version command prints, on whichever stream."""
+    """Return the first line that a version command prints, on whichever stream."""
     folder = package_folder()
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": os.environ.get("HOME", "/")}
     environment |= {"NODE_PATH": f"{folder}/node_modules"} if folder else {}

@@ -58,7 +58,7 @@ class Zygote:
             self.close()
 
     def alive(self) -> bool:
-        """Whether it can take another program."""
+        """Return whether it can take another program."""
         return self.ready and not self._process.finished()
 
     def start(self, request: Mapping[str, object], files: Mapping[str, bytes], link: Sequence[int] = ()) -> Started:
@@ -91,7 +91,7 @@ class Zygote:
 
 
 def _sender(status: socket.socket) -> int:
-    """The pid, as this process sees it, of the one who sent the first message."""
+    """Return the pid, as this process sees it, of the one who sent the first message."""
     status.settimeout(20)
     _, ancillary, _, _ = status.recvmsg(100, socket.CMSG_SPACE(struct.calcsize("3i")))
     status.settimeout(None)
@@ -110,11 +110,11 @@ class Forked(Started):
         self.ending = status.fileno()
 
     def finished(self) -> bool:
-        """Whether the report is there."""
+        """Return whether the report is there."""
         return bool(select.select([self._status], [], [], 0)[0])
 
     def wait(self) -> tuple[int, float]:
-        """The exit status and the CPU seconds; a monitor that was killed itself counts as killed."""
+        """Return the exit status and the CPU seconds; a monitor that was killed itself counts as killed."""
         deadline = time.monotonic() + 10
         with suppress(OSError, ValueError):
             self._status.settimeout(max(0.1, deadline - time.monotonic()))

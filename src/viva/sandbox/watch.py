@@ -49,7 +49,7 @@ def children(pid: int) -> list[int]:
 
 
 def tree(root: int) -> list[int]:
-    """The process and all its descendants; those that died meanwhile are left out."""
+    """Return the process and all its descendants; those that died meanwhile are left out."""
     found, queue = [], [root]
     while queue:
         pid = queue.pop()
@@ -59,13 +59,13 @@ def tree(root: int) -> list[int]:
 
 
 def _bytes(pid: int, file: str, name: bytes) -> int:
-    """The number of bytes that a line of a file of a process's has in kilobytes; 0 without such a line."""
+    """Return the number of bytes that a line of a file of a process's has in kilobytes; 0 without such a line."""
     lines = Path(f"/proc/{pid}/{file}").read_bytes().splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
 
 
 def footprint(roots: Sequence[int], *, memory_limit: int) -> Footprint:
-    """What the trees under `roots` take, page tables too: a way to take much with hardly any resident page.
+    """Return what the trees under `roots` take, page tables too: a way to take much with hardly any resident page.
 
     Shared pages count once for each process unless that would exceed the limit.
     """

@@ -15,7 +15,7 @@ import values
 
 
 def _found(space, name):
-    """The function of that name, or the method of a class's ("Class.method"); None where there is none."""
+    """Return the function of that name, or the method of a class's ("Class.method"); None where there is none."""
     first, *rest = name.split(".")
     found = space.get(first)
     for part in rest:
@@ -29,7 +29,7 @@ async def _settled(value):
 
 
 def _reply(space, request):
-    """The line that answers a request."""
+    """Return the line that answers a request."""
     function = _found(space, request["call"])
     if function is None:
         reply = {"missing": f"no function {request['call']}"}
@@ -47,7 +47,7 @@ def _reply(space, request):
 
 
 def _raised(error):
-    """An exception as a reply names it."""
+    """Return an exception as a reply names it."""
     try:
         message = str(error)[:1000]
     except Exception:

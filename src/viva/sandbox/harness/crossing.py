@@ -95,7 +95,7 @@ class Remote:
 
 
 def theirs(value):
-    """The number of a thing of the other side's; None for a value."""
+    """Return the number of a thing of the other side's; None for a value."""
     return value._viva[1] if isinstance(value, Remote) else type(value).__dict__.get("_viva_based")
 
 
@@ -120,7 +120,7 @@ _KINDS = {}
 
 
 def _kind(name, specials):
-    """The class of handles for things with these special methods."""
+    """Return the class of handles for things with these special methods."""
     found = _KINDS.get((name, specials))
     if found is None:
         documented = property(lambda self: self._viva[0].ask("get", self, "__doc__"))
@@ -135,7 +135,7 @@ def _kind(name, specials):
 
 
 def defined(kind, name):
-    """The class's own method of that name, or one that it inherits; None for the one that every object has."""
+    """Return the class's own method of that name, or one that it inherits; None for the one that every object has."""
     for base in kind.__mro__[:-1]:
         if name in base.__dict__:
             return base.__dict__[name]
@@ -143,7 +143,7 @@ def defined(kind, name):
 
 
 def changed(kind, base):
-    """The names of a base that a class of the program's has methods of its own for."""
+    """Return the names of a base that a class of the program's has methods of its own for."""
     below = kind.__mro__[: kind.__mro__.index(base)]
     names = {
         name for one in below for name in vars(one) if name in SPECIALS or (name[:1] != "_" and hasattr(base, name))
@@ -161,7 +161,7 @@ def _from_remote(name, remote, self):
 
 
 def resolved(module, path):
-    """What a module's dotted name means, without one the module itself; None where it means nothing."""
+    """Return what a module's dotted name means, without one the module itself; None where it means nothing."""
     found = sys.modules.get(module)
     for part in path.split(".") if path else ():
         found = getattr(found, part, None)
@@ -231,7 +231,7 @@ class Coder:
         return self._handle(value) if table is None else self._container(table)
 
     def _over(self, value, kind, base):
-        """An instance of a program's class over a plain one: its number, what it is over, and its methods."""
+        """Return an instance of a program's class over a plain one: its number, what it is over, and its methods."""
         handle = self._handle(value)["mine"]
         if base in EXACTLY:
             others = changed(kind, base) if self.link.making else [one for one in TEXTS if defined(kind, one)]
@@ -250,7 +250,7 @@ class Coder:
         return {"new": [number, type(value).__name__, written]}
 
     def _taken(self, value):
-        """What is in a container, to be compared with what is in it later: of a table, as it is written."""
+        """Return what is in a container, to be compared with what is in it later: of a table, as it is written."""
         return self._content(value) if tables.is_table(value) else tables.taken(value)
 
     def keep(self, number, value):
@@ -286,7 +286,7 @@ class Coder:
         return [self.encode(one) for one in items]
 
     def changes(self):
-        """The containers that changed since they last crossed: number and content."""
+        """Return the containers that changed since they last crossed: number and content."""
         found, self.forgotten = self.forgotten, []
         for number, (value, before) in list(self.kept.items()):
             if before is FILLING:
@@ -365,7 +365,7 @@ class Coder:
     # -- reading
 
     def decode(self, node):
-        """The value of JSON. Raises whatever it is worth: hostile JSON ends the conversation."""
+        """Return the value of JSON. Raises whatever it is worth: hostile JSON ends the conversation."""
         if not isinstance(node, dict):
             return node
         ((tag, inner),) = node.items()

@@ -85,11 +85,11 @@ class Link:
             self.outgoing.flush()
 
     def renamed(self):
-        """Names of the program's that mean something else now than when the test looked them up."""
+        """Return names of the program's that mean something else now than when the test looked them up."""
         return []
 
     def receive(self):
-        """The kind of the next message; its body waits in `body`, so that nothing else holds what is in it."""
+        """Return the kind of the next message; its body waits in `body`, so that nothing else holds what is in it."""
         text = self.incoming.readline(MOST + 1)
         if not text.endswith(b"\n"):
             raise (
@@ -124,11 +124,11 @@ class Link:
         return body
 
     def raised(self, error):
-        """What the other side raised, as it is raised here, where no iterator was asked for its next item."""
+        """Return what the other side raised, as it is raised here, where no iterator was asked for its next item."""
         return error
 
     def truth(self, handle):
-        """Whether a thing of the other side's that says nothing of truth holds."""
+        """Return whether a thing of the other side's that says nothing of truth holds."""
         return not hasattr(type(handle), "__len__") or len(handle) > 0
 
     def serve(self, kind):
@@ -155,7 +155,7 @@ class Link:
         """The other side is told of an error."""
 
     def answer(self, kind, target=None, *given):
-        """What was asked for."""
+        """Return what was asked for."""
         if kind not in OPERATIONS:
             raise ValueError(f"a request that is none: {kind!r}")
         self.may(kind, target, given[0] if given and isinstance(given[0], str) else "")
@@ -164,7 +164,7 @@ class Link:
     # -- what handles do
 
     def special(self, name, handle, given, named):
-        """A special method of a thing of the other side's."""
+        """Return a special method of a thing of the other side's."""
         return self.ask("special", handle, name, given, tuple(named.items()))
 
 
@@ -195,7 +195,7 @@ class Program(Link):
             super().send(kind, body)
 
     def renamed(self):
-        """The names of the program's that the test has looked up, and that mean something else now."""
+        """Return the names of the program's that the test has looked up, and that mean something else now."""
         space, known = self.space, self.names
         found = [name for name, value in known.items() if space.get(name, crossing.MISSING) is not value]
         for name in found:
@@ -208,7 +208,7 @@ class Program(Link):
             super().send("printed", self.encode((stream, text)))
 
     def answer(self, kind, target=None, *given):
-        """What was asked for; also the program's own names."""
+        """Return what was asked for; also the program's own names."""
         if kind == "name":
             if target not in self.space:
                 return False, None
@@ -323,12 +323,12 @@ class Tester(Link):
         return found
 
     def judge(self, value):
-        """The value itself; a thing of the program's is asked what decides."""
+        """Return the value itself; a thing of the program's is asked what decides."""
         self.asked = self.asked or crossing.theirs(value) is not None
         return value
 
     def name(self, name):
-        """What the program calls so."""
+        """Return what the program calls so."""
         if name not in self.names:
             defined, found = self.ask("name", name)
             if not defined:

@@ -78,7 +78,7 @@ def start(mode):
 
 
 def read_line(source, read=os.read, leave=os._exit):
-    """A line from a descriptor, byte by byte: what follows it belongs to somebody else."""
+    """Return a line from a descriptor, byte by byte: what follows it belongs to somebody else."""
     text = b""
     while not text.endswith(b"\n"):
         more = read(source, 1)
@@ -121,7 +121,7 @@ def flush(sys=sys):
 
 
 def module():
-    """The names of a new module, where what pickles a function of the program's (multiprocessing) finds it."""
+    """Return the names of a new module, where what pickles a function of the program's (multiprocessing) finds it."""
     sys.modules["main"] = types.ModuleType("main")
     return vars(sys.modules["main"])
 

@@ -76,7 +76,7 @@ for kind in (range, slice, decimal.Decimal, fractions.Fraction, datetime.timedel
 
 
 def base_of(kind):
-    """The class of BASES that it is over; None for none."""
+    """Return the class of BASES that it is over; None for none."""
     for one in kind.__mro__:
         if BASES.get(one.__name__) is one:
             return one
@@ -84,14 +84,14 @@ def base_of(kind):
 
 
 def is_table(value):
-    """Whether it is a table or array, which is known to both sides once it crossed."""
+    """Return whether it is a table or array, which is known to both sides once it crossed."""
     kind = type(value)
     module = TABLES.get(kind.__name__)
     return module is not None and getattr(sys.modules.get(module), kind.__name__, None) is kind
 
 
 def plain(value):
-    """An instance of a class over an array or a table as what it is over; None for anything else."""
+    """Return an instance of a class over an array or a table as what it is over; None for anything else."""
     for base in type(value).__mro__:
         name = base.__name__
         if name == "MaskedArray":
@@ -102,7 +102,7 @@ def plain(value):
 
 
 def apart(value, kind):
-    """The name of a value's kind and its parts; None for what has none."""
+    """Return the name of a value's kind and its parts; None for what has none."""
     if kind in KINDS:
         zone = getattr(value, "tzinfo", None)
         known = zone is None or (kind is datetime.datetime and type(zone) is datetime.timezone)
@@ -124,7 +124,7 @@ def _zone(zone):
 
 
 def _array(values):
-    """An array, NumPy's or pandas' own: its kind, and more."""
+    """Return an array, NumPy's or pandas' own: its kind, and more."""
     name = type(values).__name__
     if name in ("NumpyExtensionArray", "PandasArray"):
         values = values.to_numpy()
@@ -151,7 +151,7 @@ def _index(index):
 
 
 def table_apart(value):
-    """The parts of a table or array."""
+    """Return the parts of a table or array."""
     if type(value).__name__ == "ndarray":
         return _array(value)
     if type(value).__name__ == "Series":
@@ -166,7 +166,7 @@ def table_apart(value):
 
 
 def items(value):
-    """What is in a container: bytes, pairs or items."""
+    """Return what is in a container: bytes, pairs or items."""
     base = base_of(type(value))
     if base is bytearray:
         return bytes(value)
@@ -185,18 +185,18 @@ def fill(value, content):
 
 
 def size(value):
-    """How many items it has, in all its dimensions."""
+    """Return how many items it has, in all its dimensions."""
     return int(value.size) if is_table(value) else base_of(type(value)).__len__(value)
 
 
 def taken(value):
-    """What is in a container, to be compared with what is in it later."""
+    """Return what is in a container, to be compared with what is in it later."""
     found = items(value)
     return [part for pair in found for part in pair] if isinstance(value, dict) else found
 
 
 def same(before, now):
-    """Whether the very same things are in a container at two moments, or what is written of it is equal."""
+    """Return whether the very same things are in a container at two moments, or what is written of it is equal."""
     return len(before) == len(now) and all(map(operator.is_, before, now)) if isinstance(now, list) else before == now
 
 
@@ -219,7 +219,7 @@ def become(value, other):
 
 
 def together(name, parts):
-    """The value of that kind with these parts. Raises whatever they are worth."""
+    """Return the value of that kind with these parts. Raises whatever they are worth."""
     return TOGETHER[name](*parts)
 
 
@@ -263,7 +263,7 @@ def _index_together(kind, names, *rest):
 
 
 def table(name, parts):
-    """The array or table of that name with these parts."""
+    """Return the array or table of that name with these parts."""
     if name == "ndarray":
         return _array_together(*parts)
     index, label, arrays, attributes = parts

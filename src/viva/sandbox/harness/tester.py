@@ -32,7 +32,7 @@ ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super
 
 
 def known(name):
-    """What Python or a library calls so; None for nothing."""
+    """Return what Python or a library calls so; None for nothing."""
     found = getattr(builtins, name, None)
     for module in LIBRARIES if found is None and name[:1] != "_" else ():
         found = getattr(sys.modules.get(module), name, None) or found
@@ -88,7 +88,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def _id(node):
-    """The name that a node is; None for any other."""
+    """Return the name that a node is; None for any other."""
     return getattr(node, "id", None)
 
 
@@ -97,12 +97,12 @@ def _every(tree, *kinds):
 
 
 def _names(tree):
-    """The names in a tree, but for the parameters of functions in it."""
+    """Return the names in a tree, but for the parameters of functions in it."""
     return {node.id for node in _every(tree, ast.Name)} - {node.arg for node in _every(tree, ast.arg)}
 
 
 def _loaded(tree):
-    """The names that are read in a tree."""
+    """Return the names that are read in a tree."""
     return {node.id for node in _every(tree, ast.Name) if isinstance(node.ctx, ast.Load)}
 
 
@@ -121,8 +121,8 @@ def _statements(tree):
 
 
 def subjects(tree, own, defined):
-    """The ids of those calls in a test that mean functions of the program's which have a name of Python's or of a
-    library's, as in `assert round(2.5) == 3`: they are given plain values in a statement of their own, or the test is
+    """Return the ids of those calls in a test that mean functions of the program's which have a name of Python's or of
+    a library's, as in `assert round(2.5) == 3`: they are given plain values in a statement of their own, or the test is
     about nothing else; and of the names that such a test hands to a function of its own, as in `check(median)`. In
     `assert answer(2) == set([2])` the name is Python's: who is asked there is told what is expected.
     """
@@ -168,7 +168,7 @@ def _classes(tree):
 
 
 def bound(tree):
-    """The names that a test itself assigns, defines, imports, or takes as parameters."""
+    """Return the names that a test itself assigns, defines, imports, or takes as parameters."""
     names = {node.id for node in _every(tree, ast.Name) if not isinstance(node.ctx, ast.Load)}
     for node in ast.walk(tree):
         if isinstance(node, ast.alias):
@@ -179,12 +179,12 @@ def bound(tree):
 
 
 def _imports(tree):
-    """What the test imports at its top, for the program, which shared these names with its test before."""
+    """Return what the test imports at its top, for the program, which shared these names with its test before."""
     return ast.unparse([node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))])
 
 
 def _libraries(tree):
-    """The modules that a test means by names of which it only uses what these modules have, by name."""
+    """Return the modules that a test means by names of which it only uses what these modules have, by name."""
     fields = [node for node in _every(tree, ast.Attribute) if isinstance(node.value, ast.Name)]
     whole = {id(node) for node in _every(tree, ast.Name)} - {id(node.value) for node in fields}
     used = {node.value.id for node in fields} - {node.id for node in _every(tree, ast.Name) if id(node) in whole}
@@ -199,7 +199,7 @@ def _libraries(tree):
 
 
 def _type_of(value):
-    """The class of a value, or a handle of the class of a thing of the program's."""
+    """Return the class of a value, or a handle of the class of a thing of the program's."""
     return value._viva[0].ask("get", value, "__class__") if isinstance(value, Remote) else type(value)
 
 
@@ -214,7 +214,7 @@ def _settings(tree):
 
 
 def _asked(tree, asking):
-    """The program's names that something comes from; `asking` are those of the names that are known."""
+    """Return the program's names that something comes from; `asking` are those of the names that are known."""
     return set().union(*(asking.get(name, ()) for name in _names(tree)))
 
 
@@ -230,7 +230,7 @@ def asking_names(tree, theirs):
 
 
 def values(tree, made, asking):
-    """The ids of those names in what a test gives to the program which mean values that stay the test's.
+    """Return the ids of those names in what a test gives to the program which mean values that stay the test's.
 
     What is expected of a call may be computed from what it was given, as in `assert total(prices) == sum(prices)`: then
     the program gets a copy. A test that looks at `prices` apart from what the program returns, or makes a call only for
@@ -248,7 +248,7 @@ def values(tree, made, asking):
     made = made | {one.target.id: one.iter for one in _every(tree, ast.For) if hasattr(one.target, "id")}
 
     def sources(node, above=()):
-        """The names that something is computed from without the program."""
+        """Return the names that something is computed from without the program."""
         name = _id(node)
         inner = made.get(name)
         parts = list(ast.iter_child_nodes(node.func if node in called else node))
@@ -270,7 +270,7 @@ def values(tree, made, asking):
 
 
 def _copied(value):
-    """A copy of a value of the test's; what has none is given as it is."""
+    """Return a copy of a value of the test's; what has none is given as it is."""
     try:
         return copy.deepcopy(value)
     except TypeError:

@@ -33,7 +33,7 @@ class UnknownError(Exception):
 
 
 def encode(value, depth=0):
-    """The JSON of a value. Raises UnknownError."""
+    """Return the JSON of a value. Raises UnknownError."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -65,7 +65,7 @@ def encode(value, depth=0):
 
 
 def decode(node):
-    """The value of a JSON."""
+    """Return the value of a JSON."""
     if isinstance(node, list):
         return list(map(decode, node))
     if not isinstance(node, dict):
@@ -86,7 +86,7 @@ def decode(node):
 
 
 def line(message):
-    """A message as one line. Raises UnknownError where it would be too long."""
+    """Return a message as one line. Raises UnknownError where it would be too long."""
     try:
         text = json.dumps(message, allow_nan=False).encode("ascii") + b"\n"
     except (ValueError, RecursionError):  # an integer of thousands of digits
