@@ -76,7 +76,8 @@ class Plan:
         self.words = {"{entry}": self.entry, "{packages}": PACKAGES_INSIDE}
         words = dict.fromkeys(re.findall(r"\w+", request.test))
         self.words["{words}"] = " ".join(words)
-        self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words)
+        its_own = re.findall(r"\b(?:class|struct|record|enum|interface)\s+(\w+)", request.test)
+        self.words["{reserved}"] = " ".join(name for name in row.reserved if name in words and name not in its_own)
         for name, macros in row.undefined.items():
             self.words[f"{{undefined_{name}}}"] = "\n".join(f"#undef {macro}" for macro in macros)
         self.separate = None
