@@ -362,6 +362,11 @@ def test_cmmlus_five_categories_are_compared_in_the_papers_average(viva: Viva, t
     printed = told(command_of("score"), folder, "--tables")
     assert "baseline/first on cmmlu-zh" in printed
     assert "passes the pass line of 60 %" in " ".join(printed.split())
+    (tmp_path / "data").rename(tmp_path / "moved")
+    assert compared(folder, "--by", "category")[0]["part"] == "STEM", "a graded run says how its exam averages"
+    (folder / "scores.made.json").unlink()
+    with pytest.raises(VivaError, match="data"):
+        compared(folder, "--by", "category")
 
 
 def test_how_probable_it_is_and_a_test_that_may_be_looked_at_at_any_time() -> None:

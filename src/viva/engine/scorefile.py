@@ -1,4 +1,5 @@
-"""scores.jsonl and scores.made.json beside it: hashes of the scores and of all that they were made from.
+"""scores.jsonl and scores.made.json beside it: hashes of the scores and of all that they were made from; and how an
+exam averages them, so that runs are compared without their question sets.
 
 So scores that were edited, or are older than the answers, verdicts and marks beside them, are not taken for this run's.
 It says that files belong together, not who made them: whoever edits scores can make such a file as well. What a folder
@@ -22,23 +23,31 @@ from msgspec import Struct
 
 from viva.errors import StorageError
 from viva.files import LONGEST_LINE, UNREADABLE, lines, new_file, read_regular, reading, write_whole
-from viva.types import ScoreRow
+from viva.types import Aggregate, ScoreRow, TableSpec
 from viva.version import __version__
 
 SCORES, MADE = "scores.jsonl", "scores.made.json"
 SOURCES = ("run", "draws", "responses", "executions", "similarities", "annotations", "reviews")
 """What scores are made from: run.json, and these journals."""
 _CHUNK = 1 << 20
+_LONGEST = 1 << 24
+"""Bytes of scores.made.json."""
+Averages = tuple[Aggregate, tuple[TableSpec, ...]]
+"""An exam's headline and its tables."""
 MOST_NAMES = 1000
 """Different tags and parts in the rows of one run: each becomes a column."""
 
 
 class Made(Struct, kw_only=True):
-    """All of scores.made.json: SHA-256 of scores.jsonl, and of each file that it was made from and that was there."""
+    """All of scores.made.json: SHA-256 of scores.jsonl, and of each file that it was made from and that was there.
+
+    `averages`: of the exams in the order of run.json; empty in runs that an earlier Viva graded.
+    """
 
     viva: str
     scores: str
     sources: dict[str, str]
+    averages: list[Averages] = []
 
 
 class Fault(Struct, frozen=True):
@@ -54,7 +63,7 @@ def fault(folder: Path) -> Fault | None:
     Reads all of these files once. Raises StorageError for one that cannot be read.
     """
     try:
-        found = msgspec.json.decode(read_regular(folder / MADE, 1 << 20), type=Made)
+        found = msgspec.json.decode(read_regular(folder / MADE, _LONGEST), type=Made)
     except FileNotFoundError:
         if not (folder / SCORES).exists():
             return Fault("missing", "is not graded yet")
@@ -71,6 +80,14 @@ def fault(folder: Path) -> Fault | None:
     now = _sources(folder)
     changed = sorted(name for name in {*now, *found.sources} if now.get(name) != found.sources.get(name))
     return Fault("changed", f"has scores of other files than lie there: {changed[0]} was changed") if changed else None
+
+
+def averages_of(folder: Path) -> list[Averages]:
+    """Return how the exams of a graded run average scores, in the order of run.json; none where it is not known."""
+    try:
+        return msgspec.json.decode(read_regular(folder / MADE, _LONGEST), type=Made).averages
+    except (OSError, *UNREADABLE):
+        return []
 
 
 def _sources(folder: Path) -> dict[str, str]:
@@ -102,7 +119,7 @@ def _digest(file: BinaryIO, path: Path) -> str:
 
 
 @contextmanager
-def new_scores(folder: Path) -> Iterator[IO[bytes]]:
+def new_scores(folder: Path, averages: list[Averages]) -> Iterator[IO[bytes]]:
     """scores.jsonl in the making, to be written to; it is replaced as a whole: half of it would be a lie.
 
     Raises StorageError where it cannot be written.
@@ -112,7 +129,7 @@ def new_scores(folder: Path) -> Iterator[IO[bytes]]:
         sources = _sources(folder)
         with new_file(partial) as out:
             yield out
-        made = Made(viva=__version__, scores=_hash(partial), sources=sources)
+        made = Made(viva=__version__, scores=_hash(partial), sources=sources, averages=averages)
         (folder / MADE).unlink(missing_ok=True)  # a process that is killed in between leaves scores without a record
         partial.replace(folder / SCORES)
         write_whole(folder / MADE, msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")

@@ -46,7 +46,8 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
         answers = folder.journal("responses", write=False)
         stack.callback(answers.close)
         evidence_store = open_evidence(opened_run, stack)
-        write = stack.enter_context(new_scores(folder.path)).write
+        averages = [(exam.headline(), exam.layouts()) for exam in opened_run.exams]
+        write = stack.enter_context(new_scores(folder.path, averages)).write
         graded = itertools.count(1)
         for evaluation in opened_run.evaluations:
             deciding, isolations, cut = DeciderCounts(), Counter[str](), Counter[StopReason]()

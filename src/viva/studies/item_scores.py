@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
+from viva.engine.scorefile import Averages, averages_of
 from viva.errors import DataError
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
@@ -162,8 +163,10 @@ def _of_run(path: Path, by: str | None, wanted: Aggregate | None, first_cell: bo
 
     record = RunFolder.open(path).record
     refuse_adaptive(path, record)
+    averages = averages_of(path)
+    known = len(averages) == len(record.exams)
     for exam, model, rows in rows_by_evaluation(path, record):
-        own, tables = _published_averages(exam)
+        own, tables = averages[record.exams.index(exam)] if known else _averages(exam)
         cells = len(exam.spec.vary.cells) if first_cell and exam.spec.vary is not UNSET else 1
         headline, scores = wanted or own, frame(row for row in rows if row.sample % cells == 0)
         lines = _lines(scores, by, headline, () if wanted else tables, f"{exam.spec.label} in {path}")
@@ -180,17 +183,16 @@ def _of_run(path: Path, by: str | None, wanted: Aggregate | None, first_cell: bo
         )
 
 
-Averages = tuple[Aggregate, tuple[TableSpec, ...]]
-_AVERAGES: dict[bytes, Averages] = {}
+_REOPENED: dict[bytes, Averages] = {}
 
 
-def _published_averages(record: ExamRecord) -> Averages:
-    """Return the exam's headline and its tables: the exam is opened for them, once for all runs alike."""
+def _averages(record: ExamRecord) -> Averages:
+    """Return the exam's headline and its tables: of a run that does not say them it is opened, once for all alike."""
     key = msgspec.json.encode(record, order="deterministic")
-    if key not in _AVERAGES:
+    if key not in _REOPENED:
         exam = reopen(record)
-        _AVERAGES[key] = exam.headline(), exam.layouts()
-    return _AVERAGES[key]
+        _REOPENED[key] = exam.headline(), exam.layouts()
+    return _REOPENED[key]
 
 
 def _of_table(path: Path, by: str | None, headline: Aggregate, more: Sequence[str]) -> Iterator[ScoreSet]:
