@@ -17,24 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import IO, Final
 
 import msgspec
-
-T = TypeVar("T")
-
-
-def shipped_text(module: str, name: str) -> str:
-    """Return the text of a file. `module`: the `__file__` of what reads it; `name`: the path from there."""
-    return (Path(module).parent / name).read_text(encoding="utf-8")
-
-
-def shipped_table(module: str, name: str, kind: type[T]) -> T:
-    """Return the content of a TOML file, as `kind`."""
-    import msgspec  # `viva --help` does without
-
-    return msgspec.toml.decode(shipped_text(module, name), type=kind)
-
 
 UNREADABLE: Final = (msgspec.DecodeError, ValueError, RecursionError)
 """What decoding JSON of a stranger's may raise: no JSON, not UTF-8, numbers of too many digits, nested too deep."""

@@ -12,7 +12,7 @@ import pytest
 from cli.collected import answers, write_jsonl
 from cli.told import told
 from servers.fixtures import QUIET
-from viva.analysis.estimate import percent
+from viva.analysis.wording import percent
 from viva.cli.ask.run import run_command
 from viva.cli.grade.score import score_command
 from viva.cli.look.report import report_command

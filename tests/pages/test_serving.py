@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from pages.review.conftest import fields
 from pages.review.material import ITEMS
 from rows import each_row, table
-from viva.cli.options import token_options
+from viva.cli.serving_options import token_options
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
 from viva.pages.review.reviewserver import application

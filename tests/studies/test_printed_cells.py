@@ -27,11 +27,12 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed, counted
-from viva.analysis.estimate import Estimate, bounds_text, cell_text
+from viva.analysis.estimate import Estimate
 from viva.analysis.raters.agreement import agree
 from viva.analysis.raters.ratings import Ratings
 from viva.analysis.slices import slices
 from viva.analysis.standings import ranks
+from viva.analysis.wording import bounds_text, cell_text
 from viva.api.opened import scores_frame
 from viva.errors import DataError
 from viva.render.formats import as_csv

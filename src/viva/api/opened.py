@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import polars as pl
 
-from viva.analysis.estimate import cell_text
+from viva.analysis.wording import cell_text
 from viva.engine.answerrecord import Answer
 from viva.engine.folder import RunFolder, RunRecord, find_run
 from viva.engine.scorefile import score_rows
@@ -182,8 +182,6 @@ class Run:
         """
         import polars as pl
 
-        from viva.api.opened import SCORES, scores_frame
-
         return scores_frame(score_rows(self.path)) if self.results else pl.DataFrame(schema=SCORES)
 
     @missing_extras()
@@ -193,8 +191,6 @@ class Run:
 
         Every text of it is as the model, the set or a judge wrote it.
         """
-        from viva.api.opened import answers_frame
-
         return answers_frame(answered(prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))))
 
     @missing_extras()

@@ -7,7 +7,7 @@ from typing import Literal
 from typing import Any
 from viva.analysis.slices import Slices
 from viva.analysis.training import Training
-from viva.api.model_arguments import Answers, ModelArgument
+from viva.api.examining import Answers, ModelArgument
 from viva.api.opened import Run
 from viva.engine.labelling import Labelled
 from viva.pages.leaderboard.sitefiles import Ranking

@@ -15,7 +15,7 @@ import click
 
 from viva import plugins
 from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError, missing_extras
-from viva.files import shipped_table
+from viva.shipped import shipped_table
 from viva.version import __version__
 
 OF_EVERY_COMMAND = ("--json", "--quiet", "--verbose", "--log-level")

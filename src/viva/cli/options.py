@@ -7,7 +7,6 @@ Written here is what only a command line has: how an option is spelled, its plac
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
@@ -24,8 +23,6 @@ from viva.engine.budget import PaceOptions, RunLimits
 from viva.engine.folder import RunFolder
 from viva.fields import Option as Field
 from viva.fields import bounds, choices, options, pick, plain_types
-from viva.files import shipped_table
-from viva.pages.review.invitations import Token, TokenFile, token_given
 from viva.runs import trust
 from viva.runs.config import (
     CONSENT,
@@ -41,6 +38,7 @@ from viva.runs.config import (
     WeightsOptions,
 )
 from viva.runs.progress import caller
+from viva.shipped import shipped_table
 from viva.sources.fetching import terminal
 
 
@@ -52,21 +50,6 @@ def confirm_endpoints(folder: RunFolder, limits: LimitOptions) -> None:
 def _agreed(said: str, question: str) -> bool:
     click.echo(said, err=True)
     return click.confirm(question, err=True)
-
-
-class _Tokens(Struct):
-    token: Token = ""
-    token_file: TokenFile = None
-
-
-def token_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """--token and --token-file, which become `token`."""
-
-    @functools.wraps(function)
-    def merged(*arguments: Any, token: str, token_file: Path | None, **given: Any) -> Any:
-        return function(*arguments, token=token_given(token, token_file), **given)
-
-    return derive(_Tokens)(merged)
 
 
 MANY = 45

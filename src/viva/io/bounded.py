@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.files import reading, shipped_table
+from viva.files import reading
+from viva.shipped import shipped_table
 
 LONGEST_LINE = 64 << 20
 """Bytes of one line of JSONL."""

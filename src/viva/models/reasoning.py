@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from viva.errors import VivaError, option
-from viva.files import shipped_table
 from viva.requesting import RequestOptions
 from viva.scorers.fold import CLOSINGS, OPENINGS, after_thinking
+from viva.shipped import shipped_table
 from viva.types import StopReason, Usage
 
 LARGEST_COUNT = 1_000_000_000

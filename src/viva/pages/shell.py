@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment
 
-from viva.analysis.estimate import interval_text, percent, score_text
+from viva.analysis.wording import interval_text, percent, score_text
 from viva.errors import StorageError, VivaError
-from viva.files import shipped_table, shipped_text
 from viva.pages.serving.forms import FormError, read_form
+from viva.shipped import shipped_table, shipped_text
 from viva.types import outcome_name
 from viva.web.chartpages import outcome_style
 from viva.web.chartpages import script as charts

@@ -11,9 +11,9 @@ from functools import cache
 from typing import TypeVar
 
 from viva.errors import DataError
-from viva.files import shipped_text
 from viva.io.tables import read_csv
 from viva.published.printed import Entry, Neighbour, Size, plain
+from viva.shipped import shipped_text
 
 N = TypeVar("N", Entry, Neighbour)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from viva.analysis.estimate import percent
+from viva.analysis.wording import percent
 from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table
 
 NEAR = 0.2

@@ -10,7 +10,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from viva.analysis.estimate import percent
+from viva.analysis.wording import percent
 from viva.render.table import COUNT, NAME, Column, Kind, Table, figure, item
 from viva.scorers.resolution import spread
 from viva.types import ANSWER, SCORED, Decider, Score, ScoreRow

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from viva.analysis.estimate import UNSURE
+from viva.analysis.wording import UNSURE
 from viva.render.canaries import canaries_table
 from viva.render.costs import consumption_table, cut_off_notes, served_table
 from viva.render.deciders import deciding_tables

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from viva.analysis.estimate import UNSURE
+from viva.analysis.wording import UNSURE
 from viva.render.theme import MARK, SIGNED, daggers, plot, tips
 
 if TYPE_CHECKING:

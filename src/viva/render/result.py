@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Table as ScoreTable
-from viva.analysis.estimate import UNSURE, Estimate, bounds_text, cell_text, percent
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.engine.budget import Consumed, who_answered
 from viva.engine.signing import settings as settings  # noqa: PLC0414

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.analysis.breakdown import Table
-from viva.analysis.estimate import UNSURE, Estimate
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.render.plots import SAID_OF_RANGES, Axis, Kinds, cells, dots
 from viva.render.result import Result, headline_column

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from viva.analysis.estimate import UNSURE, Estimate, bounds_text, interval_text, mean_text, score_text
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, score_text
 from viva.engine.budget import Consumed
 from viva.errors import flag
 from viva.published import Neighbour

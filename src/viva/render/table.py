@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.estimate import Estimate, cell_text, percent
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import cell_text, percent
 from viva.types import outcome_name
 
 DASH = "–"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
-from viva.analysis.estimate import UNSURE
+from viva.analysis.wording import UNSURE
 from viva.render.table import Table
 from viva.visible import escape_invisible, plural
 

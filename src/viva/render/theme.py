@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from viva.analysis.estimate import UNSURE
+from viva.analysis.wording import UNSURE
 from viva.errors import VivaError
 from viva.web.chartpages import Scheme, tokens
 

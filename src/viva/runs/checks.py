@@ -24,7 +24,6 @@ from viva.engine.evidence import program_key
 from viva.engine.stages import Evaluation
 from viva.errors import VivaError, option
 from viva.fields import changed
-from viva.files import shipped_table
 from viva.prompting import prompt_text
 from viva.runs.config import WeightsOptions
 from viva.runs.open import OpenRun
@@ -33,6 +32,7 @@ from viva.sandbox.narrow import proposed
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.rubrics import Graded
 from viva.scorers.rubric.trivial import PROVES_NOTHING, trivial_programs
+from viva.shipped import shipped_table
 from viva.types import (
     ANSWER,
     RATIONALE,

@@ -281,7 +281,7 @@ def _shared_texts(exam: Exam) -> str:
 
     A paragraph that most questions have is an instruction.
     """
-    from viva.analysis.estimate import clusters_text
+    from viva.analysis.wording import clusters_text
 
     owners: dict[int, int] = {}
     of_each: list[set[int]] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.files import shipped_table, shipped_text
+from viva.shipped import shipped_table, shipped_text
 
 FOLDERS = ("/usr/local/lib/viva", "~/.local/share/viva/toolchains")
 """Where packages that the system has none of are looked for: the machine's folder, then the user's own."""

@@ -13,7 +13,7 @@ import struct
 from functools import cache
 from typing import Any
 
-from viva.files import shipped_table
+from viva.shipped import shipped_table
 
 _LOAD, _GREATER_EQUAL, _RETURN = 0x20, 0x35, 0x06
 _TESTS = {"equal": 0x15, "any bit": 0x45}

@@ -11,8 +11,8 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from viva.files import shipped_table
 from viva.scorers.mentions import Marked
+from viva.shipped import shipped_table
 
 CONDITIONAL = "statement under a condition"
 

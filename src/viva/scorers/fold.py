@@ -13,7 +13,7 @@ import unicodedata
 from functools import cache
 from typing import Any
 
-from viva.files import shipped_table
+from viva.shipped import shipped_table
 
 BOX = "\x01"
 """What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no

@@ -15,8 +15,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from viva.files import shipped_table
 from viva.scorers.fold import plain
+from viva.shipped import shipped_table
 
 _ROLES: Final = shipped_table(__file__, "roles.toml", dict[str, dict[str, str]])
 """By reader the lists of `phrases.toml` and their kinds, earlier ones first; and the marks with theirs."""

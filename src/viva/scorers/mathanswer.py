@@ -17,11 +17,11 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from viva.files import shipped_table
 from viva.scorers.formula import close, values_of
 from viva.scorers.number import times
 from viva.scorers.term import CLOSE, OPEN, is_enclosed, same_term
 from viva.scorers.units import Unit, how_many, unit_of
+from viva.shipped import shipped_table
 
 LONGEST = 1_000
 """Characters of an answer."""

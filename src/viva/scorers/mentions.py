@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from viva.files import shipped_table
 from viva.scorers.lexicon import Lexicon, Token, unaccented
 from viva.scorers.optiontext import squeeze
+from viva.shipped import shipped_table
 
 _STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
 _STICKS_BEFORE = frozenset("+#@\\^%°_&")

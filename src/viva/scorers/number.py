@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.files import shipped_table
 from viva.scorers.reading.slots import UNSURE, Unsure
+from viva.shipped import shipped_table
 
 _DIGITS = r"\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?![\d,])(?:\.\d{1,60})?|\d{1,60}(?:\.\d{0,60})?|\.\d{1,60}"
 _FRACTION = r"\\[dt]?frac\s?\{\s?(-?\d{1,40})\s?\}\s?\{\s?(\d{1,40})\s?\}"

@@ -15,9 +15,9 @@ from typing import Final, Literal, cast
 
 from msgspec import Struct
 
-from viva.files import shipped_table
 from viva.scorers.fold import after_thinking, is_blank
 from viva.scorers.lexicon import pattern
+from viva.shipped import shipped_table
 
 Form = Literal["json", "near", "none"]
 """As asked (JSON, or the object as the paper prints it); its parts can be told apart; no parts."""

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from viva.files import shipped_table
+from viva.shipped import shipped_table
 
 _DROPPED = frozenset(string.punctuation) | frozenset("“”„‟«»‹›‘’‚‛") | {"``", "''"}
 _REMEMBERED = 400

@@ -15,7 +15,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from viva.files import shipped_table
+from viva.shipped import shipped_table
 
 LONGEST = 2_000
 """Characters; no term is longer."""

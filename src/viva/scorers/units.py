@@ -13,7 +13,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from viva.files import shipped_text
+from viva.shipped import shipped_text
 
 _WORD = re.compile(
     r"(?P<over>/|\bper\b|每)|(?P<word>[^\W\d_]+)\.?(?:\s*\^\s*\{?\s*(?P<power>-?\d)\s*\}?)?|(?P<other>[^\s.*()·{}])"

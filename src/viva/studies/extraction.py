@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from viva.analysis.uncertainty import Interval, wilson
 from viva.errors import DataError
-from viva.files import shipped_table
 from viva.languages import without_words
 from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
@@ -24,6 +23,7 @@ from viva.scorers.selection import read_selection
 from viva.scorers.term import same_term
 from viva.scorers.truth import read_truth
 from viva.scorers.wordoverlap import exact_match
+from viva.shipped import shipped_table
 from viva.types import CUT_OFF, Language, StopReason
 
 Format = Literal["choice", "choices", "truth", "number", "math", "exact", "phrase"]

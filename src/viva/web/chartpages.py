@@ -14,7 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from viva.files import cache_folder, shipped_text, write_whole
+from viva.files import cache_folder, write_whole
+from viva.shipped import shipped_text
 from viva.types import outcome_name
 
 Scheme = Literal["light", "dark"]

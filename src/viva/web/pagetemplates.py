@@ -5,7 +5,7 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from viva.files import shipped_text
+from viva.shipped import shipped_text
 from viva.visible import one_line
 from viva.web.pagetext import shown
 

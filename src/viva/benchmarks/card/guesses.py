@@ -22,9 +22,9 @@ from viva.benchmarks.card.cells import (
     texts_of,
 )
 from viva.errors import flag
-from viva.files import shipped_table
 from viva.io.records import KEY
 from viva.scorers.number import value_of
+from viva.shipped import shipped_table
 
 Guess = tuple[Mapping[str, Any], Mapping[str, str]]
 Row = Mapping[str, Any]

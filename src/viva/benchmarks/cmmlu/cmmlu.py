@@ -26,8 +26,8 @@ from viva.benchmarks.cmmlu import cmmluscript
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.sets import fingerprint, locate, read_bytes, redrawn, spread
 from viva.errors import DataError
-from viva.files import shipped_table
 from viva.prompting import Templates, read_templates
+from viva.shipped import shipped_table
 from viva.types import (
     NOTHING,
     Aggregate,

@@ -25,11 +25,11 @@ from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUS
 from viva.benchmarks.infibench.keywordlists import read_keywords
 from viva.benchmarks.infibench.reading import Reading, shown
 from viva.benchmarks.infibench.repairs import as_meant, without_redefinitions
-from viva.files import shipped_table, shipped_text
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.patterns import compile_error
 from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks, Overlap, Rubric, Similarity, Test, UnitTests
 from viva.scorers.rubric.trivial import PROVES_NOTHING
+from viva.shipped import shipped_table, shipped_text
 
 _DEFAULTS = Blanks(template="", targets=())
 

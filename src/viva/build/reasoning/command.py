@@ -43,9 +43,9 @@ from viva.build.staging import write_set
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
-from viva.files import shipped_text
 from viva.render.charts import check_chart, save
 from viva.runs.progress import say
+from viva.shipped import shipped_text
 from viva.version import __version__
 from viva.visible import escape_invisible, one_line, plural
 

@@ -17,9 +17,9 @@ from viva.build.files import toml_of
 from viva.build.reasoning.questions import NAMES, TYPES, Collected
 from viva.build.spreadsheet import clean
 from viva.errors import DataError
-from viva.files import shipped_table, shipped_text
 from viva.prompting import fence, fill
 from viva.scorers.rationale import take_apart
+from viva.shipped import shipped_table, shipped_text
 from viva.types import Generate, Message, Sampling
 
 LONGEST = 20_000

@@ -15,8 +15,8 @@ from viva.build.files import toml_of
 from viva.build.stackexchange.kit import accepted_text, original_text, question_id
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import DataError
-from viva.files import shipped_table, shipped_text
 from viva.prompting import clip, fence, fill
+from viva.shipped import shipped_table, shipped_text
 from viva.types import Generate, Message, Sampling
 
 LONGEST = 20_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from viva.analysis.estimate import percent
+from viva.analysis.wording import percent
 from viva.build.options import cut
 from viva.build.statistics.lengths import QUANTILES, Cross, Lengths
 from viva.render.findings import Drawing, Findings

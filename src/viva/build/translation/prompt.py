@@ -19,9 +19,9 @@ from viva.benchmarks.csbench.recordfiles import NAMES, TEXTS, Raw, text
 from viva.build.files import toml_of
 from viva.build.translation.checks import HAN
 from viva.errors import DataError
-from viva.files import shipped_text
 from viva.prompting import fence, fill
 from viva.scorers.fold import after_thinking
+from viva.shipped import shipped_text
 from viva.types import Generate, Language, Message, Sampling
 
 Each = Literal["question", "field"]

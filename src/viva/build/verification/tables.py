@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from viva.analysis.estimate import range_text
 from viva.analysis.raters.measure import Measure
 from viva.analysis.uncertainty import Interval
+from viva.analysis.wording import range_text
 from viva.build.options import cut
 from viva.render.findings import Findings
 from viva.render.measures import MEASURE

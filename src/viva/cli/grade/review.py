@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from viva.cli.options import token_options
 from viva.cli.output import emit, screen
+from viva.cli.serving_options import token_options
 from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import pick

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from viva.cli.options import token_options
+from viva.cli.serving_options import token_options
 from viva.errors import VivaError
 from viva.runs.progress import say
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.estimate import score_text
+from viva.analysis.wording import score_text
 from viva.errors import StorageError, VivaError, option
 from viva.files import write_whole
 from viva.pages.leaderboard.boards import BenchmarkPage, Board, Row, Site

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import VivaError
-from viva.files import shipped_table
 from viva.languages import language_name
 from viva.render.result import Result
+from viva.shipped import shipped_table
 from viva.types import Sampling
 from viva.visible import one_line
 

@@ -13,12 +13,12 @@ from functools import cache
 
 import msgspec
 
-from viva.files import shipped_table
 from viva.scorers.fold import after_thinking
 from viva.scorers.rubric.fences import Block, read_blocks, without_fence_lines
 from viva.scorers.rubric.parsing import parse
 from viva.scorers.rubric.programblocks import functions, of_the_program, without_examples
 from viva.scorers.rubric.rubrics import Test
+from viva.shipped import shipped_table
 
 _FENCES = ("```", "\\begin{code}", "\\end{code}")
 _SENTENCE = re.compile(

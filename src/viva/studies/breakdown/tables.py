@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.estimate import UNSURE, cell_text, percent
 from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
+from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.errors import flag
 from viva.render.findings import Drawing, Findings
 from viva.render.result import LEFT_OUT, RANGE

@@ -21,8 +21,8 @@ from viva.analysis.breakdown import Breakdown
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError, option
-from viva.files import shipped_table
 from viva.render.result import settings
+from viva.shipped import shipped_table
 from viva.studies.item_scores import ScoreSet
 from viva.types import Aggregate, Language
 from viva.visible import one_line

@@ -278,7 +278,7 @@ def shuffled(one: Contestant) -> bool:
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
     """Yield what is unfair, and what is not in the numbers, of the whole set or of its largest part."""
-    from viva.analysis.estimate import UNSURE
+    from viva.analysis.wording import UNSURE
     from viva.studies.compare.contestants import warnings
 
     both = f"{first.name} → {second.name}"

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from viva.analysis.anytime import Anytime
 from viva.analysis.comparing import Decision, Difference, Flip
-from viva.analysis.estimate import UNSURE, Estimate, clusters_text, interval_text, mean_text, percent, range_text
+from viva.analysis.estimate import Estimate
 from viva.analysis.multiplicity import NAMES, Correction
 from viva.analysis.posterior import Posterior
+from viva.analysis.wording import UNSURE, clusters_text, interval_text, mean_text, percent, range_text
 from viva.errors import EXIT_OK, flag
 from viva.render.findings import Drawing, Findings
 from viva.render.result import RANGE

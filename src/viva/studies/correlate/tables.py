@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from viva.analysis.correlation import Coefficient, Kind, Outlier, Pair
-from viva.analysis.estimate import UNSURE
+from viva.analysis.wording import UNSURE
 from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, SIDE, Column, P, Table, fields, figure, places
 from viva.render.table import Kind as Printed

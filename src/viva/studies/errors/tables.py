@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from viva.analysis.errortypes import Errors, Share
-from viva.analysis.estimate import percent
+from viva.analysis.wording import percent
 from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, DASH, NAME, TEXT, Column, Kind, Table, fields
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.estimate import UNSURE, Estimate, bounds_text, interval_text, mean_text
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
 from viva.errors import flag
 from viva.render.findings import Findings
 from viva.render.result import FILLED, LEFT_OUT

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.estimate import UNSURE, percent
 from viva.analysis.sizes.breakpoint import Bend, Segments
 from viva.analysis.sizes.scaling import Fit, Kind, Prediction
 from viva.analysis.sizes.scalinggroups import Forecast, Group, Point, Reach
+from viva.analysis.wording import UNSURE, percent
 from viva.errors import flag
 from viva.render.findings import Drawing, Findings
 from viva.render.result import left_out

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Breakdown, frame
-from viva.analysis.estimate import UNSURE, Estimate, cell_text, percent
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.published import Entry, share
 from viva.render.findings import Findings
 from viva.render.result import LEFT_OUT
