@@ -203,7 +203,7 @@ def test_a_report_s_page_has_it_in_tables_and_charts(folder: Path) -> None:
 
     assert report_command.main([*RUNS[:2], "--out", "page.html"], standalone_mode=False) == 0
     page = Path("page.html").read_text(encoding="utf-8")
-    assert re.search(r"<td[^>]*>\s*[\d.]+†", page)
+    assert re.search(r"<td[^>]*>\s*<bdi>[\d.]+†", page)
     scripts = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page)
     charts = [json.loads(one) for one in scripts if "$schema" in one]
     assert len(charts) > 2
