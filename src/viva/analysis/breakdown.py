@@ -193,7 +193,7 @@ class Breakdown:
         over = next((line.over for line in lines if line.over), "")
         kind = next((line.kind for line in lines if line.kind != "score"), lines[0].kind)
         attempts, view = self._viewed(lines)
-        if per := next((line.per for line in lines if line.per), ""):
+        if per := next((line.per for line in lines if line.part and line.per), ""):
             kind, view = "difference", self._ratio(lines, per)  # a term of a ratio may be below 0 or above 1
         groups, clusters = view.groups(lines, over)
         if not groups:

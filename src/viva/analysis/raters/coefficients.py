@@ -1,4 +1,6 @@
-"""Agreement beyond chance on a scale of few marks: Cohen's kappa (two raters) and Fleiss' kappa (several).
+"""Coefficients of agreement, one after another: kappa, alpha, AC1 and AC2, Cronbach's alpha, intraclass correlation.
+
+Agreement beyond chance on a scale of few marks: Cohen's kappa (two raters) and Fleiss' kappa (several).
 
     kappa = 1 − D_o / D_e
 

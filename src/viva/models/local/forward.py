@@ -2,7 +2,7 @@
 
 Rows of tokens go through the model as passes.py says: the prefix that rows have in common once, its keys and values
 kept for the next call, and below it all rows packed without padding. Where a model cannot do that (recurrent layers, an
-attention of its own) every row is computed whole. Which of the two is decided by trying (probing.py). Logits are those
+attention of its own) every row is computed whole. Which of the two is decided by trying (`_tried`). Logits are those
 of the asked positions only, normalised over the whole vocabulary in float32.
 
 Whether a model can share what rows have in common: it is tried, on a few random rows, against the plain way.

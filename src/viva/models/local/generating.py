@@ -1,7 +1,7 @@
 """Writing replies, token by token: many prompts at once, several samples of each from one reading of it.
 
     prompts ── read together, each once ──> keys and values ──> a row for each sample
-       every step: choose a token a row (drawing.py) ──> has it ended? (stopping.py) ──> read the tokens
+       every step: choose a token a row ──> has it ended? ──> read the tokens
 
 Prompts of different lengths are padded on the left; the padding is masked, and positions are counted without it. What
 stands beside a row has no influence on it: not on its chance (numbers of its own, from its seed) and on its logits only
