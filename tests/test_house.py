@@ -67,6 +67,13 @@ def test_what_lies_below_imports_nothing_that_only_the_top_needs(module: str) ->
     assert not {"click"} & loaded
 
 
+def test_the_library_is_imported_without_an_extra() -> None:
+    ended = run("import sys, json, viva.api.examining; print(json.dumps(sorted(sys.modules)))")
+    assert ended.returncode == 0, ended.stderr
+    loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
+    assert not (HEAVY - {"msgspec", "numpy"}) & loaded, "these two the core itself brings"
+
+
 def test_every_command_can_be_the_first_that_is_imported(tmp_path: Path) -> None:
     """Other tests run commands where all of Viva is imported already (see servers/warm.py)."""
     before = "import importlib, aiohttp, click, jinja2, msgspec, numpy, polars, rich.console; import viva.cli.main"

@@ -33,7 +33,7 @@ from viva.analysis.raters.ratings import Ratings
 from viva.analysis.slices import slices
 from viva.analysis.standings import ranks
 from viva.analysis.wording import bounds_text, cell_text
-from viva.api.opened import scores_frame
+from viva.api.frames import scores_frame
 from viva.errors import DataError
 from viva.render.formats import as_csv
 from viva.render.result import Report, Result

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Literal
 
 from viva.analysis.wording import cell_text
-from viva.engine.answerrecord import Answer
 from viva.engine.folder import RunFolder, RunRecord, find_run
 from viva.engine.scorefile import score_rows
 from viva.errors import VivaError, missing_extras
@@ -25,7 +21,6 @@ from viva.runs.results import read_run
 from viva.runs.scoring import grade_run
 from viva.studies.compare.choices import CompareConfig
 from viva.studies.compare.study import study
-from viva.types import ScoreRow
 from viva.visible import one_line
 
 if TYPE_CHECKING:
@@ -34,66 +29,6 @@ if TYPE_CHECKING:
     from viva.analysis.breakdown import Table
     from viva.analysis.estimate import Estimate
     from viva.render.findings import Findings
-
-
-T = TypeVar("T")
-_CHUNK = 4096
-_NAMES = {"exam": pl.String, "model": pl.String, "question": pl.String, "sample": pl.Int32, "repeat": pl.Int32}
-SCORES: Mapping[str, type[pl.DataType]] = {
-    **_NAMES, "score": pl.Float64, "points": pl.Float64, "outcome": pl.String, "read": pl.String,
-    "explanation": pl.String, "weight": pl.Int32, "cluster": pl.String,
-}  # fmt: skip
-ANSWERS: Mapping[str, type[pl.DataType]] = {
-    **_NAMES, "asked": pl.String, "prompt": pl.String, "reply": pl.String, "gold": pl.String, "read": pl.String,
-    "score": pl.Float64, "points": pl.Float64, "outcome": pl.String, "explanation": pl.String, "failure": pl.String,
-}  # fmt: skip
-_FIELDS = {"score": "value", "read": "answer", "prompt": "prompt_text"}
-"""Columns whose names are not the field's."""
-
-
-def scores_frame(rows: Iterable[ScoreRow]) -> pl.DataFrame:
-    """Return a column a tag, part or factor of a design, null where a row has none."""
-
-    def more(taken: list[ScoreRow]) -> dict[str, list[object]]:
-        tags = dict.fromkeys(tag for row in taken for tag in row.tags)
-        parts = dict.fromkeys(part for row in taken for part in row.parts)
-        factors = dict.fromkeys(factor for row in taken for factor in row.cell)
-        return {
-            **{f"tag:{tag}": [row.tags.get(tag) for row in taken] for tag in tags},
-            **{f"part:{part}": [row.parts.get(part) for row in taken] for part in parts},
-            **{f"cell:{factor}": [row.cell.get(factor) for row in taken] for factor in factors},
-        }
-
-    return _framed(rows, SCORES, more)
-
-
-def answers_frame(rows: Iterable[Answer]) -> pl.DataFrame:
-    """With the tags, null where a row has none."""
-
-    def more(taken: list[Answer]) -> dict[str, list[object]]:
-        tags = dict.fromkeys(tag for answer in taken for tag in answer.row.tags)
-        return {f"tag:{tag}": [answer.row.tags.get(tag) for answer in taken] for tag in tags}
-
-    return _framed(rows, ANSWERS, more)
-
-
-def _framed(
-    rows: Iterable[T], schema: Mapping[str, type[pl.DataType]], more: Callable[[list[T]], dict[str, list[object]]]
-) -> pl.DataFrame:
-    source = iter(rows)
-    chunks = [pl.DataFrame(schema=schema)]
-    while taken := list(itertools.islice(source, _CHUNK)):
-        columns = {name: [_value(row, _FIELDS.get(name, name)) for row in taken] for name in schema}
-        extra = more(taken)
-        types = {name: pl.Float64 if name.startswith("part:") else pl.String for name in extra}
-        chunks.append(pl.DataFrame({**columns, **extra}, schema={**schema, **types}))
-    return pl.concat(chunks, how="diagonal")
-
-
-def _value(row: object, field: str) -> object:
-    scores = row.row if isinstance(row, Answer) else row
-    return getattr(scores if hasattr(scores, field) else row, field)
-
 
 ALL_TABLES: Literal["json"] = "json"
 """The format for which a run is summed up with its long tables, too."""
@@ -182,6 +117,8 @@ class Run:
         """
         import polars as pl
 
+        from viva.api.frames import SCORES, scores_frame
+
         return scores_frame(score_rows(self.path)) if self.results else pl.DataFrame(schema=SCORES)
 
     @missing_extras()
@@ -191,6 +128,8 @@ class Run:
 
         Every text of it is as the model, the set or a judge wrote it.
         """
+        from viva.api.frames import answers_frame
+
         return answers_frame(answered(prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))))
 
     @missing_extras()
