@@ -17,8 +17,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from viva.cli.options import HELP_ALL
 from viva.cli.main import cli
+from viva.cli.options import HELP_ALL
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / ".ci"))
