@@ -206,6 +206,22 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         lambda at: {"Question": f"Who is {at}?", "Best Answer": f"name {at}", "Incorrect Answers": "nobody; me; you"},
         {"format": "choice", "options.right": "Best Answer"},
     ),
+    "options in columns of another alphabet": (
+        lambda at: {"Ερώτηση": f"Ποια είναι η πόλη {at};", "Α": "x", "Β": "y", "Γ": "z", "Απάντηση": "ΑΒ"[at % 2]},
+        {"format": "choice", "options": ["Α", "Β", "Γ"], "tags": []},
+    ),
+    "a gold that names its column": (
+        lambda at: {"ask": f"Which is number {at}?", "first": "x", "other": "y", "so": ["other", "first"][at % 2]},
+        {"format": "choice", "options": ["first", "other"], "answer": "so", "tags": []},
+    ),
+    "short questions without spaces": (
+        lambda at: {"設問欄": f"第{at}の首都は何か？", "肢1": "x", "肢2": "y", "肢3": "z", "正解": "12"[at % 2]},
+        {"format": "choice", "question": "設問欄", "options": ["肢1", "肢2", "肢3"]},
+    ),
+    "truth in French": (
+        lambda at: {"énoncé": f"{at} est pair.", "réponse": ["Vrai", "Faux"][at % 2]},
+        {"format": "truth", "answer": "réponse"},
+    ),
     "formulas": (
         lambda at: {"problem": f"What is {at}?", "answer": rf"\sqrt{{{at + 2}}}"},
         {"format": "math", "answer": "answer"},

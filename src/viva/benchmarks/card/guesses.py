@@ -21,6 +21,7 @@ from viva.benchmarks.card.cells import (
     text_of,
     texts_of,
 )
+from viva.benchmarks.card.questions import truth_of
 from viva.errors import flag
 from viva.io.records import KEY
 from viva.scorers.number import value_of
@@ -45,6 +46,8 @@ _LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
 _FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
 _NAME = re.compile(r"[^\W\d_]{2}")
 """How a text begins that is no number with a unit: Apollo 11."""
+_WIDE = re.compile("[\u2e80-\U0010ffff]")
+"""A character of a script without spaces, which says as much as two letters."""
 _LONG = 60
 """Characters from which a text that questions share is a passage."""
 MOST_VALUES = 60
@@ -145,7 +148,7 @@ def _is_text(value: Any) -> bool:
 
 def _length(table: _Table, name: str) -> float:
     texts = [one for one in table.values(name, 100) if isinstance(one, str)]
-    return sum(map(len, texts)) / len(texts) if texts else 0.0
+    return sum(len(one) + len(_WIDE.findall(one)) for one in texts) / len(texts) if texts else 0.0
 
 
 def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
@@ -156,7 +159,7 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
         listed = len(wrong) == 1 and any(list_of(one) or ";" in text_of(one) for one in table.values(wrong[0], 20))
         if len(wrong) > 1 or listed:
             yield {"right": right[0], "wrong": wrong[0] if listed else wrong}, "one right and several wrong answers"
-    for group in _groups(table, question):
+    for group in (*_named_groups(table, question), *_groups(table, question)):
         yield group, "a column an option"
     named = [name for name in table.named("options") if name != question]
     others = (name for name in table.names if name not in (*table.named("explanations"), question))
@@ -169,6 +172,17 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
     if sum(end is not None for end in ends) > 0.5 * len(ends):
         yield {"in_question": True}, "the question's text ends with them"
     yield from ((name, _UNPARTED) for name in named if name not in table.named("answers"))
+
+
+def _named_groups(table: _Table, question: str) -> Iterator[list[str]]:
+    """Yield columns that the gold answers name, whatever they are called, with those that look like them around."""
+    for gold in table.names:
+        said = {text_of(value).strip() for value in table.values(gold, 2_000)}
+        named = [name for name in table.names if name in said]
+        if len(named) < 2 or len(named) < len(said) or question in named:
+            continue
+        lengths = set(map(len, named))
+        yield [name for name in table.names if name in said or (len(name) in lengths and name not in (gold, question))]
 
 
 def _groups(table: _Table, question: str) -> Iterator[list[str]]:
@@ -221,11 +235,13 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
         if not values:
             continue
         most = len(layout) if isinstance(layout, list) else _most_options(table, layout)
-        for kind, answer, why in _gold_forms(name, values, most, labelled=labelled):
+        named = isinstance(layout, list) and {text_of(one).strip() for one in values} <= used
+        own = _base(table, question, taken | {name})
+        for kind, answer, why in _gold_forms(name, values, most, labelled=labelled or named):
             if name not in golds and isinstance(answer, dict) and answer["as"] == "index":
                 continue  # any number may be one
             yield (
-                {"format": kind, **base, "options": where, "answer": answer, **_explained(table, taken | {name})},
+                {"format": kind, **own, "options": where, "answer": answer, **_explained(table, taken | {name})},
                 {"options": note, "answer": why},
             )
 
@@ -280,7 +296,7 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
         return
     asked = "\n\n".join(f"{{{question}.{at}.content}}" for at in range(last))
     base = {**_base(table, question, {question}), "question": asked}
-    for kind, answer, why in _free_forms(f"{question}.{last}.content", [chat[last]["content"] for chat in chats]):
+    for kind, answer, why in _free_forms(f"{question}.{last}.content", [chat[last]["content"] for chat in chats], ""):
         yield {"format": kind, **base, "answer": answer}, {"format": why, "answer": "the last message"}
 
 
@@ -295,7 +311,7 @@ def _free(table: _Table, question: str) -> Iterator[Guess]:
         base = _base(table, question, {question, name})
         explained = _explained(table, {question, name})
         passage = "{" in base["question"]
-        for kind, answer, why in _free_forms(name, values, passage=passage, aliases=_aliases(table, name)):
+        for kind, answer, why in _free_forms(name, values, question, passage=passage, aliases=_aliases(table, name)):
             yield {"format": kind, **base, "answer": answer, **explained}, {"format": why}
 
 
@@ -332,7 +348,7 @@ def _aliases(table: _Table, name: str) -> list[str]:
 
 
 def _free_forms(
-    name: str, values: Sequence[Any], *, passage: bool = False, aliases: Sequence[str] = ()
+    name: str, values: Sequence[Any], asked: str, *, passage: bool = False, aliases: Sequence[str] = ()
 ) -> Iterator[tuple[str, Any, str]]:
     first = values[0]
     gold = {"column": name, "aliases": list(aliases)} if aliases else name
@@ -351,8 +367,9 @@ def _free_forms(
     if sum("\\boxed" in text for text in texts) >= 0.9 * len(texts):
         yield "math", {"column": name, "as": "boxed"}, "answers in \\boxed{}"
     words = {text.lower() for text in texts}
-    truths = words <= {"0", "1"} and words & {"0"} and (_words(name, "truths") or plain_name(name).startswith("is_"))
-    if truths or any(words <= pair for pair in map(set, COLUMNS["pairs"])):
+    numbered = words <= {"0", "1"}
+    truths = words & {"0"} and (_words(f"{name} {asked}", "truths") or plain_name(name).startswith("is_"))
+    if truths if numbered else all(truth_of(word) is not None for word in words):
         yield "truth", name, f"truth values: {', '.join(sorted(words))}"
     lists = [list_of(one) for one in values]
     if any(one is not None and len(one) > 1 and all(map(_LETTER.fullmatch, map(text_of, one))) for one in lists):
@@ -373,7 +390,7 @@ def _free_forms(
 
 def _counted(text: str) -> int:
     """Return words; a formula without spaces is one, two characters of a script without spaces as well."""
-    return len(text.split()) + sum(ord(char) > 0x2E7F for char in text) // 2
+    return len(text.split()) + len(_WIDE.findall(text)) // 2
 
 
 def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:

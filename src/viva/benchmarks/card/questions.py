@@ -31,6 +31,7 @@ from viva.benchmarks.card.rendered import add_rendered
 from viva.scorers.number import value_of
 from viva.scorers.reading.slots import boxed
 from viva.scorers.rubric.rubrics import Keyword, Literally, Rubric, Test, UnitTests
+from viva.scorers.truth import read_truth
 from viva.types import Defect, Kind, Question
 
 KINDS: dict[Format, Kind] = {
@@ -39,7 +40,6 @@ KINDS: dict[Format, Kind] = {
 }  # fmt: skip
 _SHORT = 40
 """Characters up to which what questions share is called by its own text."""
-_TRUE, _FALSE = VALUES["true"], VALUES["false"]
 _BEFORE = re.compile(r"\A\s*(?:A:\s*)?(?:Let(?:'|’)s think step by step\.?\s*)?")
 _BEHIND = re.compile(r"\s*(?:So |Thus,? |Therefore,? )?[Tt]he answer is:? \(?[^\s()]{1,40}\)?\.?\s*\Z")
 
@@ -174,6 +174,7 @@ def _options(card: Card, row: Mapping[str, Any], identity: str, defects: list[De
             raise InvalidGold("no gold", f"{layout.right} is empty")
     elif layout.columns:
         texts = [text_of(cell_or_none(row, name)).strip() for name in layout.columns]
+        labels = list(layout.columns)
         while texts and not texts[-1]:
             texts.pop()  # the last ones of rows with fewer options
     else:
@@ -202,7 +203,7 @@ def _places(card: Card, row: Mapping[str, Any], options: list[str], labels: list
     gold = card.gold
     value = cell(row, gold.column)
     if gold.form == "flags":
-        places = [at for at, flag in enumerate(list_of(value) or ()) if text_of(flag).strip().lower() in _TRUE]
+        places = [at for at, flag in enumerate(list_of(value) or ()) if truth_of(flag)]
     else:
         said = _said(value, several=card.format == "choices", letters=gold.form == "letter")
         if not said:
@@ -256,6 +257,15 @@ def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
     return LETTERS.index(found[1].upper())
 
 
+def truth_of(value: Any) -> bool | None:
+    """Return the truth value of a cell, in a language in which replies are read; None where it holds none."""
+    text = text_of(value).strip().lower()
+    if text in VALUES["true"] or text in VALUES["false"]:
+        return text in VALUES["true"]
+    reading = read_truth(text) if len(text) <= _SHORT else None
+    return reading.read == "true" if reading and reading.committed else None
+
+
 def _refuse_doubles(identity: str, options: list[str], places: list[int], defects: list[Defect]) -> None:
     """Options that are written alike: unsound where the gold is one of them. Raises InvalidGold."""
     if len(set(options)) == len(options):
@@ -274,10 +284,11 @@ def _gold(card: Card, row: Mapping[str, Any]) -> list[str]:
     gold = card.gold
     value = cell(row, gold.column)
     if card.format == "truth":
-        said = text_of(value).strip().lower()
-        if said not in _TRUE | _FALSE:
+        truth = truth_of(value)
+        if truth is None:
+            said = text_of(value).strip()
             raise InvalidGold("gold is no truth value" if said else "no gold", repr(said[:100]))
-        return ["true" if said in _TRUE else "false"]
+        return ["true" if truth else "false"]
     found = [text_of(one) for one in listed] if (listed := list_of(value)) is not None else [text_of(value)]
     if gold.after:
         found = [text.rpartition(gold.after)[2] if gold.after in text else "" for text in found]
