@@ -173,9 +173,13 @@ def test_a_table_is_run_with_the_card_that_is_drafted_for_it(viva: Viva, folder:
     # its own card is taken the next time; another table's is not
     assert viva("run", "sums.csv", "--yes", "--model", "baseline/first").code == 0
     (folder / "unclear.csv").write_text("x,y\n1,2\n", encoding="utf-8")
-    for shown in ('#   {"x": "1", "y": "2"}', "unclear.yaml has a TODO: complete it where"):
-        unclear = viva("run", "unclear.csv", "--yes", "--model", "baseline/first")
-        assert (unclear.code, shown in unclear.err) == (2, True), unclear.err
+    (folder / "beyond.csv").write_text(
+        "question,A,B,answer\nWhich is it?,x,y,E\nWhich now?,x,y,A\nAnd?,x,y,F\n", "utf-8"
+    )
+    for name, shown in (("unclear", '#   {"x": "1", "y": "2"}'), ("beyond", "grades 33% of the rows")):
+        drafted, unchanged = (viva("run", f"{name}.csv", "--yes", "--model", "baseline/first") for _ in range(2))
+        assert (drafted.code, unchanged.code, shown in drafted.err) == (2, 2, True), drafted.err
+        assert f"{name}.yaml has a TODO: complete it, then" in unchanged.err
 
 
 def test_what_everybody_writes_first_is_a_table_too(viva: Viva, folder: Path) -> None:

@@ -61,7 +61,10 @@ def _card_for(table: Path, *, yes: bool) -> str:
     from viva.benchmarks.card.cardmodel import TODO
     from viva.benchmarks.card.draft import card_of, draft_cards, write_cards
 
+    incomplete = "{} has a " + TODO + ": complete it, then `viva run {}`"
     if own := card_of(table):
+        if f"# {TODO}" in own.read_text("utf-8"):
+            raise VivaError(incomplete.format(own, own))
         click.echo(f"{table}: read by {own}, which is there already", err=True)
         return str(own)
     if not yes and not terminal():
@@ -75,7 +78,7 @@ def _card_for(table: Path, *, yes: bool) -> str:
     click.echo(escape_invisible(f"{told}\n{columns}"), err=True)
     if lacking:
         write_cards(drafts)
-        raise VivaError(f"{path} has a {TODO}: complete it, then `viva run {path}`")
+        raise VivaError(incomplete.format(path, path))
     if not yes and not click.confirm("Ask with this card?", err=True):
         raise VivaError(f"no card is written: `viva init {table}` writes this one, to be changed")
     write_cards(drafts)
