@@ -31,7 +31,7 @@ _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
 class Zygote:
     """A warm interpreter of a language, in a slot's walls."""
 
-    def __init__(self, language: str, slot: int) -> None:
+    def __init__(self, language: str, imports: Sequence[str], slot: int) -> None:
         row = languages()[language]
         self._lock = threading.Lock()
         self.uid = slot_uid(slot)
@@ -43,7 +43,7 @@ class Zygote:
             files["/viva/rules"] = syscall_filter(language)
             inside = [*shown(), *furnished(files, environment(row), b"", opened)]
             command = walled(slot, disk=1, told=INFO, nested=True, inside=inside)
-            command += [row.needs[0], "-B", "/viva/zygote.py", json.dumps([row.warm, row.stand_ins, theirs.fileno()])]
+            command += [row.needs[0], "-B", "/viva/zygote.py", json.dumps([imports, row.stand_ins, theirs.fileno()])]
             self._process = Spawned(command, keep_open=(*opened, theirs.fileno()))
         finally:
             theirs.close()
