@@ -136,26 +136,19 @@ class Sandbox:
         row = languages()[name]
         if self.unsafe:
             return Plan(request, row).on_the_host(stop)
-        if row.warm:
+        if row.warm and self._broken <= _PATIENCE:
             named = not set(row.libraries).isdisjoint(re.findall(r"\w+", request.program + request.test))
-            zygote = self._warm(name, row.warm + row.libraries * named)
-            if zygote is not None:
-                with suppress(OSError):
-                    return Plan(request, row).forked(zygote, stop)
-                self._broken += 1
+            with suppress(OSError):
+                return Plan(request, row).forked(self._warm(name, row.warm + row.libraries * named), stop)
+            self._broken += 1
         return Plan(request, row).isolated(slot, stop)
 
-    def _warm(self, name: str, imports: tuple[str, ...]) -> Zygote | None:
-        """Return the warm interpreter, started where it is needed first; None where it cannot be had."""
+    def _warm(self, name: str, imports: tuple[str, ...]) -> Zygote:
+        """Return the warm interpreter, started where it is needed first. Raises OSError where it cannot be had."""
         with self._starting:
-            zygote = self._zygotes.pop(imports, None)
-            if zygote is not None and not zygote.alive():
-                zygote.close()
-                zygote = None
-            if zygote is None and self._broken <= _PATIENCE:
-                zygote = Zygote(name, imports, self._own_slot)
-                if not zygote.ready:
-                    self._broken, zygote = _PATIENCE + 1, None
-            if zygote is not None:
-                self._zygotes[imports] = zygote
+            zygote = self._zygotes.get(imports)
+            if zygote is None or not zygote.alive():
+                if zygote is not None:
+                    self._zygotes.pop(imports).close()
+                zygote = self._zygotes[imports] = Zygote(name, imports, self._own_slot)
             return zygote

@@ -29,7 +29,7 @@ _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
 
 
 class Zygote:
-    """A warm interpreter of a language, in a slot's walls."""
+    """A warm interpreter of a language, in a slot's walls. Raises OSError where it cannot be had."""
 
     def __init__(self, language: str, imports: Sequence[str], slot: int) -> None:
         row = languages()[language]
@@ -51,15 +51,16 @@ class Zygote:
                 os.close(descriptor)
         self._control = ours
         self._control.settimeout(_READY_SECONDS)
-        self.ready = False
-        with suppress(OSError):
-            self.ready = self._control.recv(100) == b"ready"
-        if not self.ready:
+        try:
+            if not self._control.recv(100):
+                raise OSError("the warm interpreter ended")
+        except OSError:
             self.close()
+            raise
 
     def alive(self) -> bool:
         """Return whether it can take another program."""
-        return self.ready and not self._process.finished()
+        return not self._process.finished()
 
     def start(self, request: Mapping[str, object], files: Mapping[str, bytes], link: Sequence[int] = ()) -> Started:
         """Fork for one program, which gets the descriptors in `link`. Raises OSError when the interpreter is gone."""
