@@ -75,7 +75,7 @@ class Bare:
     def __init__(self, folder: Path) -> None:
         row = languages()["python"]
         own = {name: value.replace("{packages}", str(package_folder())) for name, value in row.environment.items()}
-        imports = [*WARM_IMPORTS, *row.warm]
+        imports = [*WARM_IMPORTS, *row.warm, *row.libraries]
         self._process = subprocess.Popen(
             ["/usr/bin/python3", "-B", str(HERE / "plain_work.py"), json.dumps(imports)],
             cwd=folder,

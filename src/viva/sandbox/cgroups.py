@@ -42,6 +42,11 @@ _LIMITS = {
     2: {"memory.max": "{}", "memory.swap.max": "0", "memory.oom.group": "1"},
 }
 """By version, what the files of a group are told; all but the first where the kernel has them."""
+_COUNTED = {
+    1: ("cpuacct", "cpuacct.usage", "", 1e9, "memory.oom_control"),
+    2: ("memory", "cpu.stat", "usage_usec ", 1e6, "memory.events"),
+}
+"""By version, the controller, file and name of the CPU time, its units in a second, and the file of what was killed."""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -58,10 +63,11 @@ class Group:
         """`memory` in bytes, without swap beyond it; `tasks` processes and threads, 0 for no limit.
 
         Raises OSError where it cannot be made."""
-        self._version, self._folders = version, dict(folders)
-        self._places = tuple(dict.fromkeys(folder / "cgroup.procs" for folder in self._folders.values()))
+        self._version, self._by_controller = version, folders
+        self._folders = dict.fromkeys(folders.values())
+        self._places = [folder / "cgroup.procs" for folder in self._folders]
         try:
-            for folder in dict.fromkeys(self._folders.values()):
+            for folder in self._folders:
                 folder.mkdir()
             self._limit(memory, tasks)
         except OSError:
@@ -71,9 +77,9 @@ class Group:
     def _limit(self, memory: int, tasks: int) -> None:
         for number, (name, value) in enumerate(_LIMITS[self._version].items()):
             with suppress(*(OSError,)[:number]):  # a kernel without swap has no such files
-                (self._folders["memory"] / name).write_text(value.format(memory))
+                (self._by_controller["memory"] / name).write_text(value.format(memory))
         if tasks:
-            (self._folders["pids"] / "pids.max").write_text(str(tasks))
+            (self._by_controller["pids"] / "pids.max").write_text(str(tasks))
 
     def adopt(self, root: int) -> None:
         """Put a process in with all its descendants, those too that are forked meanwhile; who is gone is no error."""
@@ -96,18 +102,9 @@ class Group:
 
     def usage(self) -> Usage:
         """Return what it has taken so far."""
-        memory, accounts = self._folders["memory"], self._folders.get("cpuacct")
-        if accounts is not None:
-            cpu, killed = (
-                _number(accounts / "cpuacct.usage", "") / 1e9,
-                _number(memory / "memory.oom_control", "oom_kill "),
-            )
-        else:
-            cpu, killed = (
-                _number(memory / "cpu.stat", "usage_usec ") / 1e6,
-                _number(memory / "memory.events", "oom_kill "),
-            )
-        return Usage(cpu, killed > 0)
+        controller, file, name, second, events = _COUNTED[self._version]
+        killed = _number(self._by_controller["memory"] / events, "oom_kill ")
+        return Usage(_number(self._by_controller[controller] / file, name) / second, killed > 0)
 
     def close(self) -> None:
         """Kill what is left, wait for it, remove the group. What cannot be removed is removed by a later `find`."""
@@ -117,7 +114,7 @@ class Group:
                 with suppress(OSError):
                     os.kill(member, signal.SIGKILL)
             time.sleep(0.001)
-        for folder in dict.fromkeys(self._folders.values()):
+        for folder in self._folders:
             while True:
                 try:
                     folder.rmdir()

@@ -87,6 +87,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     undefined: dict[str, tuple[str, ...]] = {}
     environment: dict[str, str] = {}
     warm: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
     stand_ins: tuple[str, ...] = ()
 
 

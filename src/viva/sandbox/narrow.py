@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -54,17 +54,6 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lists: frozenset[str] = frozenset()
     identities: bool = False
     truths: tuple[str, ...] = ()
-
-
-class _Asked(msgspec.Struct, frozen=True):
-    """A call of a program's function, with what it is given."""
-
-    call: str
-    args: tuple[object, ...]
-
-    def compared(self, **more: Any) -> Call:
-        """Return the call, and what it must come to."""
-        return Call(call=self.call, args=self.args, **more)
 
 
 class _Invocation(NamedTuple):
@@ -211,7 +200,7 @@ class _Reader:
     def of_file(self, root: Node) -> tuple[tuple[Call, ...], str]:
         """Return all calls, and what the program lacks at its end. Raises _WideError."""
         self._block(root if self.language == "ruby" else self._main(root))
-        if not self.calls or any(isinstance(one, _Asked) for one in self.known.values()):
+        if not self.calls or any(isinstance(one, Call) for one in self.known.values()):
             raise _WideError
         return tuple(self.calls), self.closing
 
@@ -304,17 +293,17 @@ class _Reader:
             raise _WideError
         kind = _text(_field(node, "type"))
         meant = self._value(value, kind)
-        if isinstance(meant, _Asked) and self.language == "cpp" and _ARITHMETIC.search(kind):
+        if isinstance(meant, Call) and self.language == "cpp" and _ARITHMETIC.search(kind):
             meant = self._converted(meant, kind, _text(value))
         self.known[_text(name)] = meant
 
-    def _converted(self, asked: _Asked, kind: str, text: str) -> _Asked:
+    def _converted(self, asked: Call, kind: str, text: str) -> Call:
         """A call of a function at the program's end, which converts what the program's comes to, as the test does."""
         if not self.known.keys().isdisjoint(re.findall(r"\w+", text)):
             raise _WideError
         name = re.sub(r"\W+", "_", f"{asked.call}_as_{kind}_{len(self.known)}")
         self.closing += f"\n{self.includes}{kind} {name}() {{ return {text}; }}"
-        return _Asked(name, ())
+        return Call(call=name)
 
     # -- expressions
 
@@ -340,7 +329,7 @@ class _Reader:
         node = self._inner(node)
         if node.type == "identifier" and _text(node) in self.known:
             found = self.known[_text(node)]
-            if isinstance(found, _Asked):
+            if isinstance(found, Call):
                 self.known[_text(node)] = _Spent
             if found is _Spent:
                 raise _WideError
@@ -349,7 +338,7 @@ class _Reader:
         if called.path and called.name not in self.library:
             args = tuple(map(self._plain, called.args))
             self._give(called.args)
-            return _Asked(called.path.replace("::", "."), args)
+            return Call(call=called.path.replace("::", "."), args=args)
         return self._literal(node, kind)
 
     def _give(self, given: Sequence[Node]) -> None:
@@ -362,8 +351,9 @@ class _Reader:
 
     def _literal(self, node: Node, kind: str = "") -> object:  # noqa: PLR0911, PLR0912  a list of forms
         text = _text(node)
-        if node.type in _SAME or text in _SAME:
-            return _SAME.get(node.type, _SAME.get(text))
+        for word in (node.type, text):
+            if word in _SAME:
+                return _SAME[word]
         if number := _NUMBER.fullmatch(text):
             digits = re.sub("[_']", "", number[1])
             bare = digits.lstrip("-")
@@ -379,9 +369,11 @@ class _Reader:
             return self._written(node, text)
         parts = _parts(node)
         if _is(node, "lists"):
-            return self._listed(parts, kind)
+            if not any(_is(one, "pairs") for one in parts):
+                return _collected(kind.replace("std::", ""), [self._plain(part) for part in parts])
+            return self._pairs(parts)
         if node.type == "hash":
-            return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[-1])) for one in parts])
+            return self._pairs(parts)
         value = _field(node, "value", "body") or (parts[-1] if parts else None)
         if _is(node, "made") and value is not None and _is(value, "lists"):
             return self._literal(value, _text(_field(node, "type")))
@@ -400,7 +392,7 @@ class _Reader:
     def _plain(self, node: Node) -> object:
         """Return a literal, or a name for one."""
         value = self._value(node)
-        if isinstance(value, _Asked):
+        if isinstance(value, Call):
             raise _WideError
         return value
 
@@ -416,18 +408,15 @@ class _Reader:
         value = inner if raw else json.loads('"' + re.sub(r'(?<!\\)"', r"\"", escaped).replace("\t", "\\t") + '"')
         return ord(value) if node.type == "rune_literal" else value
 
-    def _listed(self, parts: Sequence[Node], kind: str) -> object:
-        if any(_is(one, "pairs") for one in parts):
-            return self._pairs([(self._inner(_parts(one)[0]), self._inner(_parts(one)[1])) for one in parts])
-        return _collected(kind.replace("std::", ""), [self._plain(part) for part in parts])
-
-    def _pairs(self, pairs: Sequence[tuple[Node, Node]]) -> object:
-        if any(key.type == "hash_key_symbol" for key, _ in pairs):
-            raise _WideError
-        found = [(self._plain(key), self._plain(value)) for key, value in pairs]
-        if all(isinstance(key, str) for key, _ in found):
-            return {f"${key}" if str(key).startswith("$") else str(key): value for key, value in found}
-        return {"$map": [list(pair) for pair in found]}
+    def _pairs(self, nodes: Sequence[Node]) -> object:
+        pairs = []
+        for pair in map(_parts, nodes):
+            if len(pair) != 2 or pair[0].type == "hash_key_symbol":
+                raise _WideError
+            pairs.append([*map(self._plain, pair)])
+        if all(isinstance(key, str) for key, _ in pairs):
+            return {f"${key}" if str(key).startswith("$") else str(key): value for key, value in pairs}
+        return {"$map": pairs}
 
     # -- conditions
 
@@ -453,38 +442,39 @@ class _Reader:
 
     def _asked(self, node: Node, truth: bool) -> None:
         called = self._called(node)
-        if called.name in self.row.equal and truth and len(called.args) == 2:
-            self._same(*called.args)
-        elif called.owner is not None and called.method in self.row.methods and len(called.args) == 1:
+        sides = called.args if called.name in self.row.equal else ()
+        if not sides and called.owner is not None and called.method in self.row.methods:
+            sides = (called.owner, *called.args)
+        if len(sides) == 2:
             if not truth:
                 raise _WideError
-            self._same(called.owner, called.args[0])
+            self._same(*sides)
         else:
             asked = self._value(node)
-            if not isinstance(asked, _Asked):
+            if not isinstance(asked, Call):
                 raise _WideError
             truths = self.row.truths
             meant = {"truth": truths[not truth]} if truths else {"returns": truth}
-            self.calls.append(asked.compared(**meant))
+            self.calls.append(replace(asked, **meant))
 
-    def _sides(self, left: Node, right: Node) -> tuple[_Asked, object]:
+    def _sides(self, left: Node, right: Node) -> tuple[Call, object]:
         """Return the call that is compared, and what with. Raises _WideError."""
         asked, value = self._value(left), self._value(right)
-        if isinstance(value, _Asked):
+        if isinstance(value, Call):
             asked, value, right = value, asked, left
-        if not isinstance(asked, _Asked) or self._plain(right) != value:  # which the call may have changed
+        if not isinstance(asked, Call) or self._plain(right) != value:  # which the call may have changed
             raise _WideError
         return asked, value
 
     def _same(self, left: Node, right: Node, *, by_operator: bool = False) -> None:
         asked, value = self._sides(left, right)
         if self.language == "cpp" and value in (0, 1):  # which a bool equals as well
-            self.calls.append(asked.compared(returns=value, truth="true" if value else "false"))
+            self.calls.append(replace(asked, returns=value, truth="true" if value else "false"))
             return
         compared = isinstance(value, (list, dict)) or (isinstance(value, str) and self.language == "java")
         if by_operator and self.row.identities and compared:
             raise _WideError
-        self.calls.append(asked.compared(returns=value))
+        self.calls.append(replace(asked, returns=value))
 
     def _near(self, left: Node, right: Node) -> None:
         """`abs(f(3) - 2.5) < 1e-9`."""
@@ -501,7 +491,7 @@ class _Reader:
         asked, value = self._sides(*_parts(difference))
         if not isinstance(value, (int, float)) or not isinstance(within, (int, float)):
             raise _WideError
-        self.calls.append(asked.compared(returns=value, within=float(within)))
+        self.calls.append(replace(asked, returns=value, within=float(within)))
 
 
 class _Spent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -45,7 +46,7 @@ class Sandbox:
             self._slots.put_nowait(slot)
         self._own_slot = first_slot + self.jobs
         self._starting = threading.Lock()
-        self._zygote: Zygote | None = None
+        self._zygotes: dict[tuple[str, ...], Zygote] = {}
         self._broken = 0
         self._absent: dict[tuple[str, str], bool] = {}
 
@@ -89,9 +90,8 @@ class Sandbox:
     async def close(self) -> None:
         """End everything that is still kept running."""
         with self._starting:
-            if self._zygote is not None:
-                self._zygote.close()
-                self._zygote = None
+            for imports in tuple(self._zygotes):
+                self._zygotes.pop(imports).close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, request: Execute, slot: int, stop: int) -> Execution:
@@ -136,25 +136,19 @@ class Sandbox:
         row = languages()[name]
         if self.unsafe:
             return Plan(request, row).on_the_host(stop)
-        if row.warm:
-            zygote = self._warm(name)
-            if zygote is not None:
-                with suppress(OSError):
-                    return Plan(request, row).forked(zygote, stop)
-                self._broken += 1
+        if row.warm and self._broken <= _PATIENCE:
+            named = not set(row.libraries).isdisjoint(re.findall(r"\w+", request.program + request.test))
+            with suppress(OSError):
+                return Plan(request, row).forked(self._warm(name, row.warm + row.libraries * named), stop)
+            self._broken += 1
         return Plan(request, row).isolated(slot, stop)
 
-    def _warm(self, name: str) -> Zygote | None:
-        """Return the warm interpreter, started by whoever needs it first; None where it cannot be had."""
+    def _warm(self, name: str, imports: tuple[str, ...]) -> Zygote:
+        """Return the warm interpreter, started where it is needed first. Raises OSError where it cannot be had."""
         with self._starting:
-            if self._zygote is not None and self._zygote.alive():
-                return self._zygote
-            if self._broken > _PATIENCE:
-                return None
-            if self._zygote is not None:
-                self._zygote.close()
-            self._zygote = Zygote(name, self._own_slot)
-            if not self._zygote.ready:
-                self._broken = _PATIENCE + 1
-                self._zygote = None
-            return self._zygote
+            zygote = self._zygotes.get(imports)
+            if zygote is None or not zygote.alive():
+                if zygote is not None:
+                    self._zygotes.pop(imports).close()
+                zygote = self._zygotes[imports] = Zygote(name, imports, self._own_slot)
+            return zygote

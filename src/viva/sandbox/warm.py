@@ -29,9 +29,9 @@ _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)
 
 
 class Zygote:
-    """A warm interpreter of a language, in a slot's walls."""
+    """A warm interpreter of a language, in a slot's walls. Raises OSError where it cannot be had."""
 
-    def __init__(self, language: str, slot: int) -> None:
+    def __init__(self, language: str, imports: Sequence[str], slot: int) -> None:
         row = languages()[language]
         self._lock = threading.Lock()
         self.uid = slot_uid(slot)
@@ -43,7 +43,7 @@ class Zygote:
             files["/viva/rules"] = syscall_filter(language)
             inside = [*shown(), *furnished(files, environment(row), b"", opened)]
             command = walled(slot, disk=1, told=INFO, nested=True, inside=inside)
-            command += [row.needs[0], "-B", "/viva/zygote.py", json.dumps([row.warm, row.stand_ins, theirs.fileno()])]
+            command += [row.needs[0], "-B", "/viva/zygote.py", json.dumps([imports, row.stand_ins, theirs.fileno()])]
             self._process = Spawned(command, keep_open=(*opened, theirs.fileno()))
         finally:
             theirs.close()
@@ -51,15 +51,16 @@ class Zygote:
                 os.close(descriptor)
         self._control = ours
         self._control.settimeout(_READY_SECONDS)
-        self.ready = False
-        with suppress(OSError):
-            self.ready = self._control.recv(100) == b"ready"
-        if not self.ready:
+        try:
+            if not self._control.recv(100):
+                raise OSError("the warm interpreter ended")
+        except OSError:
             self.close()
+            raise
 
     def alive(self) -> bool:
         """Return whether it can take another program."""
-        return self.ready and not self._process.finished()
+        return not self._process.finished()
 
     def start(self, request: Mapping[str, object], files: Mapping[str, bytes], link: Sequence[int] = ()) -> Started:
         """Fork for one program, which gets the descriptors in `link`. Raises OSError when the interpreter is gone."""
