@@ -116,6 +116,7 @@ def test_the_entry_point_names_the_module_of_tasks() -> None:
     assert point.value == "viva.interop.inspect_tasks"
 
 
+@pytest.mark.slow
 @pytest.mark.peers("inspect_ai")
 def test_every_benchmark_is_found_by_inspects_registry(logs: dict[str, Any]) -> None:
     from inspect_ai._util.entrypoints import ensure_entry_points
