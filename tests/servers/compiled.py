@@ -11,7 +11,9 @@ def compile_once() -> None:
     """Keep what Jinja makes of a template's file; texts without a file, such as those of cards, are left alone."""
     compiled, known = Environment.compile, {}
 
-    def compile(self: Environment, source: Any, name: Any = None, filename: Any = None, *more: Any, **named: Any) -> Any:
+    def compile(
+        self: Environment, source: Any, name: Any = None, filename: Any = None, *more: Any, **named: Any
+    ) -> Any:
         if filename is None:
             return compiled(self, source, name, filename, *more, **named)
         key = (type(self), source, name, filename, *more, *named.items())

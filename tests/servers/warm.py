@@ -39,9 +39,9 @@ import rich.markdown
 import scipy.optimize
 import scipy.sparse
 import scipy.stats
+from compiled import compile_once
 
 import viva
-from compiled import compile_once
 from viva import plugins
 from viva.benchmarks import open_exam
 from viva.cli.main import main as main_of_viva
