@@ -587,16 +587,8 @@ def test_golds_and_gaps_of_the_sample() -> None:
     assert not opened().defects
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"encoder": "x"},
-        *(
-            pytest.param(one, marks=pytest.mark.slow)
-            for one in ({}, {"form": "base"}, {"shots": 0}, {"panel": "majority"})
-        ),
-    ],
-)
+@pytest.mark.slow
+@each_row({}, {"form": "base"}, {"shots": 0}, {"encoder": "x"}, {"panel": "majority"})
 def test_every_gold_of_the_sample_passes_the_self_test(settings: dict[str, Any]) -> None:
     assert failures(opened(**settings)) == []
 
