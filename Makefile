@@ -105,8 +105,8 @@ check: $(VENV)/.peers  ## what reviewers run before reading: style, types (with 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/hadolint Dockerfile
-	$(BIN)/pytest -p no:cacheprovider tests/test_architecture.py tests/test_vocabulary.py \
-	    tests/test_house.py tests/test_floors.py tests/test_ceilings.py
+	$(BIN)/pytest -p no:cacheprovider tests/test_architecture.py tests/test_vocabulary.py tests/test_docstrings.py \
+	    tests/test_house.py tests/test_floors.py tests/test_ceilings.py tests/test_unused.py
 
 docs: $(VENV)/.peers  ## the documentation as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

@@ -13,9 +13,11 @@ import pytest
 from hypothesis import settings
 
 import tiers
+from servers.compiled import compile_once
 from threads import use_one_thread
 
 use_one_thread()
+compile_once()
 
 # Fixtures of every folder. Imported by name, each would be one more fixture, with processes of its own.
 pytest_plugins = ("servers.fixtures", "servers.browser", "benchmarks.published")
@@ -28,7 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The suite is to be quick, and to say the same of the same commit; VIVA_THOROUGH=1 looks at many more examples of every
 # property, and at others each time.
 settings.register_profile("viva", deadline=None, max_examples=50, derandomize=True)
-settings.register_profile("quick", settings.get_profile("viva"), max_examples=25)
+settings.register_profile("quick", settings.get_profile("viva"), max_examples=10)
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("thorough" if os.environ.get("VIVA_THOROUGH") else "viva")
 

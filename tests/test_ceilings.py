@@ -12,6 +12,7 @@ import pytest
 from measure import ROOT, named_options, sizes, tokens
 from rows import table, tabled
 
+pytestmark = pytest.mark.slow  # `make check` runs them
 FILE = ROOT / "ceilings.toml"
 
 

@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from rows import tabled
 
+pytestmark = pytest.mark.slow  # `make check` runs them
 SOURCE = Path(__file__).parents[1] / "src" / "viva"
 TABLE = tomllib.loads(Path(__file__).with_suffix("").with_name("docstrings.toml").read_text("utf-8"))
 VERBS, ALLOWED = (frozenset(TABLE[name].split()) for name in ("verbs", "allowed"))

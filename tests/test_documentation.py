@@ -174,6 +174,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.peers("mkdocs")
 def test_the_site_has_every_page_and_the_reference_and_asks_nobody_for_a_font(site: Path) -> None:
     pages = list(site.rglob("*.html"))
@@ -191,6 +192,7 @@ def test_the_site_has_every_page_and_the_reference_and_asks_nobody_for_a_font(si
     assert (site / "search" / "search_index.json").stat().st_size > 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.peers("mkdocs")
 @pytest.mark.browser
 def test_the_search_of_the_site_works_from_a_disk(site: Path, chromium: Any) -> None:

@@ -586,6 +586,7 @@ def test_a_figure_is_what_the_page_says() -> None:
     holds(recipes(), made_rows())
 
 
+@pytest.mark.slow
 def test_a_figure_of_published_questions_is_what_the_page_says(published: Path, tmp_path: Path) -> None:
     holds(itertools.chain(of_cmmlu(published, tmp_path), of_csbench(published)), made_rows(OF_QUESTIONS))
 

@@ -14,6 +14,7 @@ from core_alone import FLOORS, ROOT
 from rows import table
 from servers.fixtures import Ended
 
+pytestmark = pytest.mark.slow  # `make check` runs them
 SOURCE = ROOT / "src" / "viva"
 NAMED = re.compile(rf"\bviva[./]({'|'.join(FLOORS)})\b(?!\))")
 """A module of theirs, in a string or a data file; `viva build` is a command."""

@@ -74,6 +74,7 @@ def test_the_library_is_imported_without_an_extra() -> None:
     assert not (HEAVY - {"msgspec", "numpy"}) & loaded, "these two the core itself brings"
 
 
+@pytest.mark.slow  # `make check` runs it
 def test_every_command_can_be_the_first_that_is_imported(tmp_path: Path) -> None:
     """Other tests run commands where all of Viva is imported already (see servers/warm.py)."""
     before = "import importlib, aiohttp, click, jinja2, msgspec, numpy, polars, rich.console; import viva.cli.main"
@@ -99,6 +100,7 @@ def test_every_command_is_in_the_help_with_a_sentence_of_its_own() -> None:
         assert re.search(rf"^  {name} +{re.escape(sentence)}$", ended.stdout, re.MULTILINE), name
 
 
+@pytest.mark.slow  # `make check` runs it
 def test_imports_go_one_way() -> None:
     tool = Path(sys.executable).with_name("lint-imports")
     if not tool.exists():

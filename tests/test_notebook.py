@@ -16,6 +16,7 @@ def shown(cell: Any) -> str:
     return "\n".join(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.peers("nbclient", "ipykernel")
 def test_the_notebook_runs_and_shows_what_it_speaks_of(tmp_path: Path) -> None:
     import nbformat

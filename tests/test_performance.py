@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from forks import forked
 from rows import tabled
 
@@ -36,6 +38,7 @@ def scripts() -> list[Path]:
     return [path for path in guarded if not path.stem.endswith("_work")]
 
 
+@pytest.mark.slow
 def test_every_script_can_be_started_and_offers_tiny_inputs(tmp_path: Path) -> None:
     """Imports break first when Viva's own names move; no extra package is needed to read the help."""
     found = scripts()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from unused import unused
 
+pytestmark = pytest.mark.slow  # `make check` runs them
 ROOT = Path(__file__).parents[1]
 KEPT = Path(__file__).with_name("unused.toml")
 

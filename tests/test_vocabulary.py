@@ -12,9 +12,12 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from rows import table
 from test_docstrings import trees
 
+pytestmark = pytest.mark.slow  # `make check` runs them
 SOURCE = Path(__file__).parents[1] / "src"
 TABLE = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

@@ -51,6 +51,7 @@ def called(n: int, gains: float, losses: float, margin: float) -> tuple[float, f
     return float(low), float(high), float(wald)
 
 
+@pytest.mark.slow
 def test_one_worse_by_the_margin_is_called_no_worse_or_worse_by_more_in_2_5_per_cent_of_sets() -> None:
     with table() as row:
         for n, margin in CELLS:

@@ -587,7 +587,8 @@ def test_golds_and_gaps_of_the_sample() -> None:
     assert not opened().defects
 
 
-@pytest.mark.parametrize("settings", [{}, {"form": "base"}, {"shots": 0}, {"encoder": "x"}, {"panel": "majority"}])
+@pytest.mark.slow
+@each_row({}, {"form": "base"}, {"shots": 0}, {"encoder": "x"}, {"panel": "majority"})
 def test_every_gold_of_the_sample_passes_the_self_test(settings: dict[str, Any]) -> None:
     assert failures(opened(**settings)) == []
 

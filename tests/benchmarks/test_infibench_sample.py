@@ -131,7 +131,7 @@ def workshop() -> Iterator[Workshop]:
     each.close()
 
 
-QUICK = ("python", "javascript", "ruby", "csharp")
+QUICK = ("python", "ruby", "csharp")
 BY_LANGUAGE = pytest.mark.parametrize(
     "language",
     [

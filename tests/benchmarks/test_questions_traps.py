@@ -193,6 +193,7 @@ def test_what_is_probably_not_meant_is_a_warning_in_its_line(
     assert [question.id for question in read.questions] == ["one"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "found", [["(x+x+)+y"], pytest.param(["(a|a)*b", "(a|aa)+$", r"(\w|\w\w)*!"], marks=pytest.mark.slow)]
 )

@@ -208,6 +208,7 @@ def test_tables_come_back_whatever_is_in_them(rows: list[list[str]], delimiter: 
     assert [cells for _, cells in table.rows] == expected
 
 
+@pytest.mark.slow
 def test_a_picture_runs_and_loads_nothing_and_says_coverage_in_words_too(tmp_path: Path) -> None:
     graph = Graph([("OS", "Memory"), ("OS", HOSTILE)])
     asked = [collected(path=("OS", "Memory"), type=kind) for kind in ("MC", "MS", "TF", "FB", "OE") * 2]

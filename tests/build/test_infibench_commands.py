@@ -161,6 +161,7 @@ def _unread(pipe: IO[bytes]) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
+@pytest.mark.slow
 def test_a_pipe_is_read_once_and_ctrl_c_leaves_nothing(viva: Viva, dump: Path) -> None:
     """A real pipe that stops in the middle: the same pool at its end, nothing after Ctrl-C."""
     assert draw(viva, dump).code == 0

@@ -248,6 +248,7 @@ class Page:
         return self.client.post(f"/item/{key}", data=given)
 
 
+@pytest.mark.slow
 def test_on_the_page_an_edit_makes_an_author_and_comes_up_for_the_others(project: Path) -> None:
     ada, grace, alan = Page(project, "Ada"), Page(project, "Grace"), Page(project, "Alan")
     shown = ada.client.get(f"/item/{ada.key('so-104')}").text

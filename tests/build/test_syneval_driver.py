@@ -86,6 +86,7 @@ def built(treebank: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     return folder, build([treebank], folder, BuildSettings(jobs=2, name="mine"), generate, log), log
 
 
+@pytest.mark.slow
 def test_one_process_makes_the_bytes_of_two(tmp_path: Path, treebank: Path, built: tuple[Path, Manifest, Log]) -> None:
     make(treebank, tmp_path / "set", jobs=1, name="mine")
     assert content(tmp_path / "set") == content(built[0])
@@ -218,6 +219,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_ctrl_c_ends_all_processes_and_leaves_the_old_set(tmp_path: Path, jobs: int) -> None:
     make(write(tmp_path / "old.mrg", 50), tmp_path / "set", jobs=1)

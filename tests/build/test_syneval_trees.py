@@ -304,6 +304,7 @@ def digest() -> str:
     return hashlib.sha256(msgspec.json.encode(made)).hexdigest()
 
 
+@pytest.mark.slow
 def test_what_is_made_depends_on_nothing_but_the_tree_and_its_name() -> None:
     """Neither on how strings are hashed, nor on the trees that came before."""
     found = subprocess.run(

@@ -74,6 +74,7 @@ def test_the_published_design_from_a_file() -> None:
         assert said in text
 
 
+@pytest.mark.slow
 def test_every_form_and_the_picture() -> None:
     written(SMALL)
     for form in ("terminal", "markdown", "latex", "json", "csv"):

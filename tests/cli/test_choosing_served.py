@@ -79,6 +79,7 @@ def test_likelihoods_through_a_server_choose_as_the_models_own(serve: Serve, viv
     assert chosen(viva) == {name: by_likelihood(one) for name, one in asked.items()}
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_and_comes_back_is_asked_only_for_what_is_missing(
     serve: Serve, viva: Viva, tmp_path: Path
 ) -> None:

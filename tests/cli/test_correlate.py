@@ -258,6 +258,7 @@ def test_what_cannot_be_correlated_is_said(arguments: tuple[str, ...], said: str
     assert said in str(problem.value)
 
 
+@pytest.mark.slow
 def test_charts_name_the_outliers() -> None:
     correlate("infibench", "--chart", "r.svg")
     drawn = Path("r.svg").read_text(encoding="utf-8")

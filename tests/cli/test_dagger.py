@@ -215,6 +215,7 @@ def test_a_report_s_page_has_it_in_tables_and_charts(folder: Path) -> None:
     assert sum('"mark": "†"' in json.dumps(drawn, ensure_ascii=False) for drawn in charts) > 1
 
 
+@pytest.mark.slow
 def test_a_leaderboard_has_it_on_every_page(folder: Path) -> None:
     assert viva("leaderboard", *RUNS, "--out", "site") == 0
     for page in ("index.html", "csbench.html", "models/own-replay-a-jsonl.html"):

@@ -103,6 +103,7 @@ def test_only_packages_of_extras_are_named() -> None:
         raise ModuleNotFoundError("No module named 'something'", name="something")
 
 
+@pytest.mark.slow
 def test_every_package_that_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     optional = project["optional-dependencies"]

@@ -51,6 +51,7 @@ def test_cs_benchs_two_predictions_beside_what_was_measured() -> None:
     assert "-2.51" in text
 
 
+@pytest.mark.slow
 def test_infibenchs_turning_point() -> None:
     """Near 40B where one model of 102B is left out, and among code models; but never surer than chance."""
     every = groups("infibench", "--fit", "segments")["all models"]["segments"]
@@ -222,6 +223,7 @@ def test_a_full_score_of_a_table_is_no_certainty() -> None:
     assert found["forecasts"][0]["prediction"]["low"] < 0.95
 
 
+@pytest.mark.slow
 def test_a_prediction_without_a_named_curve_is_an_average_of_four_and_says_what_that_allows_for() -> None:
     asked = ("csbench", "--model", "Qwen1.5-*", "--fit-on", "4,7,14,32,72", "--predict", "110")
     (forecast,) = groups(*asked)["all models"]["forecasts"]

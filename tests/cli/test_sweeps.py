@@ -149,6 +149,7 @@ def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swep
     assert sum("error" not in entry for entry in viva.entries()) == 3 * SAMPLE - 3, "a failure is no answer"
 
 
+@pytest.mark.slow
 def test_folders_of_one_name_stand_beside_each_other(here: Path, swept: dict[str, Any]) -> None:
     for name, step in (("a", 2), ("b", 10)):
         Path(name).mkdir()

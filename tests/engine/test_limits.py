@@ -77,6 +77,7 @@ CLEAN = {
 }
 
 
+@pytest.mark.slow
 @SEEDS
 def test_latency_that_spreads_is_no_sign_of_load(seeds: int) -> None:
     for ((_name, latency), seed), row in tabled(*itertools.product(CLEAN.items(), range(seeds))):
@@ -85,6 +86,7 @@ def test_latency_that_spreads_is_no_sign_of_load(seeds: int) -> None:
             assert ask(Server(seed, latency), Adaptive(), 1000).seconds <= 1.05 * fixed
 
 
+@pytest.mark.slow
 @SEEDS
 def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused(seeds: int) -> None:
     servers = {

@@ -21,6 +21,7 @@ from interop.replies import dice, reply_to
 from servers.verdicts import obedient
 from viva.types import Question
 
+pytestmark = pytest.mark.slow
 os.environ.update(INSPECT_LOG_LEVEL="error", DO_NOT_TRACK="1")
 LIMIT = 24
 
@@ -138,7 +139,6 @@ def test_inspect_scores_cmmlu_as_we_do_and_we_grade_its_log(logs: dict[str, Any]
     assert {(row["usage"]["input"], row["usage"]["output"]) for row in rows} == {(11, 3)}
 
 
-@pytest.mark.slow
 @pytest.mark.peers("inspect_ai")
 def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], tmp_path: Path) -> None:
     """Inspect packs its logs in a way that Python's zipfile learns from it alone."""

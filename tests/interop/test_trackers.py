@@ -87,6 +87,7 @@ def runs_in(store: Any, experiment: str = "viva") -> list[Any]:
     return list(store.search_runs([store.get_experiment_by_name(experiment).experiment_id]))
 
 
+@pytest.mark.slow
 @pytest.mark.peers("mlflow", "sqlalchemy")
 def test_mlflow_has_a_run_a_model_and_exam_with_our_numbers(store: Any, run: Path) -> None:
     told(export_command, run, "--to", "mlflow")
@@ -103,6 +104,7 @@ def test_mlflow_has_a_run_a_model_and_exam_with_our_numbers(store: Any, run: Pat
         assert (one.info.status, one.info.run_name) == ("FINISHED", " · ".join(key))
 
 
+@pytest.mark.slow
 @pytest.mark.peers("mlflow", "sqlalchemy")
 def test_mlflow_writes_a_result_once_and_replaces_it_when_told(store: Any, run: Path) -> None:
     told(export_command, run, "--to", "mlflow")
@@ -116,6 +118,7 @@ def test_mlflow_writes_a_result_once_and_replaces_it_when_told(store: Any, run: 
     assert not first & second
 
 
+@pytest.mark.slow
 @pytest.mark.peers("mlflow", "sqlalchemy")
 def test_mlflow_gets_no_text_of_the_set_or_of_a_model(store: Any, run: Path, hostile: Path, tmp_path: Path) -> None:
     told(export_command, run, hostile, "--to", "mlflow")
@@ -128,6 +131,7 @@ def test_mlflow_gets_no_text_of_the_set_or_of_a_model(store: Any, run: Path, hos
         assert not dangerous(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.peers("mlflow")
 def test_an_experiment_is_named_by_the_environment_and_a_server_that_is_not_there_is_a_sentence(
     store: Any, run: Path, monkeypatch: pytest.MonkeyPatch
@@ -174,6 +178,7 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.peers("wandb")
 def test_wandb_has_a_run_a_model_and_exam_with_our_numbers(offline: Path, run: Path) -> None:
     ended = command(offline, "export", str(run), "--to", "wandb")
@@ -199,6 +204,7 @@ def test_wandb_has_a_run_a_model_and_exam_with_our_numbers(offline: Path, run: P
     assert [path for path in offline.rglob("*") if path.name in ("requirements.txt", "wandb-metadata.json")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.peers("wandb")
 def test_without_a_key_wandb_says_what_to_do(offline: Path, run: Path) -> None:
     ended = command(offline, "export", str(run), "--to", "wandb", WANDB_MODE="online", HOME=str(offline))

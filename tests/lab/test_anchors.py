@@ -17,6 +17,7 @@ from viva.lab.items.anchor_error import validate
 from viva.lab.items.curves import GRID, SCORES, full_scores, item_curves
 
 
+@pytest.mark.slow
 def test_the_cross_validated_error_is_the_error_on_new_models_and_intervals_hold() -> None:
     found: list[float] = []
     true: list[float] = []

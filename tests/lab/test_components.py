@@ -214,6 +214,7 @@ def test_components_of_judges_are_unbiased_and_their_intervals_cover(cells: list
     assert_unbiased(sets(), {name: value**2 for name, value in (sd | base).items()})
 
 
+@pytest.mark.slow
 def test_judges_who_are_equally_severe_are_rarely_found_to_differ() -> None:
     """They may differ on single questions and answers all the same."""
     random = np.random.default_rng(37)

@@ -154,6 +154,7 @@ def test_a_weakness_is_found_and_no_other(viva: Viva, server: Weak) -> None:
             assert f"{name} changes the mean mark by +" in str(ended.report["notes"])
 
 
+@pytest.mark.slow
 def test_a_judge_that_likes_long_answers_is_said_to_like_nothing_else(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     long = bias(viva, server, "long")
@@ -286,6 +287,7 @@ def test_what_lacks_a_verdict_is_said_with_its_reason(viva: Viva, server: Weak) 
     assert "–" not in dead.out
 
 
+@pytest.mark.slow
 def test_a_judge_that_contradicts_itself_is_said_to(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     steady = bias(viva, server, "fair")

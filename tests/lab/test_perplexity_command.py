@@ -149,6 +149,7 @@ def measured(model: Uniform, *sets: TextSet, items: Items | None = None, **wish:
 # Figures
 
 
+@pytest.mark.slow
 @pytest.mark.torch("transformers")
 def test_figures_are_those_that_transformers_gives(llama: Path) -> None:
     sample = [question.text for question in questions("csbench", "en")]

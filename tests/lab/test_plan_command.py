@@ -138,6 +138,7 @@ def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], v
     assert asked == [20, 100, 200, 500, 1000, 2000, 5000]
 
 
+@pytest.mark.slow
 def test_few_clusters_that_were_measured_do_not_raise_the_error_of_a_small_set_as_that_of_a_large_one() -> None:
     """Fourteen large clusters: a hundred questions have few of each."""
     random = np.random.default_rng(5)
@@ -244,9 +245,9 @@ def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
 
 
 def test_the_tables_of_a_plan_agree_with_each_other() -> None:
-    for source, row in tabled((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
+    for source, row in tabled(("--correlation", 1), ("--score", 99), (scores(),)):
         with row:
-            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
+            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 2000)["shown"]
             for one in shown:
                 same, other = one["same_questions"], one["other_questions"]
                 assert 0 < same <= other

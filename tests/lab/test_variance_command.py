@@ -72,6 +72,7 @@ def test_every_answer_knows_its_cell_and_a_run_that_was_stopped_goes_on() -> Non
     assert '"vary"' in Path("part/run.json").read_text()
 
 
+@pytest.mark.slow
 def test_shards_of_a_design_are_merged_into_the_one_run() -> None:
     def asked(run: str, shard: str | None = None) -> None:
         viva.lab.variance_run(
@@ -146,6 +147,7 @@ def test_what_chance_does_as_well_is_no_finding() -> None:
     assert "gives 5 answers" in viva.lab.variance("moved", budget=5).to_text(), "too few to be split"
 
 
+@pytest.mark.slow
 def test_exports_views_and_tables_take_such_a_run(viva: Viva) -> None:
     ended = viva(
         "variance", "run", "cmmlu", "--model", "baseline/random", "--vary", VARY, "--limit", 10, "--run", "run", *QUIET

@@ -173,6 +173,7 @@ def held(model: Callable[[int], tuple[Floats, Floats]], counts: Sequence[int], t
     return np.mean(found, axis=0).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "counts", "times"),
     [

@@ -36,6 +36,7 @@ def test_the_frontier_is_the_models_that_set_a_new_best() -> None:
     assert frontier([]) == []
 
 
+@pytest.mark.slow
 def test_figure_4c_has_a_column_for_each_way_of_asking(runs: tuple[str, ...]) -> None:
     found = study(PublishedConfig(benchmark="csbench", figure="4c", run=runs[:3]))
     header, rows = found.records()

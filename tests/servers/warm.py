@@ -39,11 +39,13 @@ import rich.markdown
 import scipy.optimize
 import scipy.sparse
 import scipy.stats
+from compiled import compile_once
 
 import viva
 from viva import plugins
 from viva.benchmarks import open_exam
 from viva.cli.main import main as main_of_viva
+from viva.pages.leaderboard.sitepages import _templates
 from viva.scorers.choice import read_choice
 from viva.scorers.truth import read_truth
 from viva.types import ExamSpec
@@ -60,6 +62,9 @@ def load() -> None:
     for module in pkgutil.walk_packages(viva.__path__, "viva."):
         if not set(module.name.split(".")) & set(ELSEWHERE):
             importlib.import_module(module.name)
+    compile_once()
+    for name in (pages := _templates()).list_templates():
+        pages.get_template(name)
     read_choice("The answer is B.")
     read_truth("The statement is false.")
     open_exam(ExamSpec(benchmark="infibench", language="en"), None)

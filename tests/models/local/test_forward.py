@@ -120,7 +120,7 @@ def expect(opened: Opened, prompt: Sequence[int], wanted: Sequence[int]) -> Any:
     return pytest.approx([float(alone(opened, prompt)[-1, word]) for word in wanted], abs=1e-4)
 
 
-@settings(max_examples=8)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(prompts=some_prompts)
 def test_next_tokens_are_as_probable_as_for_each_prompt_alone(ready: Ready, prompts: list[list[int]]) -> None:
     for name in MODELS:
@@ -130,7 +130,7 @@ def test_next_tokens_are_as_probable_as_for_each_prompt_alone(ready: Ready, prom
             assert found == expect(opened, prompts[row], wanted[row]), name
 
 
-@settings(max_examples=5)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(prompts=some_prompts, data=st.data())
 def test_continuations_are_as_probable_as_each_alone(
     ready: Ready, prompts: list[list[int]], data: st.DataObject

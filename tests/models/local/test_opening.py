@@ -154,6 +154,7 @@ class Hub(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "context"), [(512, "512"), pytest.param(None, "4096", marks=pytest.mark.slow)])
 def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(
     made: Made, tmp_path: Path, limit: int | None, context: str

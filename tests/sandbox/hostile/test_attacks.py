@@ -35,7 +35,7 @@ FOOLING = {
 }
 """Of each language a fake that passes where nothing but the exit status counts."""
 DEAR = ("java", "go", "typescript", "r")
-"""Languages in which a program takes longest: a quick sample has their fakes and escapes."""
+"""Languages in which a program takes longest: a quick sample has their fakes: the walls are those of the others."""
 TIERS = pytest.mark.parametrize("of_each_kind", [1, pytest.param(1000, marks=pytest.mark.slow, id="all")])
 
 
@@ -46,7 +46,7 @@ def hostile() -> list[Program]:
 def chosen(language: str, of_each_kind: int) -> list[Program]:
     """Programs of each kind that are to be run one by one; of few, the fake that would fool a simpler judge."""
     few = of_each_kind == 1
-    kinds = {"escape", "fake", "control"} | (set() if few and language in DEAR else {"cost", "stay", "honest"})
+    kinds = {"fake"} if few and language in DEAR else {"escape", "fake", "control", "cost", "stay", "honest"}
     counts: Counter[str] = Counter()
     found = []
     for program in sorted(programs(), key=lambda one: one.name != FOOLING[language]):

@@ -340,6 +340,7 @@ def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
     return [], b""
 
 
+@cache
 def _bundled_templates() -> dict[str, object]:
     return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
 
