@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
+from viva.analysis.sizes.families import FEWEST, are_groups
 from viva.errors import DataError, flag
 from viva.fields import note
 from viva.runs.score_table import rows_of
@@ -62,8 +63,6 @@ def families_of(given: str | None, models: Sequence[str], notes: list[str]) -> l
     """Return each model's family for `--families`, and what was made of it into `notes`; none where each model is its
     own, and where there are too few families to say anything of a further one (`analysis.families.FEWEST`).
     """
-    from viva.analysis.sizes.families import FEWEST, are_groups
-
     if given == NONE:
         return []
     found = (

@@ -11,13 +11,18 @@ from urllib.parse import urlsplit
 from jinja2 import Environment
 from msgspec import Struct
 
+from viva.analysis.sizes.scalinggroups import Point, studied
 from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
 from viva.pages.leaderboard.assembling import ModelPage, model_pages
 from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, Facts, Row, Site
+from viva.pages.leaderboard.chart import cost_chart
 from viva.pages.leaderboard.naming import slug
 from viva.pages.shell import Inlined, templates
 from viva.published import plain
+from viva.render import charts
+from viva.studies.scaling.chart import chart
+from viva.studies.scaling.tables import Scaling
 from viva.visible import one_line
 
 GROUPS = 10
@@ -256,9 +261,6 @@ def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
 
 def _charts(board: Board) -> Iterator[tuple[str, str]]:
     """Yield a board's charts as specifications: scores over cost, and over size."""
-    from viva.pages.leaderboard.chart import cost_chart
-    from viva.render import charts
-
     if sum(row.cost is not None for row in board.rows) > 1:
         yield "cost", charts.as_json(charts.spec(cost_chart(board)))
     sized = _scaling(board)
@@ -270,11 +272,6 @@ def _scaling(board: Board) -> str | None:
     """Return scores over size with the curves of `viva scaling`, of the rows that have a rank; None for too few of
     them.
     """
-    from viva.analysis.sizes.scalinggroups import Point, studied
-    from viva.render import charts
-    from viva.studies.scaling.chart import chart
-    from viva.studies.scaling.tables import Scaling
-
     points = [
         Point(
             model=row.model,

@@ -11,9 +11,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from viva.benchmarks import find_benchmark
 from viva.engine.folder import ExamRecord, RunRecord
 from viva.errors import VivaError
 from viva.languages import language_name
+from viva.published import about, bibtex, catalogue
 from viva.render.result import Result
 from viva.shipped import shipped_table
 from viva.types import Sampling
@@ -44,8 +46,6 @@ def _words() -> dict[str, dict[str, str]]:
 
 def references(benchmarks: Sequence[str]) -> list[Reference]:
     """Return the papers of the benchmarks that have one, each once."""
-    from viva.published import about, bibtex, catalogue
-
     found: dict[str, Reference] = {}
     for name in dict.fromkeys(benchmarks):
         if name in catalogue():
@@ -132,13 +132,9 @@ def _answers(results: Sequence[Result]) -> str:
 
 def _title(benchmark: str) -> tuple[str, str]:
     """Return what a benchmark is called, and its citation where it has a paper."""
-    from viva.published import about, catalogue
-
     if benchmark in catalogue():
         paper: Any = about(benchmark)
         return paper.title, f" [@{paper.key}]"
-    from viva.benchmarks import find_benchmark
-
     try:
         return find_benchmark(benchmark).about.title, ""
     except VivaError:

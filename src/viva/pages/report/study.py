@@ -7,22 +7,23 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
+from viva.engine.answerrecord import Answer
 from viva.engine.folder import RunFolder
 from viva.errors import flag
 from viva.fields import note
+from viva.pages.leaderboard.settings import OF_THE_MODEL, differing, for_baseline, of_baseline
+from viva.pages.report.itemindex import stratified
+from viva.pages.report.sections import page_of
+from viva.pages.report.writing import Spooled, write_page
+from viva.render.result import Report, Result
 from viva.runs.graded import runs_in
+from viva.runs.results import Reported
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.engine.answerrecord import Answer
-    from viva.pages.report.writing import Spooled
-    from viva.render.result import Report, Result
-    from viva.runs.results import Reported
 
 DEFAULT_ITEMS = 100_000
 DEFAULT_SIZE = 100.0
@@ -82,8 +83,6 @@ def names_of(read: Sequence[Reported], *, whole: bool = False) -> Names:
 
 def together(read: Sequence[Reported], names: Names) -> Report:
     """Return the results of all runs as one report."""
-    from viva.render.result import Report
-
     results = [
         msgspec.structs.replace(result, model=name, tables=tuple(_named(table, name) for table in result.tables))
         for number, run in enumerate(read)
@@ -101,9 +100,6 @@ def together(read: Sequence[Reported], names: Names) -> Report:
 
 def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tuple[int, int, list[str]]:
     """Write the page of some runs. Returns its bytes, how many answers it shows, and warnings about comparing."""
-    from viva.pages.report.sections import page_of
-    from viva.pages.report.writing import write_page
-
     names = names_of(read)
     report = together(read, names)
     title = config.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
@@ -129,8 +125,6 @@ def _named(table: Any, name: str) -> Any:
 
 def _uneven(results: Sequence[Result]) -> Iterator[str]:
     """Yield exams of one label that were asked in different ways: their rows are no comparison of models."""
-    from viva.pages.leaderboard.settings import differing
-
     exams: dict[tuple[int, str], list[str]] = {}
     for exam in dict.fromkeys(result.exam for result in results):
         ways = _ways([result for result in results if result.exam == exam])
@@ -146,8 +140,6 @@ def _uneven(results: Sequence[Result]) -> Iterator[str]:
 
 def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
     """Return the ways of asking, by the parts of the signatures in which models of one comparison may not differ."""
-    from viva.pages.leaderboard.settings import OF_THE_MODEL, for_baseline, of_baseline
-
     found: list[dict[str, str]] = []
     signed = [dict(part.split(":", 1) for part in one.signature.split("|") if ":" in part) for one in results]
     for settings in sorted(signed, key=of_baseline):
@@ -162,9 +154,6 @@ def _spool_items(
     read: Sequence[Reported], names: Names, config: PageOptions, folder: Path
 ) -> tuple[Spooled | None, list[str]]:
     """Return the items packed, as many as fit, and what the page says of those that it leaves out."""
-    from viva.pages.report.itemindex import stratified
-    from viva.pages.report.writing import Spooled
-
     total, capacity = sum(len(run.strata) for run in read), int((config.max_size - _FRAME) * 1e6)
     if not config.items or not total:
         return None, []

@@ -19,6 +19,8 @@ from viva.engine.answerrecord import Answer
 from viva.errors import StorageError
 from viva.files import replacing
 from viva.pages.report.itemindex import Block, ItemWriter, Written, packed
+from viva.pages.report.sections import Downloads
+from viva.pages.shell import PROSE, Inlined, templates
 
 
 class Spooled:
@@ -80,9 +82,6 @@ def write_page(path: Path, page: Mapping[str, Any], items: Spooled | None, notes
 
 
 def _write(out: IO[str], page: Mapping[str, Any], items: Spooled | None, notes: Sequence[str]) -> None:
-    from viva.pages.report.sections import Downloads
-    from viva.pages.shell import PROSE, Inlined, templates
-
     wanted = (items.written.marked, items.written.formulas, True) if items else ()
     rendering = [name for name, there in zip(PROSE, wanted, strict=False) if there]
     scripts = ("tables.js", "blocks.js", "report.js", *(["items.js"] if items else []), *rendering, "charts.js")

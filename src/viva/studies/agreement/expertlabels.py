@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from viva.analysis.raters.prediction import labels_needed
+from viva.analysis.raters.ratings import Ratings
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.stages import parts_shown
 from viva.errors import VivaError, flag
@@ -15,10 +16,7 @@ from viva.render.table import FIGURE, Column, Kind, Table, figure
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.runratings import DRAFT, SCORE, Rated, rated, ratings, review_log, sampled
-
-if TYPE_CHECKING:
-    from viva.analysis.raters.ratings import Ratings
-    from viva.studies.agreement.tables import ScoreFromLabels
+from viva.studies.agreement.tables import ScoreFromLabels
 
 
 class RunRatings(Struct, frozen=True):
@@ -87,8 +85,6 @@ _PLANNED = (
 
 
 def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[list[tuple[float | str | None, ...]], str]:
-    from viva.analysis.raters.prediction import labels_needed
-
     pairs = [
         (one.before.value, one.after.value)
         for one in mine

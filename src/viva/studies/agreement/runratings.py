@@ -10,11 +10,12 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.raters.prediction import powered
+from viva.analysis.raters.ratings import Ratings
 from viva.benchmarks.outcomes import FINER as FINER_WORDS
 from viva.benchmarks.outcomes import finer
 from viva.engine.answerrecord import thought_size
@@ -23,11 +24,8 @@ from viva.errors import DataError
 from viva.review.filters import Filter
 from viva.review.items import FINER, OUTCOME, THOUGHT, UNCERTAINTY, Item, spread
 from viva.runs.open import REVIEWS, OpenRun, open_evidence
-from viva.types import Evidence, Question, Response, ReviewItem, Score
-
-if TYPE_CHECKING:
-    from viva.analysis.raters.ratings import Ratings
-    from viva.studies.agreement.tables import ScoreFromLabels
+from viva.studies.agreement.tables import ScoreFromLabels
+from viva.types import UNREADABLE, Evidence, Question, Response, ReviewItem, Score
 
 DRAFT = "draft"
 """The rater that stands for the run's verdict without experts."""
@@ -114,8 +112,6 @@ def ratings(found: Sequence[Rated], judge: str) -> Ratings:
     `judge` is `DRAFT`, a judge's name, or "" for the judges among each other. Raises DataError for a judge that gave no
     verdict.
     """
-    from viva.analysis.raters.ratings import Ratings
-
     rows: list[tuple[str, str, dict[str, float], dict[str, str]]] = []
     for one in found:
         for draft in one.item.drafts:
@@ -160,9 +156,6 @@ def sampled(
     `metrics`: what is measured of each exam. The score of an answer is what it is with the experts' marks, its
     prediction what it was without.
     """
-    from viva.analysis.raters.prediction import powered
-    from viva.studies.agreement.tables import ScoreFromLabels
-
     designs = dict.fromkeys(review.drawn for review in log.reviews if review.drawn)
     results: list[ScoreFromLabels] = []
     notes: list[str] = []
@@ -229,8 +222,6 @@ def _strata(asked: Sequence[Rated], drawn: set[str], by: str) -> list[str]:
 
 def _value(score: Score, metric: str) -> float | None:
     """Return a metric of one score; what the model left unread earned nothing."""
-    from viva.types import UNREADABLE
-
     value = score.value if metric == SCORE else score.parts.get(metric)
     return 0.0 if value is None and score.outcome in UNREADABLE else value
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from viva.analysis.raters.agreement import Agreement, agree
+from viva.analysis.raters.ratings import Ratings
 from viva.commands import command
 from viva.engine.folder import find_run
 from viva.errors import VivaError, option
 from viva.fields import note
+from viva.render.findings import Findings
+from viva.studies.agreement.expertlabels import ratings_of_run
+from viva.studies.agreement.rating_table import ASPECT, read_ratings
+from viva.studies.agreement.tables import Reports, findings
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.raters.agreement import Agreement
-    from viva.analysis.raters.ratings import Ratings
-    from viva.render.findings import Findings
-    from viva.studies.agreement.tables import Reports
 
 MOST_MARKS = 1000
 """Marks that a scale may have."""
@@ -67,10 +67,6 @@ def study(config: AgreementConfig) -> Findings[Reports]:
 
     Raises VivaError for a run that nobody judged and nobody reviewed, DataError for a damaged table.
     """
-    from viva.studies.agreement.expertlabels import ratings_of_run
-    from viva.studies.agreement.rating_table import read_ratings
-    from viva.studies.agreement.tables import findings
-
     if config.strata is not None and not config.ppi:
         raise VivaError(f"{config.strata!r} says how a sample was drawn: it goes with {option('ppi')}", field="strata")
     if not config.source.is_dir():
@@ -89,9 +85,6 @@ def study(config: AgreementConfig) -> Findings[Reports]:
 
 def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) -> list[Agreement]:
     """Return one report, or one for each value of `by`. Aspects are apart: a combined mark would be meaningless."""
-    from viva.analysis.raters.agreement import agree
-    from viva.studies.agreement.rating_table import ASPECT
-
     scale = scale_of(config.scale) if config.scale is not None else ()
     if config.exclude:
         ratings = ratings.without(config.exclude)

@@ -6,24 +6,30 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
+from viva.analysis.anytime import anytime
+from viva.analysis.columns import Columns, Text
+from viva.analysis.comparing import apart, compared, compared_apart, counting_alike, decided, flips, paired
+from viva.analysis.multiplicity import adjusted
+from viva.analysis.posterior import posterior
+from viva.analysis.uncertainty import LEVEL
+from viva.analysis.wording import UNSURE
 from viva.commands import command
 from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError, flag, option
 from viva.languages import renumbered
+from viva.render.findings import Findings
+from viva.studies.compare.chart import comparing_chart
 from viva.studies.compare.choices import FLIPS, MOST, POINTS, CompareConfig
-from viva.studies.item_scores import EXAM, existing
+from viva.studies.compare.contestants import Contestant, chosen_pairs, contestants, grouped, numbering, warnings
+from viva.studies.compare.publishedsweeps import PUBLISHED, compare_published
+from viva.studies.compare.readings import with_readings
+from viva.studies.compare.tables import Comparison, Row, Side, findings
+from viva.studies.item_scores import EXAM, existing, score_sets
+from viva.types import Aggregate
 from viva.visible import plural
-
-if TYPE_CHECKING:
-    from viva.analysis.columns import Columns
-    from viva.render.findings import Findings
-    from viva.studies.compare.contestants import Contestant
-    from viva.studies.compare.tables import Comparison, Row
-    from viva.types import Aggregate
-
 
 _AGGREGATE = re.compile(r"mean|best|(best@|pass@|pass\^)[1-9][0-9]{0,3}")
 _NAMED = 3
@@ -35,10 +41,6 @@ def study(config: CompareConfig) -> Findings[Any]:
     """Compare contestants on the same questions: differences with intervals, tests, wins and losses, the questions that
     flipped, and what difference the set could have shown. Raises VivaError where nothing there can be compared.
     """
-    from viva.studies.compare.chart import comparing_chart
-    from viva.studies.compare.publishedsweeps import PUBLISHED, compare_published
-    from viva.studies.compare.tables import findings
-
     if config.sources[0] in PUBLISHED and not Path(config.sources[0]).exists():
         return compare_published(config.sources, config)
     if config.fail_if and config.margin is None:
@@ -89,10 +91,6 @@ def _at_worst(row: Row) -> str:
 
 def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Comparison], list[str]]:
     """Comparisons, benchmark by benchmark, and the benchmarks of which there is one contestant alone."""
-    from viva.analysis.multiplicity import adjusted
-    from viva.studies.compare.contestants import chosen_pairs, contestants, grouped
-    from viva.studies.item_scores import score_sets
-
     found_sets = score_sets(paths, config.by or EXAM, config.macro_average, cluster=config.cluster or "")
     everybody = contestants(found_sets, config.model, _ways(config))
     groups = grouped(everybody)
@@ -161,9 +159,6 @@ def _comparison(
     tests: int,
     config: CompareConfig,
 ) -> Comparison:
-    from viva.studies.compare.readings import with_readings
-    from viva.studies.compare.tables import Comparison, Side
-
     rows: list[Row] = []
     sides: list[tuple[Contestant, Contestant]] = []
     notes: dict[str, None] = {}
@@ -217,9 +212,6 @@ def _rows(first: Contestant, second: Contestant, flips: int, tests: int, config:
 
 def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -> Columns:
     """Return a contestant's scores by question, numbered as the other's are where two languages ask the same."""
-    from viva.analysis.columns import Columns, Text
-    from viva.studies.compare.contestants import numbering
-
     found = one.breakdown.questions(*one.counted(lines))
     before = numbering(one, other)
     if before is None or one.scored.record is None:
@@ -239,12 +231,6 @@ def _row(
     config: CompareConfig,
 ) -> Row:
     """Return the difference on the questions of these lines, and what was asked of it."""
-    from viva.analysis.anytime import anytime
-    from viva.analysis.comparing import apart, compared, compared_apart, counting_alike, decided, flips, paired
-    from viva.analysis.posterior import posterior
-    from viva.analysis.uncertainty import LEVEL
-    from viva.studies.compare.tables import Row
-
     over = next((line.over for line in lines if line.over), "")
     sides = _questions(first, second, lines), _questions(second, first, lines)
     pairs = None if config.unpaired else paired(*sides, over)
@@ -278,9 +264,6 @@ def shuffled(one: Contestant) -> bool:
 
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
     """Yield what is unfair, and what is not in the numbers, of the whole set or of its largest part."""
-    from viva.analysis.wording import UNSURE
-    from viva.studies.compare.contestants import warnings
-
     both = f"{first.name} → {second.name}"
     unfair = list(warnings(first, second))
     if unfair:

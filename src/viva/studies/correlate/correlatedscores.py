@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from viva.errors import VivaError
 from viva.published import Entry, plain, table
+from viva.render.result import left_out
 from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, is_wide, read_wide
 from viva.studies.scaling.sizedmodels import SCORES
@@ -130,8 +131,6 @@ def _columns_of(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str
 
 def noted(ranges: Sequence[str]) -> tuple[str, ...]:
     """Return a note that names models with a range in place of a figure, where there are any."""
-    from viva.render.result import left_out
-
     return (f"Figures {left_out(list(dict.fromkeys(ranges)))}",) if ranges else ()
 
 

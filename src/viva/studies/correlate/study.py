@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 
+from viva.analysis.correlation import correlate, pairs
 from viva.commands import command
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
+from viva.render.findings import Findings
+from viva.studies.correlate.chart import chart
 from viva.studies.correlate.correlatedscores import PUBLISHED, Correlated, matched, noted, published_tables
+from viva.studies.correlate.tables import Correlations, findings
 from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.studies.modelfamilies import Families, families_of
 from viva.studies.sharedoptions import Sources
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.render.findings import Findings
-    from viva.studies.correlate.tables import Correlations
 
 
 class CorrelateConfig(Struct, kw_only=True):
@@ -62,9 +62,6 @@ def study(config: CorrelateConfig) -> Findings[tuple[Correlations, ...]]:
     """Correlate columns of figures over models: coefficients with intervals and p-values, how far they lean on single
     rows, and the rows far from the line. Raises VivaError for unknown columns and rows.
     """
-    from viva.studies.correlate.chart import chart
-    from viva.studies.correlate.tables import findings
-
     tables = _tables(config.sources, config)
     notes = [note for one in tables for note in one.notes]
     found = tuple(_correlated(one, config, notes) for one in tables)
@@ -133,9 +130,6 @@ def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) ->
     """Return the coefficients of every pair of columns that is asked for, and what families were made of its rows into
     `notes`. Raises VivaError for unknown columns.
     """
-    from viva.analysis.correlation import correlate, pairs
-    from viva.studies.correlate.tables import Correlations
-
     title, table = found.title, found.table
     columns = _chosen(found, config)
     unknown = [row for row in config.exclude if row not in table.rows]

@@ -7,7 +7,7 @@ no question is in the folder, and it goes with whatever data the settings name.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import yaml
@@ -17,12 +17,10 @@ from viva.errors import EXIT_OK, DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.progress import say
 from viva.studies.export.destination import placed_folder
+from viva.studies.export.exportformats import ExportConfig
 from viva.types import Generate, Prompt, Sampling
 from viva.version import __version__
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.studies.export.exportformats import ExportConfig
 
 MODULE = "viva_tasks"
 _MODULE = '''\

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from viva.analysis.estimate import Estimate
+from viva.analysis.sizes.scalinggroups import Point
+from viva.analysis.standings import widest
+from viva.analysis.uncertainty import Z
 from viva.errors import DataError, VivaError, option
 from viva.published import Entry, Size, Table, catalogue, tables
 from viva.published import size as published_size
@@ -15,10 +19,6 @@ from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.studies.modelfamilies import family_of
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.estimate import Estimate
-    from viva.analysis.sizes.scalinggroups import Point
 
 Parameters = Literal["total", "active"]
 
@@ -209,10 +209,6 @@ def _point(
     """Return `questions`: how many a score without a cell rests on, which gives it the widest interval that it can
     have.
     """
-    from viva.analysis.sizes.scalinggroups import Point
-    from viva.analysis.standings import widest
-    from viva.analysis.uncertainty import Z
-
     low, high = (cell.low, cell.high) if cell is not None else (None, None)
     if low is None and questions:
         low, high = widest(score, questions) or (None, None)

@@ -6,25 +6,25 @@ import fnmatch
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from viva.analysis.sizes.scaling import KINDS, Kind
+from viva.analysis.sizes.scalinggroups import Group, Point, best_of_size, frontier, grouped, studied
 from viva.commands import command
 from viva.engine.budget import Positive
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
+from viva.render.findings import Findings
+from viva.render.result import left_out
 from viva.studies.modelfamilies import NONE, Families, read_families
+from viva.studies.scaling.chart import drawing
 from viva.studies.scaling.sizedmodels import Parameters, ScalingData, Source, found_in, read_sizes
+from viva.studies.scaling.tables import Scaling, findings
 from viva.studies.sharedoptions import Sources
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.sizes.scaling import Kind
-    from viva.analysis.sizes.scalinggroups import Group, Point
-    from viva.render.findings import Findings
-    from viva.studies.scaling.tables import Scaling
 
 
 class ScalingConfig(Struct, kw_only=True):
@@ -89,9 +89,6 @@ def study(config: ScalingConfig) -> Findings[tuple[Scaling, ...]]:
 
     Raises VivaError where too few models have a size and a score.
     """
-    from viva.studies.scaling.chart import drawing
-    from viva.studies.scaling.tables import findings
-
     kinds = _curve_kinds(config)
     asked = Source(
         table=config.table,
@@ -106,10 +103,6 @@ def study(config: ScalingConfig) -> Findings[tuple[Scaling, ...]]:
 
 def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:
     """Fits, predictions and breaks of the chosen models."""
-    from viva.analysis.sizes.scalinggroups import best_of_size, frontier, grouped, studied
-    from viva.render.result import left_out
-    from viva.studies.scaling.tables import Scaling
-
     references = _references(found, config.reach)
     found = _chosen(found, config)
     notes: list[str] = []
@@ -212,8 +205,6 @@ def _matches(model: str, pattern: str) -> bool:
 
 def _curve_kinds(config: ScalingConfig) -> list[Kind]:
     """Return the kinds of curves that are asked for. Raises VivaError for unknown ones."""
-    from viva.analysis.sizes.scaling import KINDS
-
     asked = list(dict.fromkeys(_parts(config.fit))) or ["average" if config.predict else "log"]
     for name in asked:
         if name not in KINDS:

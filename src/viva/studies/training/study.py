@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
+from viva.analysis.training import Point, Training, training
 from viva.commands import command
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError, flag
 from viva.fields import note
+from viva.render.findings import Findings
 from viva.runs.model_names import AXES, HF, Checkpoint, Checkpoints, read_checkpoints
 from viva.studies.item_scores import AUTO, ScoreSet, score_sets
 from viva.studies.sharedoptions import PAPERS_MEAN, Runs
+from viva.studies.training.chart import training_chart
+from viva.studies.training.tables import findings
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.training import Point, Training
-    from viva.render.findings import Findings
 
 
 class TrainingConfig(Struct, kw_only=True):
@@ -115,9 +115,6 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
 
     Raises DataError where no model's training is known.
     """
-    from viva.studies.training.chart import training_chart
-    from viva.studies.training.tables import findings
-
     progress = Progress(read_checkpoints(config.checkpoints) if config.checkpoints else None)
     found, notes = _trainings(config.runs, progress, config)
     return findings(tuple(found), notes, partial(training_chart, found))
@@ -125,8 +122,6 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
 
 def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:
     """Return a curve an exam, and what was left out."""
-    from viva.analysis.training import Point, training
-
     points: dict[str, list[Point]] = {}
     places: dict[tuple[str, Checkpoint], ScoreSet] = {}
     strangers: dict[str, None] = {}
