@@ -2,25 +2,24 @@
 cells, bars of counts.
 
 A chart's rows are dicts; parameters name their fields. `score`, `low` and `high` are figures with their intervals,
-`least` and `most` a range in place of a mean, `MARK` the mark of means that leave something out.
+`least` and `most` a range in place of a mean, `MARK` the mark of means that leave something out. Under the pointer a
+mark says every other field of its row by its name, but truth values and those whose names begin with `_`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from viva.analysis.wording import UNSURE
-from viva.render.theme import MARK, SIGNED, daggers, plot, tips
+from viva.render.theme import MARK, SIGNED, daggers, plot
 
 if TYPE_CHECKING:
     import altair
 
-    Drawn = altair.LayerChart | altair.FacetChart
-    Rows = Sequence[Mapping[str, Any]]
-    Tips = Sequence[str | tuple[str, ...]]
-    Below = str | Sequence[str]
-
+Drawn: TypeAlias = "altair.LayerChart | altair.FacetChart | altair.ConcatChart | altair.Chart"
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+Below: TypeAlias = str | Sequence[str]
 TOGETHER = 6
 """Curves of one panel; of more each has a small one, all on the same axes."""
 _PANELS, _PANEL = 3, (200, 130)
@@ -31,6 +30,8 @@ _LIGHT, _DARK = "#ffffff", "#1e2125"
 """Numbers on dark cells and on light ones."""
 _FRAME = "#d55e00"
 _RANGED = "isValid(datum.low)"
+_DRAWN = frozenset({MARK, "text", "name", "low", "high", "least", "most", "total"})
+"""Fields that are drawn, and that words beside them tell."""
 SAID_OF_RANGES = f"{UNSURE} a range (a thick bar) in place of a mean"
 
 
@@ -67,7 +68,7 @@ class Axis(NamedTuple):
 def dots(
     rows: Rows, place: str, axis: Axis, *, title: str, below: Below = "", kinds: Kinds | None = None,
     shapes: tuple[str, Sequence[str]] | None = None, signed: bool = False, line: tuple[float, str] | None = None,
-    shown: Tips = (), names: Mapping[str, Any] = {}, step: int = 24, width: int | Literal["container"] = "container",
+    names: Mapping[str, Any] = {}, step: int = 24, width: int | Literal["container"] = "container",
 ) -> Drawn:  # fmt: skip
     """Return a row for each value of `place`, in their order: figures as dots on their intervals.
 
@@ -84,7 +85,7 @@ def dots(
         return channel
 
     down = altair.Y(f"{place}:N", sort=_values(rows, place), title=None).axis(labelLimit=380, **names)
-    base = plot(rows).encode(y=down, tooltip=tips(*shown))
+    base = plot(rows).encode(y=down, tooltip=_tips(rows, axis))
     height: dict[str, Any] = {"step": step}
     if kinds:
         base = base.encode(color=kinds.colour())
@@ -94,7 +95,7 @@ def dots(
     layers = [plot([{"zero": 0}]).mark_rule(strokeWidth=1.5).encode(x=across("zero"))] if signed else []
     if line:
         dashed = plot([{"at": line[0], "line": line[1]}]).mark_rule(strokeDash=[4, 3], opacity=0.7)
-        layers.append(dashed.encode(x=across("at"), tooltip=tips("line:N")))
+        layers.append(dashed.encode(x=across("at"), tooltip="line:N"))
     for low, high, look in (("low", "high", {"strokeWidth": 2}), ("least", "most", {"strokeWidth": 7, "opacity": 0.4})):
         if _has(rows, low):
             ranged = base.transform_filter(f"isValid(datum.{low})").mark_rule(**look)
@@ -111,6 +112,10 @@ def dots(
     return altair.layer(*layers).properties(title=_title(title, below), width=width, height=height)
 
 
+_POINTED = ("dots", "rings", "diamonds", "areas", "spans", "levels", "breaks")
+"""Marks that stand for a row each."""
+
+
 class Layer(NamedTuple):
     """Rows of a chart of curves, and how they are drawn."""
 
@@ -121,7 +126,6 @@ class Layer(NamedTuple):
     the axis' field to `total`; `levels`: lines across the whole chart, with names; `breaks`: lines down it; `names`: a
     row's `name` at its point, left of it where that is in the right half."""
     rows: Rows
-    shown: Tips = ()
     where: str = ""
     """Of which rows: an expression of Vega."""
 
@@ -131,23 +135,27 @@ def curves(
     detail: str = "", height: int = 380, width: int | Literal["container"] = "container",
 ) -> Drawn:  # fmt: skip
     """Return curves and points on two axes of numbers, in the colours of `kinds`; of more than `TOGETHER` curves each
-    has a panel, where the layers have the same rows. `detail`: a field that divides a colour's curve into several."""
+    has a panel, with what is of no kind in every one. `detail`: a field that divides a colour's curve into several."""
     import altair
 
-    several = kinds is not None and len(kinds.names) > TOGETHER and len({id(layer.rows) for layer in layers}) == 1
+    several = kinds is not None and len(kinds.names) > TOGETHER
     colour = kinds.colour() if kinds and not several else altair.Undefined
-    data = {id(layer.rows): plot(layer.rows) for layer in layers}
+    of_all = list({id(layer.rows): layer.rows for layer in layers}.values())
+    data = [plot(rows) for rows in of_all]
+    if several and kinds:  # panels are parts of one table
+        data = [plot([{kinds.field: name, **row, "_of": of} for of, rows in enumerate(of_all) for row in rows
+                      for name in ([""] if kinds.field in row else kinds.names)])] * len(of_all)  # fmt: skip
     drawn: list[Any] = []
     for layer in layers:
         if layer.rows and (layer.mark not in ("band", "bars") or _has(layer.rows, "low")):
-            base = data[id(layer.rows)]
+            of = next(of for of, rows in enumerate(of_all) if rows is layer.rows)
+            base = data[of].transform_filter(f"datum._of === {of}") if several else data[of]
+            marks = daggers(base, x=_axis(altair.X, across), y=_axis(altair.Y, up)) if layer.mark == "dots" else []
             if layer.where:
                 base = base.transform_filter(layer.where)
-            if layer.shown:
-                base = base.encode(tooltip=tips(*layer.shown))
-            drawn += _layer(layer, base, across, up, colour, detail)
-            marked = daggers(data[id(layer.rows)], x=_axis(altair.X, across), y=_axis(altair.Y, up))
-            drawn += marked if layer.mark == "dots" else []
+            if layer.mark in _POINTED:
+                base = base.encode(tooltip=_tips(layer.rows, across, up))
+            drawn += [*_layer(layer, base, across, up, colour, detail), *marks]
     whole = altair.layer(*drawn)
     if several and kinds:
         panel = altair.Facet(f"{kinds.field}:N", title=None, sort=list(kinds.names))
@@ -217,13 +225,13 @@ def _layer(
 def cells(
     rows: Rows, across: str, down: str, value: Axis, form: str, *, title: str, below: Below = "",
     order: Sequence[str] = (), titles: Mapping[str, str] = {}, bold: str = "", framed: str = "",
-    text: str = "", panels: str = "", shown: Tips = (), slant: int = -40,
+    text: str = "", panels: str = "", slant: int = -40, **size: Any,
 ) -> Drawn:  # fmt: skip
     """Return a matrix: a cell for each pair of values of two fields, the darker the more, with its number.
 
     `form`: of the numbers; "" for none. `value`: its scale's domain has three ends for differences. `order`: of rows
     and columns alike, where they do not come in it. `bold`, `framed`: fields of truth values. `text`: a field in
-    place of a number that is missing. `panels`: a field of which each value has a matrix.
+    place of a number that is missing. `panels`: a field of which each value has a matrix. `size`: in pixels.
     """
     import altair
 
@@ -237,7 +245,7 @@ def cells(
     slanted: dict[str, Any] = {"labelAngle": slant, "labelLimit": 180, "orient": top}
     x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
     y = altair.Y(f"{down}:N", sort=list(order or lines), title=titles.get(down))
-    base = plot(rows).encode(x=x, y=y, tooltip=tips(*shown))
+    base = plot(rows).encode(x=x, y=y, tooltip=_tips(rows, value, **titles))
     scheme: dict[str, Any] = {"scheme": "blueorange", "reverse": True} if len(ends) > 2 else {}
     frame = (
         altair.condition(f"datum.{framed}", altair.value(_FRAME), altair.value(None)) if framed else altair.Undefined
@@ -263,22 +271,44 @@ def cells(
         panel = altair.Facet(f"{panels}:N", sort=_values(rows, panels), title=None)
         return whole.facet(facet=panel, columns=2).properties(title=_title(title, below))
     wide: Any = {"step": _CELL} if many and form else "container"
-    return whole.properties(title=_title(title, below), width=wide, height={"step": 22})
+    return whole.properties(title=_title(title, below), **{"width": wide, "height": {"step": 22}, **size})
 
 
-def bars(
-    rows: Rows, place: str, axis: Axis, kinds: Kinds, *, title: str, below: Below = "", shown: Tips = ()
-) -> altair.Chart:
+def bars(rows: Rows, place: str, axis: Axis, kinds: Kinds, *, title: str, below: Below = "") -> Drawn:
     """Return a bar for each value of `place`, in their order: what is counted of every kind, one after another."""
     import altair
 
-    placed = [{**row, "at": kinds.names.index(row[kinds.field])} for row in rows]
+    placed = [{**row, "_at": kinds.names.index(row[kinds.field])} for row in rows]
     down = altair.Y(f"{place}:N", title=None, sort=_values(rows, place))
     drawn: altair.Chart = plot(placed).mark_bar().encode(
-        x=altair.X(f"{axis.field}:Q", title=axis.title), y=down, color=kinds.colour(), order=altair.Order("at:Q"),
-        tooltip=tips(*shown),
+        x=altair.X(f"{axis.field}:Q", title=axis.title), y=down, color=kinds.colour(), order=altair.Order("_at:Q"),
+        tooltip=_tips(rows, axis),
     ).properties(title=_title(title, below), width="container", height={"step": 18})  # fmt: skip
     return drawn
+
+
+def together(panels: Sequence[Drawn], title: Below = (), columns: int = 1) -> Drawn:
+    """Return charts as one, so many of them beside each other, each with colours of its own."""
+    import altair
+
+    whole = altair.concat(*panels, columns=columns).resolve_scale(color="independent", size="independent")
+    drawn: altair.ConcatChart = whole.properties(title=_title(title, ""))
+    return drawn
+
+
+def _tips(rows: Rows, *axes: Axis, **titles: str) -> list[altair.Tooltip]:
+    """Return what is under the pointer: the fields of the rows, those of axes by their titles."""
+    import altair
+
+    named = titles | {axis.field: axis.title for axis in axes if isinstance(axis.title, str)}
+    known = {field: value for row in rows for field, value in row.items() if value not in (None, "")}
+    return [
+        altair.Tooltip(field, type="nominal", title=named.get(field, field)) if isinstance(value, str) else
+        altair.Tooltip(field, type="quantitative", title=named.get(field, field),
+                       format="," if isinstance(value, int) else ".2f")
+        for field, value in known.items()
+        if field not in _DRAWN and field[0] != "_" and not isinstance(value, bool)
+    ]  # fmt: skip
 
 
 def _values(rows: Rows, field: str) -> list[Any]:
@@ -289,7 +319,7 @@ def _has(rows: Rows, field: str) -> bool:
     return any(row.get(field) is not None for row in rows)
 
 
-def _title(title: str, below: Below) -> altair.TitleParams:
+def _title(title: Below, below: Below) -> altair.TitleParams:
     import altair
 
     return altair.TitleParams(title, subtitle=below) if below else altair.TitleParams(title)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE
 from viva.errors import VivaError
 from viva.web.chartpages import Scheme, tokens
@@ -54,13 +55,25 @@ def subtitle(rows: Iterable[Mapping[str, Any]], *said: str) -> str:
 
 
 def per_cent(share: float | None) -> float | None:
-    """Return a share in per cent, where it is known."""
-    return None if share is None else 100 * share
+    """Return a share in per cent, as exact as it can be drawn, where it is known."""
+    return None if share is None else round(100 * share, 3)
 
 
-def ends(one: Any) -> dict[str, float | None]:
-    """Return the fields `low` and `high`, in per cent, of an estimate or whatever else has an interval."""
-    return {"low": per_cent(one.low), "high": per_cent(one.high)}
+def ends(one: Any) -> dict[str, Any]:
+    """Return the fields `low` and `high`, in per cent, of whatever has an interval; and both in words."""
+    low, high = per_cent(one.low), per_cent(one.high)
+    return {"low": low, "high": high, "95 %": "" if low is None or high is None else f"{low:.2f} to {high:.2f}"}
+
+
+def figures(cell: Estimate) -> dict[str, Any]:
+    """Return what a chart's row has of an estimate, in per cent: its `score` with both ends and `MARK`; of a range in
+    place of a mean `least` and `most`.
+    """
+    found = {"score": per_cent(cell.mean), **ends(cell), "answers": cell.n}
+    if not cell.ranged:
+        return found | mark_of(complete=cell.complete or cell.mean is None)
+    least, most = per_cent(cell.floor), per_cent(cell.ceiling)
+    return found | {"least": least, "most": most, "range": f"{least:.0f}–{most:.0f}{UNSURE}"}
 
 
 def plot(rows: Iterable[Mapping[str, Any]], **look: Any) -> altair.Chart:

@@ -315,7 +315,7 @@ def _pairs(one: Comparison) -> dict[tuple[str, str], Row]:
     return {(row.first, row.second): row for row in one.rows}
 
 
-def _held(row: Row) -> bool:
+def held(row: Row) -> bool:
     """Return whether a difference is more than chance, adjusted as the report adjusts."""
     p = row.found.p if row.found.adjusted is None else row.found.adjusted
     return p is not None and p <= 0.05
@@ -336,7 +336,7 @@ def _matrix(one: Comparison, tests: int) -> Table:
             return ""
         if row.found.difference is None:
             return f"–{UNSURE}"
-        mark = ("" if row.found.complete else UNSURE) + ("*" if _held(row) else "")
+        mark = ("" if row.found.complete else UNSURE) + ("*" if held(row) else "")
         number = f" ({row.found.n:,})" if len(counts) > 1 and digits else ""
         return signed(sign * 100 * row.found.difference, digits) + mark + number
 
@@ -371,7 +371,7 @@ def _holding(one: Comparison, tests: int) -> Table:
     """Return the differences in parts that are more than chance, the largest first; without parts, of the wholes."""
     wholes = {id(row) for row in _pairs(one).values()}
     has_parts = any(id(row) not in wholes for row in one.rows)
-    rows = [row for row in one.rows if _held(row) and not (has_parts and id(row) in wholes)]
+    rows = [row for row in one.rows if held(row) and not (has_parts and id(row) in wholes)]
     rows.sort(key=lambda row: -abs(row.found.difference or 0))
     title = f"{len(rows):,} of {tests:,} differences{f' by {one.by}' if has_parts else ''} hold · {one.title}"
     shown = _differences(replace(one, rows=tuple(rows)), tests, holding=True)
