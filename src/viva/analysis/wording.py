@@ -60,4 +60,9 @@ def cell_text(cell: Estimate) -> str:
     text = score_text(cell)
     if cell.sd is not None:
         text += f" ± {percent(cell.sd)}"
-    return text + ("" if cell.low is None else f" [{percent(cell.low)}, {percent(cell.high)}]")
+    return text + bracket_text(cell)
+
+
+def bracket_text(cell: Estimate) -> str:
+    """Return ` [59.10, 63.25]`; empty where there is none."""
+    return "" if cell.low is None else f" [{percent(cell.low)}, {percent(cell.high)}]"

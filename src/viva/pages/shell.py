@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment
 
-from viva.analysis.wording import interval_text, percent, score_text
+from viva.analysis.wording import bracket_text, percent, score_text
 from viva.errors import StorageError, VivaError
 from viva.pages.serving.forms import FormError, read_form
 from viva.shipped import shipped_table, shipped_text
@@ -31,11 +31,8 @@ if TYPE_CHECKING:
 
     from viva.pages.serving.guard import Access, Guard
 
-SIGNS = {
-    "right": "✓", "partly": "◐", "wrong": "✗", "unparsed": "?", "empty": "∅", "truncated": "…", "refused": "⊘",
-    "error": "!", "not asked": "·", "ungraded": "○", "unsound": "–",
-}  # fmt: skip
-"""What stands for an outcome in a cell; its colour says the same."""
+_OUTCOMES = shipped_table(__file__, "outcomes.toml", dict[str, dict[str, str]])
+SIGNS = _OUTCOMES["signs"]
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
 """What renders Markdown and formulas, in the browser."""
 _FIGURE = re.compile(r"(?P<shown>(?P<mean>[−-]?\d[\d,]*(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
@@ -48,9 +45,9 @@ def templates(**more: object) -> Environment:
     made.globals |= {
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
         "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
-        "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "interval_text": interval_text,
+        "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "bracket_text": bracket_text,
         "highlighted": highlighted, "figure_parts": figure_parts, "saved": None,
-        "why": shipped_table(__file__, "outcomes.toml", dict[str, str]), **more,
+        "why": _OUTCOMES["why"], **more,
     }  # fmt: skip
     return made
 

@@ -287,12 +287,12 @@ def bars(rows: Rows, place: str, axis: Axis, kinds: Kinds, *, title: str, below:
     return drawn
 
 
-def together(panels: Sequence[Drawn], title: Below = (), columns: int = 1) -> Drawn:
+def together(panels: Sequence[Drawn], title: str = "", columns: int = 1) -> Drawn:
     """Return charts as one, so many of them beside each other, each with colours of its own."""
     import altair
 
     whole = altair.concat(*panels, columns=columns).resolve_scale(color="independent", size="independent")
-    drawn: altair.ConcatChart = whole.properties(title=_title(title, ""))
+    drawn: altair.ConcatChart = whole.properties(title=_title(title, "")) if title else whole
     return drawn
 
 
@@ -319,7 +319,7 @@ def _has(rows: Rows, field: str) -> bool:
     return any(row.get(field) is not None for row in rows)
 
 
-def _title(title: Below, below: Below) -> altair.TitleParams:
+def _title(title: str, below: Below) -> altair.TitleParams:
     import altair
 
     return altair.TitleParams(title, subtitle=below) if below else altair.TitleParams(title)

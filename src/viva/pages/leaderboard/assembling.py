@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import cast
@@ -301,17 +302,8 @@ def model_pages(found: Site) -> list[ModelPage]:
             page=page,
             name=of_exam[0].row.model,
             own=of_exam[0].row.own,
-            facts=_joined([one.row.facts for one in of_exam]),
+            facts=functools.reduce(Facts.over, (one.row.facts for one in of_exam)),
             standings=tuple(of_exam),
         )
         for page, of_exam in standings.items()
     ]
-
-
-def _joined(boards: Sequence[Facts]) -> Facts:
-    """Return what any of the boards knows; the first that says something counts."""
-    known = Facts()
-    for facts in reversed(boards):
-        said = {name: value for name, value in msgspec.structs.asdict(facts).items() if value}
-        known = msgspec.structs.replace(known, **said)
-    return known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import Rank
@@ -23,6 +24,10 @@ class Facts(Struct, frozen=True, kw_only=True):
     active: float | None = None
     """Those that one token passes through; equal to `total` for dense models."""
     url: str = ""
+
+    def over(self, others: Facts) -> Facts:
+        """Return what these say, and where they say nothing what others do."""
+        return replace(others, **{name: value for name, value in asdict(self).items() if value})
 
 
 class Dimension(Struct, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ import math
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
+
 from viva.errors import DataError
 from viva.pages.leaderboard.boards import Facts
 from viva.pages.leaderboard.publishedboards import family, tuned
@@ -65,19 +67,7 @@ class ModelFacts:
             total=parameters.total if parameters else None,
             active=parameters.active if parameters else None,
         )
-        if said is None:
-            return known
-        total = known.total if said.total is None else said.total
-        active = said.active if said.active is not None else known.active if said.total is None else said.total
-        return Facts(
-            family=said.family or known.family,
-            type=said.type or known.type,
-            domain=said.domain,
-            access=said.access,
-            total=total,
-            active=active,
-            url=said.url,
-        )
+        return known if said is None else said.over(known)
 
     @property
     def unused(self) -> list[str]:
@@ -95,15 +85,8 @@ def _facts(row: Row, where: str) -> Facts:
     url = str(row.get("url") or "").strip()
     if url and urlsplit(url).scheme not in ("http", "https"):
         raise DataError(f"{where}: url {one_line(url, 60)!r} does not begin with https:// or http://")
-    return Facts(
-        family=words["family"],
-        type=words["type"],
-        domain=words["domain"],
-        access=words["access"],
-        total=sizes["total"],
-        active=sizes["active"],
-        url=url,
-    )
+    sizes["active"] = sizes["active"] or sizes["total"]
+    return msgspec.convert({**words, **sizes, "url": url}, Facts)
 
 
 def _billions(value: object, name: str, where: str) -> float | None:

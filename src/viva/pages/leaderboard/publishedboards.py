@@ -15,21 +15,10 @@ from viva.pages.leaderboard.boards import Board, Dimension, Facts, Row
 from viva.pages.leaderboard.naming import slug
 from viva.published import Entry, Neighbour, neighbours, plain, size, table
 from viva.published.catalogue import Setting, catalogue
+from viva.shipped import shipped_table
 from viva.types import ExamSpec
 
-GROUPS = {
-    "domains": "By domain",
-    "formats": "By format",
-    "subfields": "By subfield",
-    "levels": "By difficulty",
-    "types": "By type of question",
-    "languages": "By programming language",
-    "averages": "By category",
-    "oa": "By knowledge point",
-    "models": "Answer, and answer with rationale",
-    "attempts": "Best of ten, and mean",
-}
-"""Tables of exams that a published board shows figures of, and what they are called there."""
+GROUPS = shipped_table(__file__, "groups.toml", dict[str, str])
 _TUNED = re.compile(r"(?<![a-z])(chat|instruct|it|sft|rlhf|assistant)(?![a-z])", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 

@@ -9,7 +9,7 @@ from typing import Any
 from viva.engine.folder import RunRecord
 from viva.pages.leaderboard.naming import slug
 from viva.pages.report.methods import methods, references
-from viva.pages.runs.live_tables import result_row, tables_of
+from viva.pages.runs.live_tables import tables_of
 from viva.render import charts
 from viva.render.canaries import canaries_table
 from viva.render.formats import as_csv, legend
@@ -57,7 +57,7 @@ def page_of(
     """Return all of the page but its items. `names`: what the runs are called."""
     tables = tables_of(report.results)
     answered = [result for result in report.results if result.answered]
-    drawable = [result_row(one) for one in report.results if one.overall.n]
+    drawable = [one for one in report.results if one.overall.n]
     return {
         "title": title,
         "source": report.run,

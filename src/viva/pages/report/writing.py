@@ -92,7 +92,7 @@ def _write(out: IO[str], page: Mapping[str, Any], items: Spooled | None, notes: 
         .render(
             page=page,
             items={"shown": items is not None, "notes": notes, "first": items.first if items else ""},
-            states={outcome for row in page["results"] for outcome in row.estimate.outcomes},
+            states={outcome for row in page["results"] for outcome in row.overall.outcomes},
             **Inlined(("viva.css", "text.css", "report.css", "chart.css"), scripts),
         )
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.estimate import Estimate
 from viva.engine.budget import Consumed, Consumption
 from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
@@ -35,16 +34,6 @@ from viva.runs.scoring import judging_consumed, result_of, with_estimates
 from viva.types import ScoreRow
 
 
-class ResultRow(Struct, frozen=True, kw_only=True):
-    """One model's result on one exam, to be drawn."""
-
-    exam: str
-    model: str
-    estimate: Estimate
-    answer: Estimate | None = None
-    """Of the answers alone (`Result.answer`)."""
-
-
 class ExamTables(Struct, frozen=True, kw_only=True):
     """The tables of one exam."""
 
@@ -58,7 +47,7 @@ class ExamTables(Struct, frozen=True, kw_only=True):
 class Tables(Struct, frozen=True, kw_only=True):
     """The tables of a run, or of several: over all models, exam by exam, and what belongs below."""
 
-    results: Sequence[ResultRow]
+    results: Sequence[Result]
     summary: Table
     took: Table
     """What answers took; without rows where nobody counted."""
@@ -111,17 +100,12 @@ def open_run(path: Path) -> Opened:
     return Opened(opened, signatures)
 
 
-def graded_results(path: Path) -> list[ResultRow]:
+def graded_results(path: Path) -> Sequence[Result]:
     """Return the results of a graded run, as `viva runs` lists them.
 
     Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
     """
-    return [result_row(one) for one in read_run(path, "none").results]
-
-
-def result_row(result: Result) -> ResultRow:
-    """Return what is drawn of a result."""
-    return ResultRow(exam=result.exam, model=result.model, estimate=result.overall, answer=result.answer)
+    return read_run(path, "none").results
 
 
 def tables_of(results: Sequence[Result], notes: Sequence[str] = ()) -> Tables:
@@ -130,7 +114,7 @@ def tables_of(results: Sequence[Result], notes: Sequence[str] = ()) -> Tables:
     by_exam = {exam: [r for r in answered if r.exam == exam] for exam in dict.fromkeys(r.exam for r in answered)}
     alone, beside = len(results) == 1, [row for exam in by_exam for row in _published(exam, results)]
     return Tables(
-        results=[result_row(result) for result in results],
+        results=results,
         summary=summary(results, beside),
         took=consumption_table(results),
         exams=[

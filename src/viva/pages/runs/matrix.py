@@ -11,7 +11,7 @@ from viva.pages.runs import answerfilters
 from viva.pages.runs.answerfilters import Chosen
 from viva.pages.runs.folders import slug
 from viva.pages.runs.gradedrows import Sheet
-from viva.pages.runs.live_tables import ResultRow
+from viva.render.result import Result
 from viva.types import Question, points_of
 
 ROWS = 500
@@ -59,7 +59,7 @@ class Column(Struct, frozen=True):
     number: int
     """Of its sheet."""
     model: str
-    result: ResultRow
+    result: Result
     """Its score as the run's own page has it: weighted as the benchmark does, of an adaptive run an estimate."""
 
 
@@ -76,7 +76,7 @@ class Matrix(Struct, frozen=True):
     """Questions of the exam."""
 
 
-def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], chosen: Chosen) -> Matrix:
+def matrix(sheets: Sequence[Sheet], results: Sequence[Result], chosen: Chosen) -> Matrix:
     """Return the questions of an exam (the first one, where none is chosen) by the models that were asked them.
 
     `results`: one a sheet, in their order.
@@ -85,7 +85,7 @@ def matrix(sheets: Sequence[Sheet], results: Sequence[ResultRow], chosen: Chosen
     exam = next((one for one in labels if slug(one) == chosen.exam), labels[0] if labels else "")
     own = [(number, sheet) for number, sheet in enumerate(sheets) if sheet.evaluation.label == exam]
     columns = [(number, sheet, cells_of(sheet)) for number, sheet in own]
-    columns.sort(key=lambda one: results[one[0]].estimate.order, reverse=True)
+    columns.sort(key=lambda one: results[one[0]].overall.order, reverse=True)
     rows = []
     for number, question in enumerate(own[0][1].questions if own else ()):
         row = _row(number, question, [cells[number] for _, _, cells in columns])

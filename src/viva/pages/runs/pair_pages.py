@@ -21,7 +21,6 @@ from viva.errors import StorageError
 from viva.pages.runs.answerfilters import Chosen, is_asked, number_in
 from viva.pages.runs.answerview import item_of
 from viva.pages.runs.gradedrows import Sheet
-from viva.pages.runs.live_tables import ResultRow
 from viva.pages.runs.pairs import LONGEST_NOTE, Match, Pair, fitting, note_key, notes_of, pair_of, write_note
 from viva.pages.runs.run_view import Graded, RunView
 from viva.pages.runs.run_views import RunViews
@@ -217,10 +216,10 @@ def _list(two: _Two) -> dict[str, object]:
         "matches": matches,
         "turned": two.chosen.query(a=b, b=a),
         "rows": [
-            ResultRow(exam=result.exam, model=f"{result.model} · {name}", estimate=result.estimate)
+            msgspec.structs.replace(result, model=f"{result.model} · {name}")
             for result, name in zip(results, two.names, strict=True)
         ],
-        "states": {state for result in results for state in result.estimate.outcomes},
+        "states": {state for result in results for state in result.overall.outcomes},
         **listed,
     }
 

@@ -18,10 +18,11 @@ from viva.errors import StorageError, VivaError
 from viva.pages.runs import folders
 from viva.pages.runs.folders import RunEntry
 from viva.pages.runs.following import Tokens
-from viva.pages.runs.live_tables import ResultRow, graded_results
+from viva.pages.runs.live_tables import graded_results
 from viva.pages.runs.run_view import STEP, RunView
 from viva.pages.runs.runcounts import Progress, with_verdicts
 from viva.providers import traits_of
+from viva.render.result import Result
 from viva.types import Usage
 
 
@@ -71,7 +72,7 @@ class RunViews:
         self.root = root
         self._guard = threading.Lock()
         self._views: dict[str, RunView] = {}
-        self._known: dict[_Version, Sequence[ResultRow]] = {}
+        self._known: dict[_Version, Sequence[Result]] = {}
         self._unread: list[_Version] = []
         self._reading: threading.Thread | None = None
 
@@ -152,7 +153,7 @@ class RunViews:
             card.progress = with_verdicts(card.progress, record, card.results or ())
         return card
 
-    def _results_of(self, found: RunEntry) -> Sequence[ResultRow] | None:
+    def _results_of(self, found: RunEntry) -> Sequence[Result] | None:
         """Return its results, none where it is not graded; None while they are being read, which is begun here."""
         version = (found.path, found.changed, scored_at(found.path))
         if not version[2]:
@@ -174,7 +175,7 @@ class RunViews:
                     return
                 version = self._unread[0]
             try:
-                results: Sequence[ResultRow] = graded_results(version[0])
+                results: Sequence[Result] = graded_results(version[0])
             except (VivaError, OSError):
                 results = ()  # the run's own page says what is wrong with it
             except Exception:
@@ -196,10 +197,10 @@ class Card:
         self.record = record
         self.progress = progress
         self.problem = problem
-        self.results: Sequence[ResultRow] | None = ()
+        self.results: Sequence[Result] | None = ()
         """None while they are being read."""
         self.paid: float | None = None
-        self.estimated = record is not None and record.adaptive is not None
+        self.overalld = record is not None and record.adaptive is not None
         self.exams = folders.exam_labels(record) if record else []
         self.models = [folders.model_name(model) for model in record.models] if record else []
 
@@ -208,20 +209,20 @@ class Card:
         """What became of the answers, over all results."""
         counted: Counter[str] = Counter()
         for one in self.results or ():
-            counted.update(one.estimate.outcomes)
+            counted.update(one.overall.outcomes)
         return dict(counted)
 
     @property
-    def scores(self) -> list[tuple[str, ResultRow, ResultRow | None]]:
+    def scores(self) -> list[tuple[str, Result, Result | None]]:
         """Of every exam: the best result, and the worst where there are several models."""
-        by_exam: dict[str, list[ResultRow]] = {}
+        by_exam: dict[str, list[Result]] = {}
         for one in self.results or ():
             by_exam.setdefault(one.exam, []).append(one)
         return [
             (
                 exam,
-                max(own, key=lambda one: one.estimate.order),
-                min(own, key=lambda one: one.estimate.order) if len(own) > 1 else None,
+                max(own, key=lambda one: one.overall.order),
+                min(own, key=lambda one: one.overall.order) if len(own) > 1 else None,
             )
             for exam, own in by_exam.items()
         ]

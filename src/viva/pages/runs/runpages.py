@@ -23,7 +23,6 @@ from viva.pages.runs import answerfilters
 from viva.pages.runs.answerfilters import SEVERAL, Choices, Chosen, Place, choices, with_text, without_text
 from viva.pages.runs.answerview import Item, item_of
 from viva.pages.runs.folders import slug
-from viva.pages.runs.live_tables import ResultRow
 from viva.pages.runs.matrix import ROWS, Matrix, matrix
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.run_view import STEP, Graded, RunView
@@ -31,6 +30,7 @@ from viva.pages.runs.run_views import Card, RunViews, scored_at
 from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access
 from viva.pages.shell import SIGNS, Kept, number, paged
+from viva.render.result import Result
 from viva.types import outcome_name
 from viva.visible import escape_invisible
 
@@ -317,10 +317,10 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
     }
 
 
-def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
+def drawing_order(results: Sequence[Result]) -> list[Result]:
     """Return exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
-    return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
+    return sorted(results, key=lambda one: (-exams.index(one.exam), one.overall.order), reverse=True)
 
 
 def _address(place: Place) -> str:
