@@ -22,6 +22,7 @@ from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.score_table import CLUSTER, ModelScores, read_scores_table
 from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
+from viva.visible import one_line
 
 EXAM = "exam"
 """What --by calls the headline of each exam."""
@@ -90,6 +91,18 @@ def score_sets(
         else:
             for found in _of_table(source, by, wanted or Aggregate("mean"), (*tags, cluster)):
                 yield _clustered(found, cluster)
+
+
+def once_each(found: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
+    """Yield the same. Raises DataError for a model that took an exam in two sources."""
+    origin: dict[tuple[str, str], Path] = {}
+    for one in found:
+        if earlier := origin.get((one.exam, one.model)):
+            raise DataError(
+                f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
+            )
+        origin[one.exam, one.model] = one.source
+        yield one
 
 
 def _clustered(found: ScoreSet, tag: str) -> ScoreSet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import correlation, variance
 
 from msgspec import Struct
 
@@ -90,12 +91,11 @@ def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[list[tuple[flo
         for one in mine
         if one.marked and one.before.value is not None and one.after.value is not None
     ]
-    correlation, variance = _pilot(pairs)
-    known = variance is not None
-    spread = variance if variance is not None else _variance([one.before.value for one in mine])
+    alike, known = _pilot(pairs)
+    spread = known if known is not None else _variance([one.before.value for one in mine])
     assumed = [(0.0, "labels alone"), *((r, "assumed") for r in (0.5, 0.7, 0.9))]
-    if correlation is not None:
-        assumed.append((correlation, f"as in the {len(pairs):,} answers marked so far"))
+    if alike is not None:
+        assumed.append((alike, f"as in the {len(pairs):,} answers marked so far"))
     rows = [
         (
             r,
@@ -107,7 +107,7 @@ def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[list[tuple[flo
         )
         for r, why in assumed
     ]
-    source = f"the {len(pairs):,} answers marked so far" if known else "the verdicts without experts"
+    source = f"the {len(pairs):,} answers marked so far" if known is not None else "the verdicts without experts"
     note = (
         f"Scores vary by {spread:.3f} (variance, from {source}). The labels must be a random sample: draw it on the "
         f"review page (`viva review RUN {flag('sample', 'N')}`), and mark it to its end. `more questions`: even "
@@ -119,23 +119,13 @@ def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[list[tuple[flo
 
 def _pilot(pairs: Sequence[tuple[float, float]]) -> tuple[float | None, float | None]:
     """Correlation and variance of the marks, from two labels on that differ."""
-    if len(pairs) < 2:
+    before, after = zip(*pairs, strict=True) if pairs else ((), ())
+    if len(set(after)) < 2:
         return None, None
-    variance = _variance([after for _, after in pairs])
-    before = _variance([before for before, _ in pairs])
-    if variance <= 0:
-        return None, None
-    if before <= 0:
-        return 0.0, variance
-    middle = [sum(pair[place] for pair in pairs) / len(pairs) for place in (0, 1)]
-    both = sum((pair[0] - middle[0]) * (pair[1] - middle[1]) for pair in pairs) / (len(pairs) - 1)
-    return float(both / (before * variance) ** 0.5), variance
+    return (correlation(before, after) if len(set(before)) > 1 else 0.0), variance(after)
 
 
 def _variance(values: Sequence[float | None]) -> float:
     """Of the values that are there; the most that shares of 1 can have where there are fewer than two."""
     given = [value for value in values if value is not None]
-    if len(given) < 2:
-        return 0.25
-    middle = sum(given) / len(given)
-    return sum((value - middle) ** 2 for value in given) / (len(given) - 1)
+    return variance(given) if len(given) > 1 else 0.25

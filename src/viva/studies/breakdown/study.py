@@ -17,7 +17,7 @@ from viva.render.findings import Findings
 from viva.runs.score_table import rows_of
 from viva.studies.breakdown.chart import slices_chart
 from viva.studies.breakdown.tables import Shown, findings
-from viva.studies.item_scores import EXAM, ScoreSet, score_sets
+from viva.studies.item_scores import EXAM, ScoreSet, once_each, score_sets
 from viva.studies.sharedoptions import Correct, OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
 
@@ -87,15 +87,10 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
 
 
 def _slices(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:
-    origin: dict[tuple[str, str], Path] = {}
-    for one in score_sets(sources, EXAM, tags=config.by or _tags_of_tables(sources)):
-        if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
-            continue
-        if earlier := origin.get((one.exam, one.model)):
-            raise DataError(
-                f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
-            )
-        origin[one.exam, one.model] = one.source
+    found = score_sets(sources, EXAM, tags=config.by or _tags_of_tables(sources))
+    wanted = (one for one in found if (not config.model or one.is_called(config.model))
+              and (not config.exam or one.exam in config.exam))  # fmt: skip
+    for one in once_each(wanted):
         cuts = _cuts(tags_of(one.scores), config)
         if not cuts:
             raise DataError(f"{one.source}: the questions of {one.exam} have no tags to break down by")

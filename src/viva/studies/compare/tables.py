@@ -188,22 +188,16 @@ def _decisions(one: Comparison, margin: float, *, many: bool = False) -> Table:
     decided = list(map(_decided, one.rows))
     counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
     about = f": {counts} · {one.title}" if many else f" · {one.title}{title}"
-    return Table(
-        f"Up to a margin of {plural(margin, 'point')}{about}", columns, one.rows, asked=True, legend=_margin(one)
-    )
+    legend = MARGIN.format(of_all=_of_all(one))
+    return Table(f"Up to a margin of {plural(margin, 'point')}{about}", columns, one.rows, asked=True, legend=legend)
 
 
 def _decided(row: Row) -> str:
     return row.decision or "open"
 
 
-def _margin(one: Comparison) -> str:
-    return MARGIN.format(of_all=_OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else "")
-
-
-def _looked_at(one: Comparison) -> str:
-    of_all = _OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else ""
-    return ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=of_all)
+def _of_all(one: Comparison) -> str:
+    return _OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else ""
 
 
 def _beliefs(one: Comparison) -> Table:
@@ -232,7 +226,7 @@ def _at_any_time(one: Comparison) -> Table:
     unsure = " · not asked in a random order, or not known to be" if one.ordered else ""
     return Table(
         f"Looked at as often as you like{unsure} · {one.title}{title}", columns, one.rows, asked=True,
-        legend=_looked_at(one),
+        legend=ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=_of_all(one)),
     )  # fmt: skip
 
 
@@ -521,8 +515,6 @@ def findings(
     On one screen: of several pairs everybody's score with a matrix of the differences, and the few parts that hold.
     """  # fmt: skip
     tests = tests_of(found)
-    asked = ((margin is not None, _margin), (bayesian, lambda _: POSTERIOR), (anytime, _looked_at))
-    notes = [*(text(found[0]) for there, text in asked if there), *closing(found)]
 
     def decisions(*, many: bool) -> list[Table]:
         ranked = [_unclear_first(one, margin) for one in found] if many else found
@@ -531,6 +523,7 @@ def findings(
         return tables + ([_at_any_time(one) for one in ranked] if anytime else [])
 
     shown = decisions(many=False)
+    notes = [*dict.fromkeys(table.legend for table in shown), *closing(found)]
     for one in found:
         shown += [_differences(one, tests), *_power(one), *_flips(one)]
     first = None

@@ -17,7 +17,7 @@ from viva.render.findings import Findings
 from viva.studies.correlate.chart import chart
 from viva.studies.correlate.correlatedscores import PUBLISHED, Correlated, matched, noted, published_tables
 from viva.studies.correlate.tables import Correlations, findings
-from viva.studies.item_scores import EXAM, existing, score_sets
+from viva.studies.item_scores import EXAM, existing, once_each, score_sets
 from viva.studies.model_table import WideTable, only_model_table, read_wide
 from viva.studies.modelfamilies import Families, families_of
 from viva.studies.sharedoptions import Sources
@@ -92,15 +92,9 @@ def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable
     Of several exams, columns are called by exam and column.
     """
     figures: dict[str, dict[tuple[str, str], float | None]] = {}
-    origin: dict[tuple[str, str], Path] = {}
     partial: set[str] = set()
     ranges: list[str] = []
-    for one in score_sets(paths, config.by):
-        if earlier := origin.get((one.exam, one.model)):
-            raise DataError(
-                f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
-            )
-        origin[one.exam, one.model] = one.source
+    for one in once_each(score_sets(paths, config.by)):
         # The headline, and what averages all questions over another tag, has the other columns in it: how it goes
         # together with them is no finding.
         lines = one.lines if config.by == EXAM else {

@@ -65,29 +65,32 @@ def _is_ours(file: Path) -> bool:
 
 
 @contextmanager
-def placed_folder(out: Path, form: str, *, force: bool) -> Iterator[Path]:
-    """An empty folder to write an export into; it becomes `out` when the block ends well, and is dropped otherwise.
+def placed(out: Path, form: str, *, force: bool, file: bool = False) -> Iterator[Path]:
+    """An empty folder to write an export into, or the path of one `file`; it becomes `out` when the block ends well,
+    and is dropped otherwise.
 
     Raises VivaError for a place that must not be written, StorageError for one that cannot be.
     """
     check_place(out, form, force=force)
-    if out.exists() and not out.is_dir():
-        raise VivaError(f"{out} is a file: name a folder for the {form} export", field="out")
+    if out.exists() and out.is_dir() == file:
+        what = "a folder: name a file, or a folder without a suffix" if file else "a file: name a folder"
+        raise VivaError(f"{out} is {what} for the {form} export", field="out")
     stage = _sibling(out)
     try:
-        stage.mkdir()
-        mark = {"viva": __version__, "format": form}
-        (stage / MARKER).write_bytes(msgspec.json.encode(mark) + b"\n")
+        if not file:
+            stage.mkdir()
+            mark = {"viva": __version__, "format": form}
+            (stage / MARKER).write_bytes(msgspec.json.encode(mark) + b"\n")
         yield stage
         _moved(stage, out)
     except OSError as problem:
         raise StorageError(f"cannot write {problem.filename or out}: {problem.strerror or problem}") from None
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        _drop(stage)
 
 
 def _moved(stage: Path, out: Path) -> None:
-    if not out.exists():
+    if not out.is_dir():
         stage.replace(out)
         return
     old = _sibling(out, "old")
@@ -97,22 +100,13 @@ def _moved(stage: Path, out: Path) -> None:
     except OSError:
         old.replace(out)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    _drop(old)
 
 
-@contextmanager
-def placed_file(out: Path, form: str, *, force: bool) -> Iterator[Path]:
-    """A path to write one file to; it becomes `out` when the block ends well, and is dropped otherwise."""
-    check_place(out, form, force=force)
-    if out.is_dir():
-        raise VivaError(f"{out} is a folder: name a file, or a folder without a suffix", field="out")
-    stage = _sibling(out)
-    try:
-        yield stage
-        stage.replace(out)
-    except OSError as problem:
-        raise StorageError(f"cannot write {problem.filename or out}: {problem.strerror or problem}") from None
-    finally:
+def _drop(stage: Path) -> None:
+    if stage.is_dir():
+        shutil.rmtree(stage, ignore_errors=True)
+    else:
         stage.unlink(missing_ok=True)
 
 

@@ -1,15 +1,15 @@
-"""`viva export RUN --to inspect|lm-eval|every-eval-ever`: a file or folder for every model on every exam."""
+"""`viva export RUN --to inspect|lm-eval|every-eval-ever|mlflow|wandb`: each model on every exam, a file or an entry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from viva.errors import VivaError, option
 from viva.interop.writing.runrecords import EvaluationResult
 from viva.runs.progress import say
-from viva.studies.export.destination import check_place, placed_file, placed_folder
+from viva.studies.export.destination import placed
 from viva.studies.export.exportformats import ExportConfig
 from viva.studies.export.graded_run import ExportedRun, opened_run
 from viva.visible import one_line
@@ -28,22 +28,30 @@ def opened_runs(config: ExportConfig, stack: ExitStack) -> list[ExportedRun]:
     return [stack.enter_context(opened_run(path, gold=config.gold)) for path in paths.values()]
 
 
-def told(config: ExportConfig, runs: list[ExportedRun], what: str) -> int:
-    """Say what was written, and what should be known about it."""
-    say(f"viva: wrote {config.out} ({what})")
-    print_warnings(runs)
-    return 0
-
-
 def print_warnings(runs: list[ExportedRun]) -> None:
     """Say what should be known about the numbers, once each."""
     for warning in dict.fromkeys(warning for run in runs for warning in run.read.warnings):
         say(f"viva: {warning}")
 
 
-def _evaluations(runs: list[ExportedRun]) -> Iterator[EvaluationResult]:
-    for run in runs:
-        yield from run.evaluations
+Write = Callable[[ExitStack, Path], tuple[list[ExportedRun], str, Sequence[str]]]
+"""Opens what is to be exported and writes it to a place; returns the runs, what was written in words, and warnings."""
+
+
+def exported(config: ExportConfig, form: str, write: Write, *, file: bool = False) -> int:
+    """Write a format at its place, as a folder or a `file`, and say what was written and what should be known."""
+    with ExitStack() as stack:
+        with placed(config.out, form, force=config.force, file=file) as place:
+            runs, what, warnings = write(stack, place)
+        say(f"viva: wrote {config.out} ({what})")
+        print_warnings(runs)
+        for warning in warnings:
+            say(f"viva: {warning}")
+    return 0
+
+
+def _evaluations(runs: list[ExportedRun]) -> list[EvaluationResult]:
+    return [one for run in runs for one in run.evaluations]
 
 
 def export_inspect(config: ExportConfig) -> int:
@@ -51,51 +59,75 @@ def export_inspect(config: ExportConfig) -> int:
     from viva.interop.writing.inspectarchive import log_name, write_eval, write_json
 
     single = {".eval": write_eval, ".json": write_json}.get(config.out.suffix)
-    check_place(config.out, "inspect", force=config.force)
-    with ExitStack() as stack:
+
+    def write(stack: ExitStack, place: Path) -> tuple[list[ExportedRun], str, Sequence[str]]:
         runs = opened_runs(config, stack)
-        evaluations = list(_evaluations(runs))
-        if single:
-            if len(evaluations) > 1:
-                raise VivaError(
-                    f"{config.out} would be one log, and a log is of one model on one exam; here are "
-                    f"{len(evaluations)}: "
-                    "name a folder",
-                    field="out",
-                )
-            with placed_file(config.out, "inspect", force=config.force) as path:
-                single(evaluations[0], path)
-        else:
-            with placed_folder(config.out, "inspect", force=config.force) as folder:
-                for one in evaluations:
-                    write_eval(one, folder / log_name(one))
-        return told(config, runs, f"{len(evaluations)} Inspect log{'s' if len(evaluations) > 1 else ''}")
+        evaluations = _evaluations(runs)
+        if single and len(evaluations) > 1:
+            raise VivaError(
+                f"{config.out} would be one log, and a log is of one model on one exam; here are {len(evaluations)}: "
+                "name a folder",
+                field="out",
+            )
+        for one in evaluations:
+            (single or write_eval)(one, place if single else place / log_name(one))
+        return runs, f"{len(evaluations)} Inspect log{'s' if len(evaluations) > 1 else ''}", ()
+
+    return exported(config, "inspect", write, file=single is not None)
 
 
 def export_lm_eval(config: ExportConfig) -> int:
     """Return a folder a model, with results_*.json and samples_*.jsonl."""
     from viva.interop.writing.lmevalfolder import write_lm_eval
 
-    check_place(config.out, "lm-eval", force=config.force)
-    with ExitStack() as stack:
+    def write(stack: ExitStack, folder: Path) -> tuple[list[ExportedRun], str, Sequence[str]]:
         runs = opened_runs(config, stack)
-        with placed_folder(config.out, "lm-eval", force=config.force) as folder:
-            written = sum(len(write_lm_eval(run.evaluations, folder)) for run in runs)
-        return told(config, runs, f"results of {written} models")
+        return runs, f"results of {sum(len(write_lm_eval(run.evaluations, folder)) for run in runs)} models", ()
+
+    return exported(config, "lm-eval", write)
 
 
 def export_every_eval_ever(config: ExportConfig) -> int:
     """Return a record a model and exam, below data/."""
     from viva.interop.writing.everyeval import write_every_eval_ever
 
-    check_place(config.out, "every-eval-ever", force=config.force)
+    def write(stack: ExitStack, folder: Path) -> tuple[list[ExportedRun], str, Sequence[str]]:
+        runs = opened_runs(config, stack)
+        evaluations = _evaluations(runs)
+        bare = [f"{one.label}, {one.model}: no mean, so no record" for one in evaluations
+                if write_every_eval_ever(one, folder) is None]  # fmt: skip
+        if len(bare) == len(evaluations):
+            raise VivaError("nothing of this is graded: the schema has no record without a score")
+        return runs, f"{len(evaluations) - len(bare)} records", bare
+
+    return exported(config, "every-eval-ever", write)
+
+
+def export_mlflow(config: ExportConfig) -> int:
+    """Return a run in MLflow for every model on every exam."""
+    from viva.interop.writing.trackers import write_mlflow
+
+    return _tracked(config, write_mlflow)
+
+
+def export_wandb(config: ExportConfig) -> int:
+    """Return a run in Weights & Biases for every model on every exam."""
+    from viva.interop.writing.trackers import write_wandb
+
+    return _tracked(config, write_wandb)
+
+
+def _tracked(config: ExportConfig, write: Callable[..., str]) -> int:
+    from viva.interop.writing.trackers import tracked
+
     with ExitStack() as stack:
         runs = opened_runs(config, stack)
-        with placed_folder(config.out, "every-eval-ever", force=config.force) as folder:
-            records = [(result, write_every_eval_ever(result, folder)) for result in _evaluations(runs)]
-            if not any(path for _, path in records):
-                raise VivaError("nothing of this is graded: the schema has no record without a score")
-        for result, path in records:
-            if path is None:
-                say(f"viva: {result.label}, {result.model}: no mean, so no record")
-        return told(config, runs, f"{sum(path is not None for _, path in records)} records")
+        results = [
+            tracked(one, result.consumed)
+            for run in runs
+            for one, result in zip(run.evaluations, run.read.results, strict=True)
+        ]
+        where = write(results, force=config.force)
+        say(f"viva: wrote {len(results)} result{'s' if len(results) > 1 else ''} ({where})")
+        print_warnings(runs)
+    return 0

@@ -61,10 +61,12 @@ FORMATS: dict[str, Format] = {
     ),
     "hf": Format("viva.studies.export.tables:export_hf", "a Hugging Face dataset: of a run, or of a question set"),
     "mlflow": Format(
-        "viva.studies.export.tracking:export_mlflow", "results as runs of MLflow, at MLFLOW_TRACKING_URI", tracker=True
+        "viva.studies.export.evaluations:export_mlflow",
+        "results as runs of MLflow, at MLFLOW_TRACKING_URI",
+        tracker=True,
     ),
     "wandb": Format(
-        "viva.studies.export.tracking:export_wandb",
+        "viva.studies.export.evaluations:export_wandb",
         "results as runs of Weights & Biases, in WANDB_PROJECT",
         tracker=True,
     ),

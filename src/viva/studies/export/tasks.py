@@ -16,7 +16,7 @@ from viva.benchmarks import BENCHMARKS
 from viva.errors import EXIT_OK, DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.progress import say
-from viva.studies.export.destination import placed_folder
+from viva.studies.export.destination import placed
 from viva.studies.export.exportformats import ExportConfig
 from viva.types import Generate, Prompt, Sampling
 from viva.version import __version__
@@ -72,7 +72,7 @@ def export_lm_eval_tasks(config: ExportConfig) -> int:
             with suppress(DataError):  # what has no form for base models
                 base = msgspec.structs.replace(how, form="base")
                 files[f"{task}_base.yaml"] = _task(f"{task}_base", name, open_asked(name, base), base)
-    with placed_folder(config.out, "lm-eval-tasks", force=config.force) as folder:
+    with placed(config.out, "lm-eval-tasks", force=config.force) as folder:
         for file, content in files.items():
             (folder / file).write_text(content, encoding="utf-8")
     tasks = ",".join(file.removesuffix(".yaml") for file in files if file.endswith(".yaml") and "_base" not in file)

@@ -109,9 +109,8 @@ def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) ->
     if config.families not in (None, NONE):
         named = read_families(Path(config.families), [point.model for point in found.points], notes)
         points = zip(found.points, named, strict=True)
-        found = replace(
-            found, points=tuple(replace(one, words={**one.words, "family": family}) for one, family in points)
-        )
+        models = (replace(one, words={**one.words, "family": family}) for one, family in points)
+        found = replace(found, models=(*models, *found.sizeless))
     groups: list[Group] = []
     for name, members in grouped(found.points, _parts(config.by)).items():
         kept = best_of_size(members) if config.best else members
@@ -192,11 +191,7 @@ def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
             and all(words[model].get(word) == value for word, _, value in (one.partition("=") for one in config.where))
         )
 
-    return replace(
-        found,
-        points=tuple(point for point in found.points if kept(point.model)),
-        sizeless=tuple(point for point in found.sizeless if kept(point.model)),
-    )
+    return replace(found, models=tuple(point for point in found.models if kept(point.model)))
 
 
 def _matches(model: str, pattern: str) -> bool:
