@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viva.errors import StorageError, VivaError
-from viva.render.theme import FILE_WIDTH
+from viva.render.plots import FILE_WIDTH
 from viva.visible import escape_invisible
 from viva.web.chartpages import config
 

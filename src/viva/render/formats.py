@@ -12,8 +12,7 @@ from viva.analysis.wording import UNSURE
 from viva.render.canaries import canaries_table
 from viva.render.costs import consumption_table, cut_off_notes, served_table
 from viva.render.deciders import deciding_tables
-from viva.render.markuptext import csv_text, json_text, tables_latex, tables_markdown
-from viva.render.notebook import tables_html
+from viva.render.markuptext import csv_text, json_text, tables_html, tables_latex, tables_markdown
 from viva.render.result import (
     LEFT_OUT,
     MIXED,

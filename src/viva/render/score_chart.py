@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from viva.analysis.breakdown import Table
 from viva.analysis.estimate import Estimate
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
-from viva.render.plots import SAID_OF_RANGES, Axis, Drawn, Kinds, cells, dots
+from viva.render.plots import SAID_OF_RANGES, Axis, Drawn, Kinds, cells, dots, figures, subtitle
 from viva.render.result import Result, headline_column
-from viva.render.theme import figures, subtitle
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from msgspec import Struct
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import THRESHOLDS, Contender, best_by, ranks
-from viva.pages.leaderboard.boards import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site
-from viva.pages.leaderboard.naming import page_name
+from viva.pages.leaderboard.boards import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site, page_name
 from viva.pages.leaderboard.settings import (
     Settings,
     comparable,

@@ -11,8 +11,7 @@ import msgspec
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import widest
 from viva.pages.leaderboard.assembling import labelled
-from viva.pages.leaderboard.boards import Board, Dimension, Facts, Row
-from viva.pages.leaderboard.naming import slug
+from viva.pages.leaderboard.boards import Board, Dimension, Facts, Row, slug
 from viva.published import Entry, Neighbour, neighbours, plain, size, table
 from viva.published.catalogue import Setting, catalogue
 from viva.shipped import shipped_table

@@ -1,5 +1,6 @@
 """The site as HTML: file name → page. In a file every page has its style, scripts and data in it, and its policy lets
-nothing leave it; served, they are the application's."""
+nothing leave it; served, they are the application's.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +16,11 @@ from viva.analysis.sizes.scalinggroups import Point, studied
 from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
 from viva.pages.leaderboard.assembling import ModelPage, model_pages
-from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, Facts, Row, Site
-from viva.pages.leaderboard.chart import cost_chart
-from viva.pages.leaderboard.naming import slug
+from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, Facts, Row, Site, slug
 from viva.pages.shell import Inlined, templates
 from viva.published import plain
 from viva.render import charts
+from viva.render.plots import PER_CENT, Axis, Drawn, Layer, curves, figures
 from viva.studies.scaling.chart import chart
 from viva.studies.scaling.tables import Scaling
 from viva.visible import one_line
@@ -330,3 +330,20 @@ def _twins(models: Sequence[ModelPage]) -> dict[str, ModelPage]:
         if other is not None and name:
             found[model.page] = other
     return found
+
+
+def cost_chart(board: Board) -> Drawn:
+    """Return a board's scores over what 1,000 answers cost, of the rows of which that is known."""
+    rows = [
+        {"name": (name := one_line(row.model, 60)), "model": name, "cost": row.cost, **figures(row.score)}
+        for row in board.rows
+        if row.cost and row.score and row.score.mean is not None
+    ]
+    costs = [float(row["cost"]) for row in rows]
+    wide = {"type": "log"} if max(costs) > 10 * min(costs) else {}
+    return curves(
+        [Layer("bars", rows), Layer("dots", rows), Layer("names", rows)],
+        Axis("cost", "US$ for 1,000 answers", wide | {"nice": True}, {"tickCount": 6}),
+        Axis("score", f"score, {PER_CENT}", {"nice": True}),
+        title="Score over cost", below="without judges", height=240,
+    )  # fmt: skip

@@ -18,8 +18,7 @@ from viva.errors import flag
 from viva.fields import note
 from viva.pages.leaderboard.settings import OF_THE_MODEL, differing, for_baseline, of_baseline
 from viva.pages.report.itemindex import stratified
-from viva.pages.report.sections import page_of
-from viva.pages.report.writing import Spooled, write_page
+from viva.pages.report.writing import Spooled, page_of, write_page
 from viva.render.result import Report, Result
 from viva.runs.graded import runs_in
 from viva.runs.results import Reported

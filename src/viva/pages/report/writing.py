@@ -9,18 +9,122 @@ from __future__ import annotations
 import io
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from markupsafe import Markup
 
 from viva.engine.answerrecord import Answer
+from viva.engine.folder import RunRecord
 from viva.errors import StorageError
 from viva.files import replacing
+from viva.pages.leaderboard.boards import slug
 from viva.pages.report.itemindex import Block, ItemWriter, Written, packed
-from viva.pages.report.sections import Downloads
+from viva.pages.report.methods import methods, references
+from viva.pages.runs.live_tables import tables_of
 from viva.pages.shell import PROSE, Inlined, templates
+from viva.render import charts
+from viva.render.canaries import canaries_table
+from viva.render.formats import as_csv, legend
+from viva.render.markuptext import csv_text, tables_latex
+from viva.render.result import Report, Result, comparable
+from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
+from viva.render.table import Table
+from viva.version import __version__
+from viva.visible import csv_safe, one_line
+
+_LONG = 120
+"""Parts of a table that a chart can show."""
+_SHORT = 14
+"""Parts beyond which a chart has the whole width."""
+_MODELS = 60
+"""Results in the first picture."""
+MANY = 24
+"""Results beyond which the tables of single models stay out of the page: those with a row a model hold their means."""
+_PANEL = 12
+"""Models of an exam up to which the first picture shows what a chart of scores would."""
+
+
+class Downloads:
+    """Gives every table that the page shows its id, and keeps what is saved of it."""
+
+    def __init__(self, figures: str) -> None:
+        """`figures`: all figures of the report as CSV, unrounded."""
+        self.files = {"figures": {"name": "figures", "csv": figures}}
+        """Id → what its files are called without the ending, and their content."""
+
+    def add(self, table: Table) -> str:
+        """Return the table's id; its CSV has the cells as they are printed."""
+        number = len(self.files)
+        self.files[f"table-{number}"] = {
+            "name": f"{number:02}-{slug(table.title, 60)}",
+            "csv": csv_text(list(map(csv_safe, table.header)), table.texts()),
+            "latex": tables_latex([table], []),
+        }
+        return f"table-{number}"
+
+
+def page_of(
+    report: Report, records: Sequence[RunRecord], title: str, names: Sequence[str], warnings: Sequence[str]
+) -> dict[str, Any]:
+    """Return all of the page but its items. `names`: what the runs are called."""
+    tables = tables_of(report.results)
+    answered = [result for result in report.results if result.answered]
+    drawable = [one for one in report.results if one.overall.n]
+    return {
+        "title": title,
+        "source": report.run,
+        "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "viva": __version__,
+        "asked": list(zip(records, names, strict=True)),
+        "warnings": warnings,
+        "legend": legend(report.results),
+        "tables": tables,
+        "results": drawable[:_MODELS],
+        "drawable": len(drawable),
+        "charts": list(_overall(report.results)),
+        "parts": {exam.exam: list(_parts([r for r in answered if r.exam == exam.exam])) for exam in tables.exams},
+        "single": len(report.results) <= MANY,
+        "canaries": canaries_table(report.canaries),
+        "methods": methods(records, report.results),
+        "references": references([exam.spec.benchmark for record in records for exam in record.exams]),
+        "signatures": [result.signature for result in report.results],
+        "notes": [note for note in report.notes if note not in warnings],
+        "figures": as_csv(report),
+    }
+
+
+def _chart(chart: Any, caption: str, *named: str, broad: bool = False) -> dict[str, Any]:
+    """Return a chart as the template takes it; `named`: what tells it from the others of the page."""
+    spec = charts.as_json(charts.spec(chart))
+    return {"spec": spec, "caption": caption, "file": slug("-".join(named), 60), "broad": broad}
+
+
+def _overall(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
+    """Yield scores exam by exam, and languages."""
+    for exam in dict.fromkeys(result.exam for result in results):
+        of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
+        rows = {one.model: one for result in of_exam for one in result.beside}.values()
+        if len(of_exam) > _PANEL or rows:
+            caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
+            yield _chart(scores_chart(of_exam, comparable(rows, of_exam)), caption, exam, "scores")
+    for benchmark in dict.fromkeys(result.benchmark for result in results):
+        chart = languages_chart([result for result in results if result.benchmark == benchmark])
+        if chart is not None:
+            yield _chart(chart, "The same models, language by language.", benchmark, "languages")
+
+
+def _parts(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
+    """Yield the tables of one exam that have parts to compare."""
+    for index, table in enumerate(results[0].tables):
+        if table.across or not 1 < len(table.rows) <= _LONG:
+            continue
+        chart = parts_chart(results, index)
+        if chart is not None:
+            caption = f"{one_line(table.title, 100)}, part by part; the figures are in the tables below."
+            yield _chart(chart, caption, results[0].exam, table.name, broad=len(table.rows) > _SHORT)
 
 
 class Spooled:

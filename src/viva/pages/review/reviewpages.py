@@ -14,15 +14,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
-from viva.engine.reviews import Review
+from viva.engine.reviews import Review, ReviewLog
 from viva.errors import VivaError
-from viva.pages.review.reviewsession import Refused, ReviewSession
+from viva.pages.review.reviewsession import Refused, ReviewSession, Settings
 from viva.pages.review.submissions import COMMENT_LIMIT, Marking, form_id
 from viva.pages.review.views import aspects, figure, labels, marked, said
 from viva.pages.serving import guard
 from viva.pages.serving.forms import Form, FormError
-from viva.pages.serving.guard import Access
+from viva.pages.serving.guard import Access, Guard
+from viva.pages.serving.server import serve as web_serve
 from viva.pages.shell import Served, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
@@ -284,3 +286,25 @@ def reviews_csv(reviews: Sequence[Review]) -> str:
 
 def _cell(value: object) -> object:
     return "; ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, dict) else value
+
+
+def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:
+    """Return the review as an ASGI application, behind its guard."""
+    pages = Pages(ReviewSession(items, log, settings), access)
+    routes = [
+        Route("/", pages.home),
+        Route("/start", pages.start, methods=["GET", "POST"]),
+        Route("/items", pages.list),
+        Route("/next", pages.next),
+        Route("/item/{key}", pages.show),
+        Route("/item/{key}", pages.mark, methods=["POST"]),
+        Route("/undo", pages.undo, methods=["POST"]),
+        Route("/agreement", pages.agreement),
+        Route("/export.{form}", pages.export),
+    ]
+    return pages.application(routes)
+
+
+def serve(items: Sequence[Item], log: ReviewLog, settings: Settings, **where: Any) -> None:
+    """Serve until Ctrl-C, `where` as every served application says it. Raises VivaError where nothing can be served."""
+    web_serve(lambda access: application(items, log, settings, access), **where)

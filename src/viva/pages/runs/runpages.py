@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
 
 from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
@@ -20,15 +23,24 @@ from viva.pages.leaderboard.sitefiles import site_files
 from viva.pages.leaderboard.sitepages import CHARTS, STYLES, Way, Where
 from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.runs import answerfilters
-from viva.pages.runs.answerfilters import SEVERAL, Choices, Chosen, Place, choices, with_text, without_text
-from viva.pages.runs.answerview import Item, item_of
+from viva.pages.runs.answerfilters import (
+    ROWS,
+    SEVERAL,
+    Choices,
+    Chosen,
+    Matrix,
+    Place,
+    choices,
+    matrix,
+    with_text,
+    without_text,
+)
 from viva.pages.runs.folders import slug
-from viva.pages.runs.matrix import ROWS, Matrix, matrix
+from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
-from viva.pages.runs.run_view import STEP, Graded, RunView
-from viva.pages.runs.run_views import Card, RunViews, scored_at
+from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews, scored_at
 from viva.pages.serving.forms import FormError
-from viva.pages.serving.guard import Access
+from viva.pages.serving.guard import Access, Guard
 from viva.pages.shell import SIGNS, Kept, number, paged
 from viva.render.result import Result
 from viva.types import outcome_name
@@ -365,3 +377,28 @@ def ago(then: float, now: float) -> str:
     if now - then < 86_400:
         return f"{duration(max(1.0, now - then))} ago"
     return time.strftime("%Y-%m-%d", time.localtime(then))
+
+
+def application(root: Path, access: Access) -> Guard:
+    """Return the pages about the runs in `root` as an ASGI application, behind its guard."""
+    views = RunViews(root)
+    threading.Thread(target=views.begin, daemon=True, name="viva view").start()
+    pages = Pages(views, access)
+    routes = [
+        Route("/", pages.home),
+        Route("/leaderboard/{path:path}", pages.leaderboard),
+        Route("/run/{run}", pages.run),
+        Route("/run/{run}/live", pages.live),
+        Route("/run/{run}/run.json", pages.record),
+        Route("/run/{run}/answers", pages.answers),
+        Route("/run/{run}/matrix", pages.matrix),
+        Route("/run/{run}/answer/{place}", pages.item),
+        Route("/run/{run}/answer/{place}/{part}.txt", pages.text),
+        Route("/pair", pages.choose_pair),
+        *(
+            Route(f"/pair/{{first}}/{{second}}{place}", method, methods=[name])
+            for place in ("", "/{place}")
+            for name, method in (("GET", pages.pair), ("POST", pages.keep_note))
+        ),
+    ]
+    return pages.application(routes, asking=True)

@@ -16,8 +16,8 @@ from viva.engine.folder import find_run
 from viva.errors import VivaError, option
 from viva.fields import note
 from viva.render.findings import Findings
-from viva.studies.agreement.expertlabels import ratings_of_run
 from viva.studies.agreement.rating_table import ASPECT, read_ratings
+from viva.studies.agreement.runratings import ratings_of_run
 from viva.studies.agreement.tables import Reports, findings
 from viva.visible import one_line
 

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from viva.analysis.slices import Slice, Slices
 from viva.errors import VivaError, option
-from viva.render.plots import Axis, Drawn, Kinds, cells, dots
+from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, category, cells, dots, figures, subtitle
 from viva.render.table import outcomes_text
-from viva.render.theme import PER_CENT, category, figures, subtitle
 from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
 from viva.visible import one_line
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.published import Table
-from viva.render.plots import Axis, Drawn, Kinds, cells, dots
+from viva.render.plots import Axis, Drawn, Kinds, category, cells, dots, ends, per_cent
 from viva.render.table import p_text
-from viva.render.theme import category, ends, per_cent
 from viva.studies.compare.means import Published, labels_of
 from viva.studies.compare.tables import Comparison, Row, held
 from viva.visible import one_line

@@ -22,7 +22,7 @@ from viva.studies.compare.chart import means_chart
 from viva.studies.compare.means import Published, findings
 
 if TYPE_CHECKING:
-    from viva.studies.compare.choices import CompareConfig
+    from viva.studies.compare.study import CompareConfig
 
 Compared = tuple[list[Published], Table, Sequence[str]]
 """Pairs of rows, their table, and which of its notes are about them."""

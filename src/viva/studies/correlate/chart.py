@@ -7,8 +7,7 @@ from typing import Any
 
 from viva.analysis.correlation import Pair
 from viva.errors import VivaError, option
-from viva.render.plots import Axis, Drawn, Kinds, Layer, curves, together
-from viva.render.theme import mark_of, subtitle
+from viva.render.plots import Axis, Drawn, Kinds, Layer, curves, mark_of, subtitle, together
 from viva.studies.correlate.tables import Correlations
 
 MOST = 12

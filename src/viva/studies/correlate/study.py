@@ -18,8 +18,7 @@ from viva.studies.correlate.chart import chart
 from viva.studies.correlate.correlatedscores import PUBLISHED, Correlated, matched, noted, published_tables
 from viva.studies.correlate.tables import Correlations, findings
 from viva.studies.item_scores import EXAM, existing, once_each, score_sets
-from viva.studies.model_table import WideTable, only_model_table, read_wide
-from viva.studies.modelfamilies import Families, families_of
+from viva.studies.model_table import Families, WideTable, families_of, only_model_table, read_wide
 from viva.studies.sharedoptions import Sources
 from viva.visible import one_line
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from viva.analysis.errortypes import Errors
 from viva.errors import VivaError
-from viva.render.plots import Axis, Drawn, Kinds, dots, together
-from viva.render.theme import ends, per_cent
+from viva.render.plots import Axis, Drawn, Kinds, dots, ends, per_cent, together
 from viva.visible import one_line
 
 _LABEL = 60

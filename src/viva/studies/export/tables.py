@@ -17,9 +17,8 @@ from viva.errors import VivaError, flag
 from viva.interop.writing import tables
 from viva.interop.writing.card import Card, Set, Subset, licence_of
 from viva.interop.writing.tables import Names
-from viva.studies.export.evaluations import exported, opened_runs
+from viva.studies.export.evaluations import ExportedRun, exported, opened_runs, without_gold
 from viva.studies.export.exportformats import ExportConfig
-from viva.studies.export.graded_run import ExportedRun, without_gold
 from viva.visible import one_line
 
 

@@ -16,8 +16,7 @@ from viva.benchmarks import BENCHMARKS
 from viva.errors import EXIT_OK, DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.progress import say
-from viva.studies.export.destination import placed
-from viva.studies.export.exportformats import ExportConfig
+from viva.studies.export.exportformats import ExportConfig, placed
 from viva.types import Generate, Prompt, Sampling
 from viva.version import __version__
 from viva.visible import one_line

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from viva.errors import VivaError
 from viva.published import Table
-from viva.render.plots import Axis, Drawn, Kinds, bars, cells, dots
-from viva.render.theme import PER_CENT, category
+from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, bars, category, cells, dots
 
 FEW = 4
 """So many columns are dots in a row for each model; more are a heat map."""

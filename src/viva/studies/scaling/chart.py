@@ -9,8 +9,7 @@ import numpy as np
 
 from viva.analysis.sizes.scaling import Fit, Prediction, predict
 from viva.analysis.sizes.scalinggroups import Group, Point
-from viva.render.plots import Axis, Drawn, Kinds, Layer, curves
-from viva.render.theme import ends, mark_of, one_exam, subtitle
+from viva.render.plots import Axis, Drawn, Kinds, Layer, curves, ends, mark_of, one_exam, subtitle
 from viva.studies.scaling.tables import NAMES, Scaling, break_text, size_text
 
 STEPS = 80

@@ -17,8 +17,7 @@ from viva.errors import DataError, VivaError, option
 from viva.published import Size, Table, catalogue, tables
 from viva.published import size as published_size
 from viva.studies.item_scores import EXAM, existing, score_sets
-from viva.studies.model_table import WideTable, only_model_table, read_wide
-from viva.studies.modelfamilies import family_of
+from viva.studies.model_table import WideTable, family_of, only_model_table, read_wide
 from viva.visible import one_line
 
 Parameters = Literal["total", "active"]

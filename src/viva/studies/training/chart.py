@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viva.analysis.training import Training
-from viva.render.plots import Axis, Drawn, Kinds, Layer, curves
+from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, Layer, curves, figures, one_exam, subtitle
 from viva.render.textchart import short_number
-from viva.render.theme import PER_CENT, figures, one_exam, subtitle
 
 DECADE = 10**0.5
 """From this span on, training is drawn on a logarithmic axis: half a decade."""
