@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from viva.analysis.estimate import Estimate
 from viva.visible import plural
 
@@ -63,6 +65,6 @@ def cell_text(cell: Estimate) -> str:
     return text + bracket_text(cell)
 
 
-def bracket_text(cell: Estimate) -> str:
-    """Return ` [59.10, 63.25]`; empty where there is none."""
+def bracket_text(cell: Any) -> str:
+    """Return ` [59.10, 63.25]` of whatever has an interval; empty where there is none."""
     return "" if cell.low is None else f" [{percent(cell.low)}, {percent(cell.high)}]"

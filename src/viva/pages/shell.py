@@ -162,7 +162,7 @@ class Served:
 
         name = self.access.cookie("session")
         known = guard.session_of(request.cookies, name)
-        session = known or guard.new_session()
+        session = known or secrets.token_hex(16)
         response = self.page(
             request, template, status, csrf=guard.form_token(session), form=secrets.token_hex(16), **values
         )

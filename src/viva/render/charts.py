@@ -81,15 +81,11 @@ def _rendered(found: dict[str, Any], suffix: str) -> bytes:
     import vl_convert
 
     light = {**config("light"), "background": "#ffffff", "font": "sans-serif"}
-    whole = {**_wide(found), "config": {**light, **found.get("config", {})}}
+    wide = {"width": FILE_WIDTH} if found.get("width") == "container" else {}  # a file is no container
+    whole = {**found, **wide, "config": {**light, **found.get("config", {})}}
     if suffix == ".svg":
         return str(vl_convert.vegalite_to_svg(whole)).encode()
     return bytes(vl_convert.vegalite_to_png(whole, scale=PIXELS))
-
-
-def _wide(found: dict[str, Any]) -> dict[str, Any]:
-    """Width of a saved chart in pixels: a file has no container to fit."""
-    return {**found, "width": FILE_WIDTH} if found.get("width") == "container" else found
 
 
 def _page(found: dict[str, Any]) -> str:

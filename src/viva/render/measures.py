@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viva.analysis.correlation import Coefficient
 from viva.analysis.raters.measure import Kind, Measure
 from viva.render.table import Kind as Printed
 from viva.shipped import shipped_table
@@ -14,7 +15,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def measure_text(measure: Measure) -> str:
+def measure_text(measure: Measure | Coefficient) -> str:
     """Return `0.743 [0.612, 0.851]`."""
     if measure.low is None or measure.high is None:
         return number(measure.value)

@@ -106,7 +106,7 @@ def _dots(
     signed = any((row.get("low") or row["score"] or 0) < 0 for row in rows)
     name = "" if line is None else f"the pass line, {100 * line:g} %"
     below = subtitle(
-        rows, "per cent, with 95 % intervals", *said, SAID_OF_RANGES if _ranged(rows) else "",
+        rows, "per cent, with 95 % intervals", *said, SAID_OF_RANGES if any("range" in row for row in rows) else "",
         name and f"dashed: {name}",
     )  # fmt: skip
     axis = Axis("score", "difference, points of per cent" if signed else "score, per cent", {"domain": [0, 100]})
@@ -114,10 +114,6 @@ def _dots(
         rows, place, axis, title=title, below=below, kinds=kinds, signed=signed,
         line=None if line is None or signed else (100 * line, name), **more,
     )  # fmt: skip
-
-
-def _ranged(rows: Sequence[dict[str, Any]]) -> bool:
-    return any("range" in row for row in rows)
 
 
 def shown(cell: Estimate) -> bool:

@@ -75,14 +75,6 @@ def _outcomes(style: str, *, scored: bool) -> Kind:
     return Kind(text, "", words=True, style=style)
 
 
-def _money(took: Consumed) -> str:
-    return "" if not took.priced else UNKNOWN if took.cost is None else dollars(took.cost)
-
-
-def _tokens(took: Consumed) -> str:
-    return f"{short_number(took.input)}+{short_number(took.output)}" if took.counted else UNKNOWN
-
-
 def _took(title: str, text: Callable[[Consumed], str], drop: int) -> Column:
     """Return a column of what answers took: `unknown` where a server did not count what has a price."""
     shown = Kind(lambda took: text(took) if took.replies else "", none="")
@@ -96,7 +88,12 @@ _BOUNDS = (
 _TOOK = (
     Column("other outcomes", "result.overall", _outcomes("yellow", scored=True), drop=5),
     Column("not scored", "result.overall", _outcomes("red", scored=False), drop=6),
-    _took("US$", _money, 3), _took("tokens in+out", _tokens, 1),
+    _took("US$", lambda took: "" if not took.priced else UNKNOWN if took.cost is None else dollars(took.cost), 3),
+    _took(
+        "tokens in+out",
+        lambda took: f"{short_number(took.input)}+{short_number(took.output)}" if took.counted else UNKNOWN,
+        1,
+    ),
     _took("s each", lambda took: seconds_text(took.latency[50]) if took.latency else "", 2),
 )  # fmt: skip
 """Given up first on a narrow screen are tokens, seconds and money; then the number of answers and the outcomes, never

@@ -63,21 +63,17 @@ def dimensions(
         if layout.detail:
             continue
         single = len(layout.rows) == 1
+        title = layout.title if len(layout.title) <= 40 else layout.title.partition(" (")[0]
         columns = layout.columns if single else (_like(layout.columns, headline),)
         for row in layout.rows:
             for column in columns:
                 label = column.label if single else labelled(layout.name, row.label)
                 dimension = Dimension(
-                    layout=layout.name, row=row.label, column=column.label, group=_short(layout.title), label=label,
+                    layout=layout.name, row=row.label, column=column.label, group=title, label=label,
                     where=tuple({**column.where, **row.where}.items()),
                 )  # fmt: skip
                 found.append((dimension, (row, column)))
     return tuple(found)
-
-
-def _short(title: str) -> str:
-    """Return a table's title without the explanation in its brackets, where it is long."""
-    return title if len(title) <= 40 else title.partition(" (")[0]
 
 
 def labelled(layout: str, row: str) -> str:

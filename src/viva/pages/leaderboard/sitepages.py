@@ -16,7 +16,7 @@ from viva.analysis.sizes.scalinggroups import Point, studied
 from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
 from viva.pages.leaderboard.assembling import ModelPage, model_pages
-from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, Facts, Row, Site, slug
+from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, Row, Site, slug
 from viva.pages.shell import Inlined, templates
 from viva.published import plain
 from viva.render import charts
@@ -203,8 +203,6 @@ def _benchmark(site: Site, way: Way, page: BenchmarkPage) -> str:
         groups_of=groups_of,
         selects_of=selects_of,
         words_of=_words_of,
-        word_of=lambda row, name: getattr(row.facts, name),
-        order_of=_order_of,
         ids_of=_ids_of,
     )
 
@@ -224,12 +222,12 @@ def _ranges(sizes: Sequence[float]) -> list[tuple[str, str]]:
 
 def _words_of(board: Board) -> list[tuple[str, str]]:
     """Return the columns of words (and the size) that at least one row has something for."""
-    names = (("size", "Billions"), ("family", "Family"), ("type", "Type"), ("domain", "Domain"), ("access", "Access"))
-    return [(name, label) for name, label in names if any(_known(row.facts, name) for row in board.rows)]
-
-
-def _known(facts: Facts, name: str) -> bool:
-    return facts.total is not None if name == "size" else bool(getattr(facts, name))
+    names = (("size", "Billions"), *_SELECTS[1:])
+    return [
+        (name, label)
+        for name, label in names
+        if any(getattr(row.facts, "total" if name == "size" else name) for row in board.rows)
+    ]
 
 
 def _ids_of(board: Board) -> list[str]:
@@ -241,11 +239,6 @@ def _ids_of(board: Board) -> list[str]:
         seen[name] += 1
         found.append(name if seen[name] == 1 else f"{name}~{seen[name]}")
     return found
-
-
-def _order_of(row: Row) -> str:
-    """Return what sorting by rank goes by; rows without a rank come last."""
-    return f"{row.rank.place}" if row.rank else ""
 
 
 def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:

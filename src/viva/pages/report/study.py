@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
@@ -83,7 +82,9 @@ def names_of(read: Sequence[Reported], *, whole: bool = False) -> Names:
 def together(read: Sequence[Reported], names: Names) -> Report:
     """Return the results of all runs as one report."""
     results = [
-        msgspec.structs.replace(result, model=name, tables=tuple(_named(table, name) for table in result.tables))
+        msgspec.structs.replace(
+            result, model=name, tables=tuple(msgspec.structs.replace(table, model=name) for table in result.tables)
+        )
         for number, run in enumerate(read)
         for result in run.results
         for name in (names[number, result.exam, result.model],)
@@ -116,10 +117,6 @@ def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tu
         if spooled:
             spooled.close()
     return size, spooled.written.items if spooled else 0, warnings
-
-
-def _named(table: Any, name: str) -> Any:
-    return table if table.model == name else msgspec.structs.replace(table, model=name)
 
 
 def _uneven(results: Sequence[Result]) -> Iterator[str]:
@@ -187,9 +184,6 @@ def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> I
     starts = [0, *itertools.accumulate(len(run.strata) for run in read)]
     for number, run in enumerate(read):
         yield from run.items(
-            functools.partial(_wanted, chosen, starts[number]), lambda *which, run=number: names[run, *which]
+            lambda place, start=starts[number]: chosen is None or start + place in chosen,
+            lambda *which, run=number: names[run, *which],
         )
-
-
-def _wanted(chosen: set[int] | None, start: int, place: int) -> bool:
-    return chosen is None or start + place in chosen

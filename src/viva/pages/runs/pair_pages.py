@@ -141,11 +141,6 @@ class Note(Struct, omit_defaults=True):
     at: float = 0.0
 
 
-def note_key(other: str, exam: str, question: str = "") -> str:
-    """Return what a note is about: another run by its folder's name, an exam, and a question of it or all."""
-    return "\t".join((other, exam, question))
-
-
 def notes_of(folder: Path) -> dict[str, Note]:
     """Return all notes in a run's folder. Raises StorageError for a file that is none."""
     try:
@@ -159,22 +154,18 @@ def notes_of(folder: Path) -> dict[str, Note]:
 def write_note(folder: Path, key: str, text: str) -> None:
     """Keep a note, or take it away where there is no text. Raises StorageError."""
     with _WRITING:
-        _write_note(folder, key, text)
-
-
-def _write_note(folder: Path, key: str, text: str) -> None:
-    notes = notes_of(folder)
-    text = text.strip()[:LONGEST_NOTE]
-    if text:
-        notes[key] = Note(text, time.time())
-    else:
-        notes.pop(key, None)
-    if len(notes) > _MOST:
-        raise StorageError(f"{folder / NOTES} has {_MOST:,} notes: take some away first")
-    try:
-        write_whole(folder / NOTES, msgspec.json.format(msgspec.json.encode(notes), indent=1) + b"\n")
-    except OSError as problem:
-        raise StorageError(f"cannot write {folder / NOTES}: {problem.strerror}; the note was not kept") from None
+        notes = notes_of(folder)
+        text = text.strip()[:LONGEST_NOTE]
+        if text:
+            notes[key] = Note(text, time.time())
+        else:
+            notes.pop(key, None)
+        if len(notes) > _MOST:
+            raise StorageError(f"{folder / NOTES} has {_MOST:,} notes: take some away first")
+        try:
+            write_whole(folder / NOTES, msgspec.json.format(msgspec.json.encode(notes), indent=1) + b"\n")
+        except OSError as problem:
+            raise StorageError(f"cannot write {folder / NOTES}: {problem.strerror}; the note was not kept") from None
 
 
 LONGEST_COMPARED = 2_000
@@ -345,7 +336,7 @@ class _Two(Struct, frozen=True):
         """Return what a note here is about: of two models of one run both are named."""
         models = " ".join(sheet.evaluation.model.name for sheet in self.both)
         other = self.names[0] if self.runs[0] != self.runs[1] else models
-        return note_key(other, self.both[0].evaluation.label, match.question.id if match else "")
+        return "\t".join((other, self.both[0].evaluation.label, match.question.id if match else ""))
 
     def note(self, match: Match | None) -> str:
         """Return the note that is kept; none where the file cannot be read, which is said when one is written."""

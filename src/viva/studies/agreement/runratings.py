@@ -31,7 +31,7 @@ from viva.review.items import FINER, OUTCOME, THOUGHT, UNCERTAINTY, Item, spread
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, OpenRun, open_evidence, prepare
 from viva.studies.agreement.tables import ScoreFromLabels
-from viva.types import UNREADABLE, Evidence, Question, Response, ReviewItem, Score
+from viva.types import UNREADABLE, Evidence, Question, ReviewItem, Score
 
 DRAFT = "draft"
 """The rater that stands for the run's verdict without experts."""
@@ -85,7 +85,16 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
                 tags = {name: value for name, value in question.tags.items() if name not in whose}
                 word = finer(before, response.stop_reason)
                 said = {OUTCOME: before.outcome, **({FINER: FINER_WORDS[word][1]} if word else {})}
-                item = _item(key, {**whose, **tags, **said}, question, drafts, response)
+                item = Item(
+                    key=key,
+                    about={**whose, **tags, **said},
+                    question=question.text,
+                    options=question.options,
+                    drafts=drafts,
+                    thought=response.reasoning[:THOUGHT],
+                    thought_size=thought_size(response),
+                    disagreement=spread([draft.opinions for draft in drafts]),
+                )
                 yield Rated(
                     item=item,
                     exam=evaluation.label,
@@ -95,21 +104,6 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
                     after=after,
                     evidence=evidence,
                 )
-
-
-def _item(
-    key: str, about: dict[str, str], question: Question, drafts: tuple[ReviewItem, ...], response: Response
-) -> Item:
-    return Item(
-        key=key,
-        about=about,
-        question=question.text,
-        options=question.options,
-        drafts=drafts,
-        thought=response.reasoning[:THOUGHT],
-        thought_size=thought_size(response),
-        disagreement=spread([draft.opinions for draft in drafts]),
-    )
 
 
 def ratings(found: Sequence[Rated], judge: str) -> Ratings:

@@ -34,7 +34,7 @@ from viva.shipped import shipped_table
 from viva.studies.compare.tables import Row
 from viva.studies.item_scores import ScoreSet
 from viva.types import Aggregate, Language
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 _TABLE = shipped_table(__file__, "factors.toml", dict[str, dict[str, Any]])
 FACTORS: dict[str, list[str]] = _TABLE["factors"]
@@ -277,7 +277,7 @@ def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
 def _meant(group: Sequence[Contestant], name: str, called: str) -> list[Contestant]:
     found = _matching(group, name)
     if not found:
-        there = ", ".join(repr(one.name) for one in group[:20]) + (" …" if len(group) > 20 else "")
+        there = some([repr(one.name) for one in group], 20)
         raise VivaError(f"{called} {name!r}: nobody is called so; there are: {there}")
     return found
 
@@ -299,16 +299,12 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
         # Another language is another file; so are the exemplars, which belong to the fingerprint where any are shown.
         if key == "data" and (mine["lang"] != other["lang"] or (mine["shots"] == "0") != (other["shots"] == "0")):
             continue
-        if key in ("prompt", "rubric", "max_tokens") and _differ(mine, other, _SHAPES_PROMPT):
+        if key in ("prompt", "rubric", "max_tokens") and any(mine.get(one) != other.get(one) for one in _SHAPES_PROMPT):
             continue
         yield f"{what} ({one_line(mine[key], 40)} and {one_line(other[key], 40)})"
     best = mine["attempts"] == other["attempts"] == "best"
     if best and factors != {"samples"} and mine.get("samples") != other.get("samples"):
         yield f"the best of another number of answers ({mine.get('samples')} and {other.get('samples')})"
-
-
-def _differ(mine: Mapping[str, str], other: Mapping[str, str], keys: Sequence[str]) -> bool:
-    return any(mine.get(key) != other.get(key) for key in keys)
 
 
 class _Read(Struct):

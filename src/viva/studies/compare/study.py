@@ -196,7 +196,9 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Compar
     found_sets = score_sets(paths, config.by or EXAM, config.macro_average, cluster=config.cluster or "")
     everybody = contestants(found_sets, config.model, _ways(config))
     groups = grouped(everybody)
-    chosen, problems = {}, [VivaError(_nobody(groups))]
+    there = "; ".join(f"{title}: {', '.join(one.name for one in group[:5])}" for title, group in groups)
+    nobody = f"a comparison takes two contestants on the same questions; here are {there}"
+    chosen, problems = {}, [VivaError(nobody)]
     for at, (title, group) in enumerate(groups):
         if len(group) > 2 and not (config.pairs or config.baseline or config.between):
             # The second is behind, in every table.
@@ -234,11 +236,6 @@ def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Compar
         replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
         for one in found
     ], alone
-
-
-def _nobody(groups: Sequence[tuple[str, list[Contestant]]]) -> str:
-    there = "; ".join(f"{title}: {', '.join(one.name for one in group[:5])}" for title, group in groups)
-    return f"a comparison takes two contestants on the same questions; here are {there}"
 
 
 def _ways(config: CompareConfig) -> list[str]:

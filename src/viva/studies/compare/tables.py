@@ -243,10 +243,6 @@ def _unclear_first(one: Comparison, margin: float | None) -> Comparison:
     return replace(one, rows=tuple(sorted(one.rows, key=clear)))
 
 
-def _change(found: Difference) -> str:
-    return DASH if found.difference is None else POINTS.text(found.difference) + ("" if found.complete else UNSURE)
-
-
 def probability(value: float) -> str:
     """Return `0.973`, and never 0 or 1, which nothing is."""
     return "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
@@ -256,7 +252,12 @@ def _between(interval: tuple[float, float]) -> str:
     return " to ".join(map(POINTS.text, interval))
 
 
-_CHANGE, _BETWEEN, _PROBABILITY = Kind(_change), Kind(_between), Kind(probability)
+_CHANGE = Kind(
+    lambda found: (
+        DASH if found.difference is None else POINTS.text(found.difference) + ("" if found.complete else UNSURE)
+    )
+)
+_BETWEEN, _PROBABILITY = Kind(_between), Kind(probability)
 _BETWEEN_ENDS = Kind(lambda found: _between((found.low, found.high)))
 
 

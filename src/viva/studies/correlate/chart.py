@@ -7,6 +7,7 @@ from typing import Any
 
 from viva.analysis.correlation import Pair
 from viva.errors import VivaError, option
+from viva.render.measures import measure_text
 from viva.render.plots import Axis, Drawn, Kinds, Layer, curves, mark_of, subtitle, together
 from viva.studies.correlate.tables import Correlations
 
@@ -57,8 +58,7 @@ def _said(pair: Pair, title: str) -> str:
     one = pair.of("pearson")
     if one.value is None:
         return title
-    between = "" if one.low is None or one.high is None else f" [{one.low:.3f}, {one.high:.3f}]"
-    return f"{title} · Pearson's r {one.value:.3f}{between}, n = {pair.n}"
+    return f"{title} · Pearson's r {measure_text(one)}, n = {pair.n}"
 
 
 def _line(pair: Pair) -> list[dict[str, float]]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.errors import VivaError
-from viva.published import Entry, plain, table
+from viva.published import plain, table
 from viva.render.result import left_out
 from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, is_wide, read_wide
 from viva.studies.scaling.sizedmodels import SCORES
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 _FORMATS = ("multiple_choice_average", "assertion_average", "fill_in_the_blank_average", "open_ended_average")
 _MEASURES = ("tf_accuracy", "mc_accuracy", "fitb_accuracy", "fitb_f1")
@@ -85,7 +85,8 @@ def matched(sources: Sequence[str]) -> Correlated:
         if source in PUBLISHED:
             name, column = SCORES[source]
             shown = f"{source} {column}, published"
-            columns[shown] = _unique((entry.name, entry.figures[column]) for entry in _models(source, name, column))
+            models = table(source, name).models
+            columns[shown] = _unique((one.name, one.figures[column]) for one in models if column in one.figures)
             continue
         path = existing([source], PUBLISHED)[0]
         found = _columns_of(path, columns) if is_wide(path) else _headlines(path, columns, partial, ranges)
@@ -107,7 +108,7 @@ def matched(sources: Sequence[str]) -> Correlated:
         words={},
         partial=frozenset(name for key, name in shown_names.items() if key in partial),
     )
-    said = ", ".join(one_line(name, 40) for name in list(shown_names.values())[:12]) + (", …" if len(keys) > 12 else "")
+    said = some([one_line(name, 40) for name in shown_names.values()], 12)
     return Correlated(
         title="models of the same name",
         table=rows,
@@ -132,10 +133,6 @@ def _columns_of(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str
 def noted(ranges: Sequence[str]) -> tuple[str, ...]:
     """Return a note that names models with a range in place of a figure, where there are any."""
     return (f"Figures {left_out(list(dict.fromkeys(ranges)))}",) if ranges else ()
-
-
-def _models(benchmark: str, name: str, column: str) -> list[Entry]:
-    return [entry for entry in table(benchmark, name).models if column in entry.figures]
 
 
 def _headlines(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -20,7 +20,7 @@ from viva.studies.correlate.tables import Correlations, findings
 from viva.studies.item_scores import EXAM, existing, once_each, score_sets
 from viva.studies.model_table import Families, WideTable, families_of, only_model_table, read_wide
 from viva.studies.sharedoptions import Sources
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 
 class CorrelateConfig(Struct, kw_only=True):
@@ -171,6 +171,5 @@ def _chosen(found: Correlated, config: CorrelateConfig) -> list[str]:
     return columns
 
 
-def _listed(names: Sequence[str] | Any) -> str:
-    found = [repr(one_line(str(name), 60)) for name in names]
-    return ", ".join(found[:20]) + (" …" if len(found) > 20 else "")
+def _listed(names: Iterable[str]) -> str:
+    return some([repr(one_line(name, 60)) for name in names], 20)

@@ -20,7 +20,7 @@ from viva.studies.item_scores import AUTO, ScoreSet, score_sets
 from viva.studies.sharedoptions import PAPERS_MEAN, Runs
 from viva.studies.training.chart import training_chart
 from viva.studies.training.tables import findings
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 
 class TrainingConfig(Struct, kw_only=True):
@@ -136,7 +136,7 @@ def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig)
         point = Point(checkpoint=row.revision or one.model, at=row.at, cells=one.measured())
         points.setdefault(one.exam, []).append(point)
     if not points:
-        raise progress.nothing(", ".join(list(strangers)[:5]))
+        raise progress.nothing(some(list(strangers), 5))
     trainings = [training(exam, progress.axis, found) for exam, found in points.items()]
     return trainings, _notes(progress.checkpoints, points, places, strangers)
 
@@ -149,18 +149,16 @@ def _notes(
 ) -> list[str]:
     notes: list[str] = []
     if strangers:
-        first = ", ".join(list(strangers)[:3]) + (", …" if len(strangers) > 3 else "")
         why = (
             f"{checkpoints.path.name} has no row for them" if checkpoints else "nothing says how far they were trained"
         )
-        notes.append(f"Left out, since {why}: {first}.")
+        notes.append(f"Left out, since {why}: {some(list(strangers), 3)}.")
     rows = checkpoints.rows if checkpoints else ()
     for exam, here in points.items():
         missing = [row for row in rows if (exam, row) not in places]
         if missing:
-            names = [one_line(row.revision or row.model or row.run, 60) for row in missing[:3]]
-            more = ", …" if len(missing) > 3 else ""
-            notes.append(f"{exam}: no scores of {', '.join(names)}{more} ({len(missing)} of {len(rows)}).")
+            names = some([one_line(row.revision or row.model or row.run, 60) for row in missing], 3)
+            notes.append(f"{exam}: no scores of {names} ({len(missing)} of {len(rows)}).")
         sizes = {max(cell.n for cell in point.cells.values()) for point in here}
         if len(sizes) > 1:
             notes.append(
