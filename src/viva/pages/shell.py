@@ -199,19 +199,16 @@ class Served:
 
     async def refused(self, request: Request, problem: Exception) -> Response:
         """Return a page that says what was wrong."""
-        from starlette.exceptions import HTTPException
-
-        known = isinstance(problem, HTTPException)
-        sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
-        status = problem.status_code if isinstance(problem, HTTPException) else self.status(problem)
-        page = self.page(
-            request, "message.html", status, sentence=sentence, shell=self.shell, everything=self.everything
-        )
-        headers: Any = getattr(problem, "headers", None) if known else None
-        page.headers.update(dict(headers or {}))
+        status: int = getattr(problem, "status_code", 0) or self.status(problem)
+        page = self._message(request, status, getattr(problem, "detail", str(problem)))
+        page.headers.update(getattr(problem, "headers", None) or {})
         return page
 
     async def failed(self, request: Request, problem: Exception) -> Response:
         """Return a defect of Viva: the traceback is on the server's terminal, not here."""
-        sentence = "Viva failed at this page, and saved nothing of it; its terminal says more."
-        return self.page(request, "message.html", 500, sentence=sentence, shell=self.shell, everything=self.everything)
+        return self._message(request, 500, "Viva failed at this page, and saved nothing of it; its terminal says more.")
+
+    def _message(self, request: Request, status: int, sentence: str) -> Response:
+        return self.page(
+            request, "message.html", status, sentence=sentence, shell=self.shell, everything=self.everything
+        )

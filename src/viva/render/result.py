@@ -139,6 +139,12 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
     return tuple(one for one in kept if one.score is not None or one.figures)
 
 
+def beside_of(results: Sequence[Result]) -> tuple[Neighbour, ...]:
+    """Return the published rows beside the models that sat an exam, each once."""
+    rows = {(one.model, one.condition): one for result in results for one in result.beside}
+    return comparable(rows.values(), results)
+
+
 def left_out(models: Sequence[str]) -> str:
     """Return the models whose score is a range, and that a command of points leaves out, with the reason."""
     named = some([one_line(model, 40) for model in models], _NAMED)
@@ -274,9 +280,7 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Ta
     tables: list[Table] = []
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam]
-        beside = comparable(
-            {(one.model, one.condition): one for result in of_exam for one in result.beside}.values(), of_exam
-        )
+        beside = beside_of(of_exam)
         for index, table in enumerate(of_exam[0].tables):
             if not table.across or (table.detail and not details):
                 continue

@@ -18,7 +18,7 @@ from viva.render.result import (
     WHO,
     Report,
     Result,
-    comparable,
+    beside_of,
     constant_notes,
     count_column,
     groups_text,
@@ -44,7 +44,7 @@ def summary_table(results: Sequence[Result]) -> Table:
     """Return a line a model and exam, published rows last. One model alone stands in the title; columns in which
     nothing stands are left out.
     """
-    published = [(one.model, exam, one.score) for exam, one in _published(results)]
+    published = [(one.model, exam, one.score) for exam, one in published_scores(results)]
     rows = score_lines(results, published)
     models = {line.model for line in score_lines(results)} | {model for model, *_ in published}
     count = replace(count_column(results), drop=4)
@@ -54,14 +54,12 @@ def summary_table(results: Sequence[Result]) -> Table:
     return Table(title, columns, rows, dim=len(published)).filled(always)
 
 
-def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
+def published_scores(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     """Return published scores that are the same quantity as those of an exam, each once."""
-    found: list[tuple[str, Neighbour]] = []
-    for exam in dict.fromkeys(result.exam for result in results):
-        of_exam = [result for result in results if result.exam == exam and result.answered]
-        rows = {(one.model, one.condition): one for result in of_exam for one in result.beside}
-        found += [(exam, one) for one in comparable(rows.values(), of_exam) if one.score is not None]
-    return found
+    exams = {
+        exam: [one for one in results if one.exam == exam and one.answered] for exam in {r.exam: 0 for r in results}
+    }
+    return [(exam, one) for exam, own in exams.items() for one in beside_of(own) if one.score is not None]
 
 
 def _outcomes(style: str, *, scored: bool) -> Kind:
@@ -127,7 +125,7 @@ def summary_lines(report: Report) -> list[str]:
     ]
     lines += mixed_notes(mixed(report.results))
     lines += cut_off_notes(report.results)
-    sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
+    sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in published_scores(report.results))
     exams = [result.exam for result in report.results]
     averages = dict.fromkeys(_average(one, alone=exams.count(one.exam) == 1) for one in report.results)
     published = (f"Published beside {exam}: {where}; {how}." for exam, where, how in sources)

@@ -18,7 +18,7 @@ import msgspec
 
 from viva.errors import DataError
 from viva.pages.leaderboard.boards import Facts
-from viva.pages.leaderboard.publishedboards import family, tuned
+from viva.pages.leaderboard.publishedboards import named
 from viva.published import plain, size
 from viva.runs.score_table import Row, rows_of
 from viva.visible import one_line
@@ -60,13 +60,9 @@ class ModelFacts:
         """Return what the file says of a model; else what its name says: family, size, and whether it was finetuned."""
         said = self._exact.get(model, self._plain.get(_bare(model)))
         self._unused = {name: bare for name, bare in self._unused.items() if model != name and _bare(model) != bare}
-        parameters = size(model)
-        known = Facts(
-            family="" if model.startswith("baseline/") else family(model),
-            type=tuned(model),
-            total=parameters.total if parameters else None,
-            active=parameters.active if parameters else None,
-        )
+        known = named(model, size(model))
+        if model.startswith("baseline/"):
+            known = msgspec.structs.replace(known, family="")
         return known if said is None else said.over(known)
 
     @property

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import widest
 from viva.pages.leaderboard.assembling import labelled
 from viva.pages.leaderboard.boards import Board, Dimension, Facts, Row, slug
-from viva.published import Entry, Neighbour, neighbours, plain, size, table
+from viva.published import Entry, Neighbour, Size, neighbours, plain, size, table
 from viva.published.catalogue import Setting, catalogue
 from viva.shipped import shipped_table
 from viva.types import ExamSpec
@@ -133,15 +134,19 @@ def _dimensions(found: Sequence[Neighbour]) -> tuple[Dimension, ...]:
 def _facts(entry: Entry | None, model: str) -> Facts:
     words = dict(entry.words) if entry else {}
     access = words.get("access", "")
-    parameters = entry.size if entry else size(model)
-    return Facts(
-        family=words.get("family", "") or family(model),
-        type=words.get("type", "") or tuned(model),
+    said = Facts(
+        family=words.get("family", ""),
+        type=words.get("type", ""),
         domain=words.get("domain", ""),
         access=access.capitalize() if access in ("open", "limited") else access,
-        total=parameters.total if parameters else None,
-        active=parameters.active if parameters else None,
     )
+    return said.over(named(model, entry.size if entry else size(model)))
+
+
+def named(model: str, parameters: Size | None) -> Facts:
+    """Return what a model's name says of it."""
+    known = Facts(family=family(model), type=tuned(model))
+    return known if parameters is None else replace(known, total=parameters.total, active=parameters.active)
 
 
 def family(model: str) -> str:

@@ -29,7 +29,7 @@ from viva.render import charts
 from viva.render.canaries import canaries_table
 from viva.render.formats import as_csv, legend
 from viva.render.markuptext import csv_text, tables_latex
-from viva.render.result import Report, Result, comparable
+from viva.render.result import Report, Result, beside_of
 from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
 from viva.render.table import Table
 from viva.version import __version__
@@ -106,10 +106,10 @@ def _overall(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
     """Yield scores exam by exam, and languages."""
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
-        rows = {one.model: one for result in of_exam for one in result.beside}.values()
+        rows = beside_of(of_exam)
         if len(of_exam) > _PANEL or rows:
             caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
-            yield _chart(scores_chart(of_exam, comparable(rows, of_exam)), caption, exam, "scores")
+            yield _chart(scores_chart(of_exam, rows), caption, exam, "scores")
     for benchmark in dict.fromkeys(result.benchmark for result in results):
         chart = languages_chart([result for result in results if result.benchmark == benchmark])
         if chart is not None:

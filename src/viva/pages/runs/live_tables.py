@@ -18,7 +18,6 @@ from viva.render.deciders import deciding_tables
 from viva.render.result import (
     Result,
     across_models,
-    comparable,
     footnotes,
     published_notes,
     score_table,
@@ -26,6 +25,7 @@ from viva.render.result import (
     signature,
     summary,
 )
+from viva.render.summary import published_scores
 from viva.render.table import Table
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
@@ -112,7 +112,7 @@ def tables_of(results: Sequence[Result], notes: Sequence[str] = ()) -> Tables:
     """Return what the page of a run and a report show of results; `notes` come before those on single figures."""
     answered = [result for result in results if result.answered]
     by_exam = {exam: [r for r in answered if r.exam == exam] for exam in dict.fromkeys(r.exam for r in answered)}
-    alone, beside = len(results) == 1, [row for exam in by_exam for row in _published(exam, results)]
+    alone, beside = len(results) == 1, [(one.model, exam, one.score) for exam, one in published_scores(results)]
     return Tables(
         results=results,
         summary=summary(results, beside),
@@ -130,14 +130,6 @@ def _own(result: Result, alone: bool) -> list[Table]:
     tables = [score_table(table, result.beside) for table in result.tables if alone or not table.across]
     tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
     return [table for table in tables if table.rows]
-
-
-def _published(exam: str, results: Sequence[Result]) -> list[tuple[str, str, float]]:
-    """Return the published rows beside the models that sat an exam, best first."""
-    of_exam = [result for result in results if result.exam == exam]
-    beside = comparable({one.model: one for result in of_exam for one in result.beside}.values(), of_exam)
-    scored = sorted((-one.score, one.model, one.score) for one in beside if one.score is not None)
-    return [(name, exam, score) for _, name, score in scored]
 
 
 def _judging(opened: OpenRun) -> dict[str, Consumed]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from bisect import bisect_left
@@ -125,15 +126,11 @@ class Pages(PairPages):
 
     # A run
 
-    def run(self, request: Request) -> Response:
-        """Return what was asked, how far it is, its tables."""
-        return self._of_run(request, "run.html", self._run)
-
-    def _of_run(
+    def of_run(
         self,
-        request: Request,
         template: str,
         shows: Callable[[Request, RunView, Graded, Chosen], dict[str, object]],
+        request: Request,
     ) -> Response:
         """Return a page of a run: what all of them show of it, and once it is graded what `shows` returns."""
         view, chosen = self._view(request), Chosen.read(request.query_params)
@@ -154,7 +151,8 @@ class Pages(PairPages):
             **(shows(request, view, graded, chosen) if graded else {}),
         )
 
-    def _run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+    def run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        """Return what was asked, how far it is, its tables."""
         choices = self._choices_of(view, graded)
         return {
             "choices": choices,
@@ -196,11 +194,8 @@ class Pages(PairPages):
 
     # Answers
 
-    def answers(self, request: Request) -> Response:
+    def answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return the answers of a filter, a page at a time."""
-        return self._of_run(request, "answers.html", self._answers)
-
-    def _answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         places, listed = paged(self._search(view, graded, chosen), chosen.page)
         rows = [self._line(graded, place) for place in places]
         return {"choices": self._choices_of(view, graded), "rows": rows, **listed}
@@ -218,11 +213,8 @@ class Pages(PairPages):
             "state": answerfilters.state(sheet, place[1]),
         }
 
-    def item(self, request: Request) -> Response:
+    def item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return one answer."""
-        return self._of_run(request, "item.html", self._item)
-
-    def _item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         place, item = self._place(request, view, graded)
         found = self._search(view, graded, chosen)
         at = bisect_left(found, place)
@@ -257,11 +249,8 @@ class Pages(PairPages):
 
     # Questions by models
 
-    def matrix(self, request: Request) -> Response:
+    def matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return the questions of an exam by models."""
-        return self._of_run(request, "matrix.html", self._matrix)
-
-    def _matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         made = self._matrices.get(
             (view.path, graded.number, chosen.query()), lambda: matrix(graded.sheets, graded.tables.results, chosen)
         )
@@ -387,12 +376,17 @@ def application(root: Path, access: Access) -> Guard:
     routes = [
         Route("/", pages.home),
         Route("/leaderboard/{path:path}", pages.leaderboard),
-        Route("/run/{run}", pages.run),
+        *(
+            Route(f"/run/{{run}}{place}", functools.partial(pages.of_run, template, shows))
+            for place, template, shows in (
+                ("", "run.html", pages.run),
+                ("/answers", "answers.html", pages.answers),
+                ("/matrix", "matrix.html", pages.matrix),
+                ("/answer/{place}", "item.html", pages.item),
+            )
+        ),
         Route("/run/{run}/live", pages.live),
         Route("/run/{run}/run.json", pages.record),
-        Route("/run/{run}/answers", pages.answers),
-        Route("/run/{run}/matrix", pages.matrix),
-        Route("/run/{run}/answer/{place}", pages.item),
         Route("/run/{run}/answer/{place}/{part}.txt", pages.text),
         Route("/pair", pages.choose_pair),
         *(

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from viva.published import Table
 from viva.render.plots import Axis, Drawn, Kinds, category, cells, dots, ends, per_cent
 from viva.render.table import p_text
-from viva.studies.compare.means import Published, labels_of
 from viva.studies.compare.tables import Comparison, Row, held
 from viva.visible import one_line
 
-_ROW = 32
+ROW = 32
 """Pixels of a row of two lines."""
-_AXIS = Axis("difference", ["difference: the second minus the first", "(points of per cent)"])
+AXIS = Axis("difference", ["difference: the second minus the first", "(points of per cent)"])
 """Its title in two lines, since one is wider than some plots."""
-_NAMES: dict[str, Any] = {"labelExpr": "split(replace(datum.label, ' → ', ' →\\n'), '\\n')", "labelOffset": -7}
+NAMES: dict[str, Any] = {"labelExpr": "split(replace(datum.label, ' → ', ' →\\n'), '\\n')", "labelOffset": -7}
 """Labels of rows: a line a model, since two names are too long for one; both lines centred on their row."""
 MOST_ROWS = 28
 """Comparisons of models beyond which they are a matrix (eight models have so many)."""
 ALL = "all"
-COLUMNS = 3
-"""Columns of a published table that are drawn."""
 _TITLE = "Differences, question by question"
 _TESTED = ("p", "p, adjusted", "questions", "sure")
 """What is the same both ways round."""
@@ -41,9 +37,9 @@ def comparing_chart(found: Sequence[Comparison]) -> Drawn:
     if len(found) == 1 and len(rows) > MOST_ROWS and all(row["part"] == ALL for row in rows):
         return _matrix(rows, "; ".join([found[0].title, *left_out]))
     return dots(
-        rows, "_row", _AXIS, title=_TITLE, below=" · ".join([*(one.title for one in found), *about, *left_out]),
-        kinds=Kinds("verdict", [SURE, UNSURE], [category()[0], "#8a8a8a"]), signed=True, step=_ROW,
-        names={} if alone else _NAMES,
+        rows, "_row", AXIS, title=_TITLE, below=" · ".join([*(one.title for one in found), *about, *left_out]),
+        kinds=Kinds("verdict", [SURE, UNSURE], [category()[0], "#8a8a8a"]), signed=True, step=ROW,
+        names={} if alone else NAMES,
     )  # fmt: skip
 
 
@@ -63,23 +59,6 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Drawn:
         both, "second", "first", Axis("difference", "points of per cent", {"domain": [-widest, 0, widest]}), "+.0f",
         title=_TITLE, below=f"{title} · the column's score minus the row's, in points; bold: {SURE}",
         order=order, bold="sure",
-    )  # fmt: skip
-
-
-def means_chart(found: Sequence[Published], one: Table) -> Drawn:
-    """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
-    labels = [(name, label) for name, label in labels_of(found, one).items() if not name.startswith("level")][:COLUMNS]
-    rows = [
-        {
-            "row": f"{pair.first} → {pair.second}" + (f": {pair.part}" if pair.part else ""),
-            "of": pair.what, "column": label,
-            "first": pair.figures[name][0], "second": pair.figures[name][1], "difference": pair.figures[name][2],
-        }
-        for pair in found for name, label in labels if name in pair.figures
-    ]  # fmt: skip
-    return dots(
-        rows, "row", _AXIS, title=f"Published differences · {one.benchmark}", below=one_line(one.source.table, 90),
-        kinds=Kinds("column", [label for _, label in labels]), signed=True, names=_NAMES, step=_ROW,
     )  # fmt: skip
 
 
