@@ -9,24 +9,21 @@ mark says every other field of its row by its name, but truth values and those w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Struct
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE
 from viva.errors import VivaError
+from viva.shipped import shipped_text
 from viva.web.chartpages import Scheme, tokens
 
 if TYPE_CHECKING:
     import altair
 
     Layered = altair.LayerChart | altair.FacetChart
-
-
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    import altair
-
 
 PER_CENT = "per cent"
 """What an axis of scores is titled."""
@@ -276,56 +273,42 @@ def _axis(channel: Any, axis: Axis, field: str = "") -> Any:
     )
 
 
+class _Mark(Struct, frozen=True):
+    """How a part of a layer is drawn: which of `_layer`'s channels it has, and how it looks."""
+
+    mark: str
+    encode: tuple[str, ...]
+    look: dict[str, Any] = {}
+    ranged: bool = False
+    """Whether only rows with an interval have it."""
+
+
+_MARKS = msgspec.json.decode(shipped_text(__file__, "marks.json"), type=dict[str, tuple[_Mark, ...]])
+
+
 def _layer(
     layer: Layer, base: altair.Chart, across: Axis, up: Axis, colour: Any, detail: str
 ) -> Iterable[altair.Chart]:
     import altair
 
-    rows = layer.rows
     x, y = _axis(altair.X, across), _axis(altair.Y, up)
-    ends = {"y": _axis(altair.Y, up, "low"), "y2": "high:Q"}
-    lines = {"detail": f"{detail}:N"} if detail else {}
-    match layer.mark:
-        case "line":
-            dash = (
-                {"strokeDash": altair.StrokeDash(f"{detail}:N", title="curve")}
-                if detail and len(_values(rows, detail)) > 1
-                else {}
-            )
-            yield base.mark_line().encode(x=x, y=y, color=colour, **lines, **dash)
-        case "dashes":
-            yield base.mark_line(strokeDash=[5, 4], opacity=0.7).encode(x=x, y=y)
-        case "areas":
-            area = altair.Size("items:Q", legend=None).scale(range=[40, 800])
-            yield base.mark_circle(opacity=0.45).encode(x=x, y=y, size=area)
-        case "band":
-            yield base.transform_filter(_RANGED).mark_area(opacity=0.13).encode(x=x, color=colour, **ends, **lines)
-        case "bars":
-            yield base.transform_filter(_RANGED).mark_rule(strokeWidth=2, opacity=0.5).encode(x=x, color=colour, **ends)
-        case "spans":
-            spans = base.mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
-            yield spans.encode(x=x, x2="total:Q", y=y, color=colour)
-        case "breaks":
-            yield base.mark_rule(strokeDash=[3, 3]).encode(x=x, color=colour)
-        case "levels":
-            if _has(rows, "low"):
-                yield base.transform_filter(_RANGED).mark_rect(opacity=0.06, color="gray").encode(**ends)
-            yield base.mark_rule(color="gray", strokeWidth=1.2).encode(y=y)
-            named = base.mark_text(align="left", baseline="bottom", dx=4, dy=-2, fontSize=10, color="gray")
-            yield named.encode(x=altair.value(0), y=y, text="name:N")
-        case "names":
-            middle = (min(row[across.field] for row in rows) + max(row[across.field] for row in rows)) / 2
-            for left in (True, False):
-                near = [row for row in rows if row["name"] and (row[across.field] <= middle) is left]
-                named = plot(near).mark_text(align="left" if left else "right", dx=8 if left else -8, fontSize=11)
-                yield named.encode(x=x, y=y, text="name:N")
-        case _:
-            looks: dict[str, dict[str, Any]] = {
-                "rings": {"filled": False},
-                "diamonds": {"shape": "diamond", "size": 130},
-            }
-            look: dict[str, Any] = {"filled": True, "size": 60, "opacity": 0.9, **looks.get(layer.mark, {})}
-            yield base.mark_point(**look).encode(x=x, y=y, color=colour)
+    size = altair.Size("items:Q", legend=None).scale(range=[40, 800])
+    channels: dict[str, tuple[str, Any]] = {
+        "x": ("x", x), "y": ("y", y), "x2": ("x2", "total:Q"), "low": ("y", _axis(altair.Y, up, "low")),
+        "y2": ("y2", "high:Q"), "begin": ("x", altair.value(0)), "color": ("color", colour), "size": ("size", size),
+        "text": ("text", "name:N"),
+    }  # fmt: skip
+    if detail:
+        channels["detail"] = ("detail", f"{detail}:N")
+    if detail and len(_values(layer.rows, detail)) > 1:
+        channels["strokeDash"] = ("strokeDash", altair.StrokeDash(f"{detail}:N", title="curve"))
+    if layer.mark == "names":
+        places = [row[across.field] for row in layer.rows]
+        base = base.transform_calculate(_left=f"datum['{across.field}'] <= {(min(places) + max(places)) / 2}")
+    for part in _MARKS[layer.mark]:
+        drawn = base.transform_filter(_RANGED) if part.ranged else base
+        named = dict(channels[name] for name in part.encode if name in channels)
+        yield getattr(drawn, f"mark_{part.mark}")(**part.look).encode(**named)
 
 
 def cells(
