@@ -89,7 +89,7 @@ def _rows(benchmark: str, found: Sequence[Neighbour], setting: Setting, about: S
             own=False,
             score=_score(one.score, setting.questions),
             widest=True,
-            facts=_facts(entries.get(plain(one.model)), one.model),
+            facts=_printed(entries.get(plain(one.model)), one.model),
             kind=one.kind,
             figures=tuple(Estimate(mean=one.figures[key]) if key in one.figures else None for key in keys),
             origin=f"{one.source.paper}; {one.source.table}",
@@ -131,7 +131,7 @@ def _dimensions(found: Sequence[Neighbour]) -> tuple[Dimension, ...]:
     return tuple(made)
 
 
-def _facts(entry: Entry | None, model: str) -> Facts:
+def _printed(entry: Entry | None, model: str) -> Facts:
     words = dict(entry.words) if entry else {}
     access = words.get("access", "")
     said = Facts(

@@ -31,17 +31,10 @@ from viva.render.findings import Findings
 from viva.render.markuptext import csv_text
 from viva.review.filters import Filter
 from viva.review.items import TELLING, THOUGHT, Item, name_problem
+from viva.shipped import shipped_table
 
-_SAID = {
-    "saved": "Saved.",
-    "undone": "Taken back: here is the item it was about.",
-    "nothing": "Nothing more was taken back.",
-    "same": "Nothing new: this was saved before.",
-    "stale": "That form was saved before, and something newer stands since: look at the marks, and give them again.",
-    "done": "Saved. That was the last one here: everything is marked.",
-    "next": "Here is the next one to mark.",
-}
-"""What a page says of the form before it: codes in the address, so that no text of an address is ever shown."""
+_SAID = shipped_table(__file__, "said.toml", dict[str, str])
+"""What a page says of the form before it, by its code in the address."""
 _COLUMNS = tuple(Review.__struct_fields__)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -149,15 +149,20 @@ def _names(one: Comparison, *, short: bool = False) -> tuple[tuple[Column, ...],
     return (*parts, *SIDES), ""
 
 
+def _table(title: str, one: Comparison, columns: Sequence[Column], **more: Any) -> Table:
+    """Return a table of these rows: what each is about, then these columns."""
+    names, about = _names(one)
+    return Table(f"{title} · {one.title}{about}", (*names, *columns), one.rows, **more)
+
+
 SIDES = (Column("first", "first", SIDE, keep=True), Column("second", "second", SIDE, keep=True))
 
 
 def _differences(one: Comparison, tests: int, *, holding: bool = False) -> Table:
     """Return the differences; `holding`: of those that are more than chance, what they are."""
-    names, title = _names(one)
     adjusted = one.correction != "none" and tests > 1
     columns = (
-        *names, Column("questions", "found.n", COUNT, drop=4),
+        Column("questions", "found.n", COUNT, drop=4),
         Column("first %", "found", _FIRST, key=None, drop=6 - holding),
         Column("second %", "found", _SECOND, key=None, drop=5 + holding),
         Column("difference", "found", Kind(difference_text), keep=True),
@@ -165,7 +170,7 @@ def _differences(one: Comparison, tests: int, *, holding: bool = False) -> Table
         *((Column(f"p ({NAMES[one.correction]})", "found.adjusted", P),) if adjusted else ()),
         *(() if holding else _COUNTS),
     )  # fmt: skip
-    return Table(f"Comparison · {one.title}{title}", columns, one.rows)
+    return _table("Comparison", one, columns)
 
 
 _FIRST = Kind(lambda found: _mean(found.first, found.first_range))
@@ -180,16 +185,15 @@ def _decisions(one: Comparison, margin: float, *, many: bool = False) -> Table:
     """Return what can be said of the second, up to a margin in points; `many`: also how many pairs there are of
     each.
     """
-    names, title = _names(one)
     columns = (
-        *names, Column("difference", "found", _CHANGE, key=None, drop=not many),
+        Column("difference", "found", _CHANGE, key=None, drop=not many),
         Column("at worst", "at_worst", _BETWEEN, drop=many), Column("the second is", _decided, keep=True),
     )  # fmt: skip
     decided = list(map(_decided, one.rows))
     counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
-    about = f": {counts} · {one.title}" if many else f" · {one.title}{title}"
-    legend = MARGIN.format(of_all=_of_all(one))
-    return Table(f"Up to a margin of {plural(margin, 'point')}{about}", columns, one.rows, asked=True, legend=legend)
+    title = f"Up to a margin of {plural(margin, 'point')}"
+    shown = _table(title, one, columns, asked=True, legend=MARGIN.format(of_all=_of_all(one)))
+    return replace(shown, title=f"{title}: {counts} · {one.title}") if many else shown
 
 
 def _decided(row: Row) -> str:
@@ -202,32 +206,28 @@ def _of_all(one: Comparison) -> str:
 
 def _beliefs(one: Comparison) -> Table:
     """Return how probable it is that the second is better, and, with a margin, no worse or equivalent."""
-    names, title = _names(one)
     odds = {"P(second better)": "better"}
     if any(row.posterior and row.posterior.no_worse is not None for row in one.rows):
         odds |= {"P(no worse)": "no_worse", "P(equivalent)": "equivalent"}
     columns = (
-        *names, Column("difference", "found", _CHANGE, key=None, drop=1),
+        Column("difference", "found", _CHANGE, key=None, drop=1),
         Column("95 % probable", "posterior", _BETWEEN_ENDS, key="posterior"),
         *(Column(title, f"posterior.{name}", _PROBABILITY, keep=True) for title, name in odds.items()),
     )  # fmt: skip
-    return Table(f"Probably better · {one.title}{title}", columns, one.rows, asked=True, legend=POSTERIOR)
+    return _table("Probably better", one, columns, asked=True, legend=POSTERIOR)
 
 
 def _at_any_time(one: Comparison) -> Table:
     """Return the test that may be looked at as often as one likes."""
-    names, title = _names(one)
     columns = (
-        *names, Column("difference", "found", _CHANGE, key=None, drop=1),
+        Column("difference", "found", _CHANGE, key=None, drop=1),
         Column("at all times", "anytime", _BETWEEN_ENDS, key="anytime", keep=True),
         Column("e", "anytime.e", Kind(lambda e: f"{e:,.3g}" if e < 1e6 else "> 1,000,000")),
         Column("p, at all times", "anytime.p", P, keep=True),
     )  # fmt: skip
     unsure = " · not asked in a random order, or not known to be" if one.ordered else ""
-    return Table(
-        f"Looked at as often as you like{unsure} · {one.title}{title}", columns, one.rows, asked=True,
-        legend=ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=_of_all(one)),
-    )  # fmt: skip
+    legend = ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=_of_all(one))
+    return _table(f"Looked at as often as you like{unsure}", one, columns, asked=True, legend=legend)
 
 
 _ORDER = ("equivalent", "open", "no worse", "no better", "better by more", "worse by more")
@@ -381,14 +381,13 @@ def _power(one: Comparison) -> Iterator[Table]:
     told = [row for row in one.rows if row.smallest is not None]
     if not told:
         return
-    names, title = _names(one)
     columns = (
-        *names, Column("differing", _differing, PERCENT), Column("error", "found.error", PERCENT),
+        Column("differing", _differing, PERCENT), Column("error", "found.error", PERCENT),
         Column("smallest", "smallest", PERCENT),
         *(Column(f"for {amount} point{'' if amount == '1' else 's'}", item("questions", amount), COUNT)
           for amount in told[0].questions),
     )  # fmt: skip
-    yield Table(f"What this set can show · {one.title}{title}", columns, told, legend=POWER)
+    yield _table("What this set can show", replace(one, rows=tuple(told)), columns, legend=POWER)
 
 
 def _differing(row: Row) -> float | None:

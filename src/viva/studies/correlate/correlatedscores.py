@@ -10,14 +10,11 @@ from msgspec import Struct
 from viva.errors import VivaError
 from viva.published import plain, table
 from viva.render.result import left_out
+from viva.shipped import shipped_table
 from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, is_wide, read_wide
 from viva.studies.scaling.sizedmodels import SCORES
 from viva.visible import one_line, some
-
-_FORMATS = ("multiple_choice_average", "assertion_average", "fill_in_the_blank_average", "open_ended_average")
-_MEASURES = ("tf_accuracy", "mc_accuracy", "fitb_accuracy", "fitb_f1")
-_AREAS = ("stem", "humanities", "social_science", "other", "china_specific")
 
 
 class Shown(Struct, frozen=True):
@@ -30,15 +27,7 @@ class Shown(Struct, frozen=True):
     """Whether baselines are among the rows, as in SynEval's Table 7; else models alone."""
 
 
-PUBLISHED: dict[str, tuple[Shown, ...]] = {
-    "csbench": (Shown("en_formats", "English by format", _FORMATS),),
-    "cmmlu": (Shown("five_shot", "five-shot by area", _AREAS),),
-    "infibench": (Shown("leaderboard", "leaderboard", ("humaneval", "score")),),
-    "syneval": (
-        Shown("zero_shot", "zero-shot", _MEASURES, True),
-        Shown("few_shot", "few-shot", _MEASURES, True),
-    ),
-}
+PUBLISHED = shipped_table(__file__, "shown.toml", dict[str, tuple[Shown, ...]])
 """Benchmarks whose published tables can be named in place of a file."""
 
 

@@ -16,19 +16,14 @@ from viva.analysis.uncertainty import Z
 from viva.errors import DataError, VivaError, option
 from viva.published import Size, Table, catalogue, tables
 from viva.published import size as published_size
+from viva.shipped import shipped_table
 from viva.studies.item_scores import EXAM, existing, score_sets
 from viva.studies.model_table import WideTable, family_of, only_model_table, read_wide
 from viva.visible import one_line
 
 Parameters = Literal["total", "active"]
 
-SCORES: dict[str, tuple[str, str]] = {
-    "csbench": ("en_domains", "overall_average"),
-    "infibench": ("leaderboard", "score"),
-    "cmmlu": ("five_shot", "average"),
-    "syneval": ("zero_shot", "overall"),
-    "clrbench": ("main", "q_a"),
-}
+SCORES = shipped_table(__file__, "scores.toml", dict[str, tuple[str, str]])
 """Benchmark → the table and the column that are meant where nothing else is said."""
 SIZE_COLUMNS = ("parameters", "billions", "size", "total")
 

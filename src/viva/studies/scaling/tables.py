@@ -16,20 +16,14 @@ from viva.render.findings import Drawing, Findings
 from viva.render.result import left_out
 from viva.render.table import COUNT, DASH, NAME, PERCENT, Column, P, Table, fields, figure, p_text, places
 from viva.render.table import Kind as Printed
+from viva.shipped import shipped_table
 from viva.visible import some
 
-NAMES: dict[Kind, str] = {
-    "family": "family", "log": "log-linear", "segments": "two segments", "logistic": "logistic", "power": "power law",
-    "average": "average",
-}  # fmt: skip
+_WORDS = shipped_table(__file__, "names.toml", dict[str, dict[str, str]])
+NAMES, _RESTS = _WORDS["curves"], _WORDS["rests"]
 TEN = 0.30102999566398120
 """A doubling, in tenfolds."""
 SURE = 0.05
-_RESTS = {
-    "scatter": "scatter of the models around the curve",
-    "questions": "sampling of questions only",
-    "nothing": "nothing",
-}
 
 
 class Scaling(Struct, frozen=True, kw_only=True):
