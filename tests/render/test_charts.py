@@ -22,7 +22,7 @@ from viva.render.result import footnotes
 from viva.render.score_chart import parts_chart, scores_chart
 from viva.types import OUTCOMES
 from viva.web.chartpages import _bundle, config, tokens
-from viva.web.policy import digest
+from viva.web.pagetemplates import digest
 from web.hostile import MARK, TEXTS
 
 

@@ -90,8 +90,7 @@ def _rendered(found: dict[str, Any], suffix: str) -> bytes:
 
 def _page(found: dict[str, Any]) -> str:
     from viva.web.chartpages import script
-    from viva.web.pagetemplates import asset, environment
-    from viva.web.policy import policy
+    from viva.web.pagetemplates import asset, environment, policy
 
     title = found.get("title", "")
     said = title.get("text", "") if isinstance(title, dict) else title

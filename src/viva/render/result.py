@@ -18,8 +18,7 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.render.canaries import CanaryMarks
-from viva.render.deciders import Decided
+from viva.render.deciders import CanaryMarks, Decided
 from viva.render.table import ESTIMATE, FIGURE, NAME, OUTCOMES, Column, Kind, Table, counted, outcomes_text
 from viva.types import NOT_ASKED, UNANSWERED, Constant, Served, StopReason, outcome_name
 from viva.visible import one_line, some

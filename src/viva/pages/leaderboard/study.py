@@ -11,7 +11,7 @@ from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.pages.leaderboard.entries import entries_of, site_of, sound_sources
-from viva.pages.leaderboard.model_facts import ModelFacts
+from viva.pages.leaderboard.publishedboards import ModelFacts
 from viva.pages.leaderboard.sitefiles import Ranking, findings
 from viva.render.findings import Findings
 from viva.studies.sharedoptions import Runs

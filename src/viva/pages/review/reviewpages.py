@@ -19,13 +19,11 @@ from starlette.routing import Route
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import VivaError
 from viva.pages.review.reviewsession import Refused, ReviewSession, Settings
-from viva.pages.review.submissions import COMMENT_LIMIT, Marking, form_id
-from viva.pages.review.views import aspects, figure, labels, marked, said
+from viva.pages.review.views import COMMENT_LIMIT, Marking, aspects, figure, form_id, labels, marked, said
 from viva.pages.serving import guard
-from viva.pages.serving.forms import Form, FormError
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve
-from viva.pages.shell import Served, paged
+from viva.pages.shell import Form, FormError, Served, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
 from viva.render.markuptext import csv_text

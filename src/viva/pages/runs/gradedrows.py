@@ -20,7 +20,7 @@ from viva.pages.runs.following import Followed, Reader
 from viva.pages.runs.live_tables import Opened
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import Question, Score, ScoreRow
-from viva.web.pagetext import read_span, reason
+from viva.web.pagetemplates import read_span, reason
 
 _ROW_TEXT = 80
 """Characters of what was read in an answer that a list shows."""

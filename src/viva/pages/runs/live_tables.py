@@ -13,7 +13,6 @@ from viva.engine.budget import Consumed, Consumption
 from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
-from viva.render.costs import consumption_table, cut_off_notes, judging_notes
 from viva.render.deciders import deciding_tables
 from viva.render.result import (
     Result,
@@ -25,7 +24,7 @@ from viva.render.result import (
     signature,
     summary,
 )
-from viva.render.summary import published_scores
+from viva.render.summary import consumption_table, cut_off_notes, judging_notes, published_scores
 from viva.render.table import Table
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare

@@ -34,7 +34,7 @@ from viva.pages.serving.guard import Access
 from viva.pages.shell import PAGE, Kept, Served, paged
 from viva.studies.compare.tables import difference_text
 from viva.types import Question
-from viva.web.pagetext import LONGEST
+from viva.web.pagetemplates import LONGEST
 
 NOTES = "notes.json"
 """Notes of people on a run, by what they are about: no part of what was measured, in no signature."""

@@ -40,9 +40,8 @@ from viva.pages.runs.folders import slug
 from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews, scored_at
-from viva.pages.serving.forms import FormError
 from viva.pages.serving.guard import Access, Guard
-from viva.pages.shell import SIGNS, Kept, number, paged
+from viva.pages.shell import SIGNS, FormError, Kept, number, paged
 from viva.render.result import Result
 from viva.types import outcome_name
 from viva.visible import escape_invisible
