@@ -366,7 +366,7 @@ def test_a_run_that_somebody_writes_to_is_left_alone() -> None:
 
 
 def test_no_text_breaks_out_of_a_notebooks_cell() -> None:
-    from viva.render.notebook import tables_html
+    from viva.render.markuptext import tables_html
     from viva.render.table import Column, Table
 
     for text in TEXTS.values():

@@ -34,7 +34,7 @@ from viva.build.stackexchange.project import Project
 from viva.cli.main import main
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError
-from viva.pages.review.reviewserver import application
+from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
 from viva.review.filters import Filter

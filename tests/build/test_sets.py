@@ -32,7 +32,7 @@ from viva.build.translation.project import Project, headed, item_key, unheaded
 from viva.build.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
 from viva.cli.main import cli
 from viva.errors import DataError, StorageError, VivaError
-from viva.pages.review.reviewserver import application
+from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
 

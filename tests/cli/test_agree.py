@@ -17,8 +17,7 @@ from cli.told import command_of, told
 from rows import table
 from viva.analysis.raters.agreement import agree
 from viva.errors import VivaError
-from viva.studies.agreement.rating_table import read_ratings
-from viva.studies.agreement.study import scale_of
+from viva.studies.agreement.study import read_ratings, scale_of
 
 
 @pytest.fixture(autouse=True)

@@ -162,7 +162,7 @@ def test_a_chart_of_a_search_draws_what_the_tables_tell() -> None:
     def drawn(*arguments: object) -> list[str]:
         breakdown("t.csv", *arguments, "--chart", "c.json")
         data = json.loads(Path("c.json").read_text(encoding="utf-8"))["datasets"].values()
-        return [row["slice"] for rows in data for row in rows if "slice" in row]
+        return [row["_name"] for rows in data for row in rows if "_name" in row]
 
     assert drawn("--by", "domain", "--worst", 1) == ["OS"]
     assert drawn("--by", "domain", "--worst", 1, "--best", 1) == ["OS", "CO"]

@@ -19,10 +19,10 @@ from cli.told import viva
 from rows import table
 from servers.fixtures import wait_until
 from viva.cli.main import COMMANDS, cli
-from viva.pages.runs.runserver import application
+from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
 from viva.render.charts import SUFFIXES
-from viva.render.theme import LEAVES_OUT
+from viva.render.plots import LEAVES_OUT
 from viva.types import UNANSWERED, Question
 
 DAGGER = "†"

@@ -16,7 +16,7 @@ from cli.told import command_of, told
 from rows import each_row, tabled
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
-from viva.studies.modelfamilies import family_of
+from viva.studies.model_table import family_of
 
 QWEN = ("csbench", "--fit", "family", "--model", "qwen1.5-*", "--fit-on", "7,14,32,72", "--predict", "110")
 TABLE = "model,size,kind,score\nA-1,1,x,20\nA-7,7,x,35\nA-13,13,x,40\nA-70,70,x,50\nB,16B / 2.8B,y,41\n?,,y,90\n"

@@ -23,8 +23,9 @@ from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.estimate import Estimate
 from viva.engine.asking import Tally
 from viva.errors import VivaError
+from viva.render.result import Result
 from viva.runs.progress import cut_to_columns, describe
-from viva.studies.run_list.tables import ListedResult, ListedRun, findings
+from viva.studies.run_list.tables import ListedRun, findings
 
 CLEAR = "\r\x1b[2K"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -178,7 +179,7 @@ def test_a_list_of_models_does_not_read_as_one() -> None:
     many = ListedRun(path="r", state="asking", models=tuple(f"openai/m{at}" for at in range(16)), exams=("x",))
     assert "openai/m0 and 15 more" in findings((many,), 0).to_screen(80)
     known = Estimate(n=4, mean=0.5, low=0.4, high=0.6, floor=0.5, ceiling=0.5)
-    one = ListedResult(exam="", model="openai/m", estimate=known, cost=None, estimated=0)
+    one = Result(exam="", benchmark="", language="", model="openai/m", overall=known, tables=(), signature="")
     several = tuple(replace(one, exam=exam) for exam in ("csbench-en", "csbench-zh"))
     run = ListedRun(path=f"runs/{'long-' * 4}", created="2026-11-23T19:41:00", state="done", results=several)
     for width in (60, 80):

@@ -28,8 +28,7 @@ from viva.interop.writing import tables
 from viva.interop.writing.card import licence_of
 from viva.interop.writing.inspectarchive import sample_id
 from viva.interop.writing.safetext import clean, encoded, file_part
-from viva.studies.export.destination import MARKER
-from viva.studies.export.exportformats import FORMATS
+from viva.studies.export.exportformats import FORMATS, MARKER
 
 sys.path.append(str(Path(__file__).parents[2] / ".ci"))
 

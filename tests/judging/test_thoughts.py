@@ -17,7 +17,7 @@ from judging.serving import JudgeServer
 from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva, Warm
 from viva.engine.folder import RunFolder
-from viva.pages.runs.runserver import application
+from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare

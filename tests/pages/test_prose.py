@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from rows import each_row, tabled
 from viva.pages.shell import asset
 from viva.visible import escape_invisible
-from viva.web.pagetext import highlighted
-from viva.web.policy import policy
+from viva.web.pagetemplates import highlighted, policy
 from web.hostile import TEXTS, assert_only_text
 from within import within
 

@@ -19,7 +19,7 @@ from rows import each_row, table
 from viva.cli.serving_options import token_options
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
-from viva.pages.review.reviewserver import application
+from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving import server as serving
 from viva.pages.serving.guard import Access

@@ -17,12 +17,12 @@ from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
 from viva.pages.shell import asset
 from viva.render import charts
+from viva.render.plots import category
 from viva.render.result import footnotes
 from viva.render.score_chart import parts_chart, scores_chart
-from viva.render.theme import category
 from viva.types import OUTCOMES
 from viva.web.chartpages import _bundle, config, tokens
-from viva.web.policy import digest
+from viva.web.pagetemplates import digest
 from web.hostile import MARK, TEXTS
 
 

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from rows import each_row, tabled
 from viva.cli.main import main
 from viva.files import write_whole
-from viva.pages.runs.runserver import application
+from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
 from web.hostile import make_run
 

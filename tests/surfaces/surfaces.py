@@ -18,7 +18,7 @@ import viva as api
 from cli.told import rows_of
 from servers.fixtures import wait_until
 from surfaces.worlds import WORLDS, World, ran
-from viva.pages.runs.runserver import application
+from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
 
 Numbers = dict[str, Any]

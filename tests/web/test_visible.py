@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from viva.render.markuptext import json_text, markdown
 from viva.visible import escape_invisible, escaped
-from viva.web.pagetext import highlighted
+from viva.web.pagetemplates import highlighted
 from web.hostile import TEXTS, assert_harmless
 
 ANY = st.text(st.characters(codec="utf-8"))

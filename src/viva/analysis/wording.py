@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from viva.analysis.estimate import Estimate
 from viva.visible import plural
 
@@ -60,4 +62,9 @@ def cell_text(cell: Estimate) -> str:
     text = score_text(cell)
     if cell.sd is not None:
         text += f" ± {percent(cell.sd)}"
-    return text + ("" if cell.low is None else f" [{percent(cell.low)}, {percent(cell.high)}]")
+    return text + bracket_text(cell)
+
+
+def bracket_text(cell: Any) -> str:
+    """Return ` [59.10, 63.25]` of whatever has an interval; empty where there is none."""
+    return "" if cell.low is None else f" [{percent(cell.low)}, {percent(cell.high)}]"

@@ -56,7 +56,7 @@ def serve_items(
     **settings: Any,
 ) -> int:
     """Serve the page of these items until Ctrl-C; `others`: which option shows what is not among them."""
-    from viva.pages.review.reviewserver import serve
+    from viva.pages.review.reviewpages import serve
     from viva.pages.review.reviewsession import Settings
 
     token = token_given(config.token, config.token_file)

@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jinja2 import Environment
 
-from viva.analysis.wording import interval_text, percent, score_text
+from viva.analysis.wording import bracket_text, percent, score_text
 from viva.errors import StorageError, VivaError
-from viva.pages.serving.forms import FormError, read_form
 from viva.shipped import shipped_table, shipped_text
 from viva.types import outcome_name
 from viva.web.chartpages import outcome_style
 from viva.web.chartpages import script as charts
+from viva.web.pagetemplates import LONGEST, environment, highlighted, policy
 from viva.web.pagetemplates import asset as chart_asset
-from viva.web.pagetemplates import environment
-from viva.web.pagetext import LONGEST, highlighted
-from viva.web.policy import policy
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,11 +28,17 @@ if TYPE_CHECKING:
 
     from viva.pages.serving.guard import Access, Guard
 
-SIGNS = {
-    "right": "✓", "partly": "◐", "wrong": "✗", "unparsed": "?", "empty": "∅", "truncated": "…", "refused": "⊘",
-    "error": "!", "not asked": "·", "ungraded": "○", "unsound": "–",
-}  # fmt: skip
-"""What stands for an outcome in a cell; its colour says the same."""
+
+import asyncio
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+
+_OUTCOMES = shipped_table(__file__, "outcomes.toml", dict[str, dict[str, str]])
+SIGNS = _OUTCOMES["signs"]
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
 """What renders Markdown and formulas, in the browser."""
 _FIGURE = re.compile(r"(?P<shown>(?P<mean>[−-]?\d[\d,]*(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
@@ -48,9 +51,9 @@ def templates(**more: object) -> Environment:
     made.globals |= {
         "prose_scripts": tuple(name.rpartition("/")[2] for name in PROSE), "rendering": (), "policy": "",
         "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
-        "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "interval_text": interval_text,
+        "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "bracket_text": bracket_text,
         "highlighted": highlighted, "figure_parts": figure_parts, "saved": None,
-        "why": shipped_table(__file__, "outcomes.toml", dict[str, str]), **more,
+        "why": _OUTCOMES["why"], **more,
     }  # fmt: skip
     return made
 
@@ -165,7 +168,7 @@ class Served:
 
         name = self.access.cookie("session")
         known = guard.session_of(request.cookies, name)
-        session = known or guard.new_session()
+        session = known or secrets.token_hex(16)
         response = self.page(
             request, template, status, csrf=guard.form_token(session), form=secrets.token_hex(16), **values
         )
@@ -202,19 +205,65 @@ class Served:
 
     async def refused(self, request: Request, problem: Exception) -> Response:
         """Return a page that says what was wrong."""
-        from starlette.exceptions import HTTPException
-
-        known = isinstance(problem, HTTPException)
-        sentence = problem.detail if isinstance(problem, HTTPException) else str(problem)
-        status = problem.status_code if isinstance(problem, HTTPException) else self.status(problem)
-        page = self.page(
-            request, "message.html", status, sentence=sentence, shell=self.shell, everything=self.everything
-        )
-        headers: Any = getattr(problem, "headers", None) if known else None
-        page.headers.update(dict(headers or {}))
+        status: int = getattr(problem, "status_code", 0) or self.status(problem)
+        page = self._message(request, status, getattr(problem, "detail", str(problem)))
+        page.headers.update(getattr(problem, "headers", None) or {})
         return page
 
     async def failed(self, request: Request, problem: Exception) -> Response:
         """Return a defect of Viva: the traceback is on the server's terminal, not here."""
-        sentence = "Viva failed at this page, and saved nothing of it; its terminal says more."
-        return self.page(request, "message.html", 500, sentence=sentence, shell=self.shell, everything=self.everything)
+        return self._message(request, 500, "Viva failed at this page, and saved nothing of it; its terminal says more.")
+
+    def _message(self, request: Request, status: int, sentence: str) -> Response:
+        return self.page(
+            request, "message.html", status, sentence=sentence, shell=self.shell, everything=self.everything
+        )
+
+
+FIELDS_LIMIT = 200
+BODY_SECONDS = 30.0
+Form = dict[str, str]
+
+
+class FormError(Exception):
+    """A form that cannot be used: a status, and a sentence for whoever posted it."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+
+
+async def read_form(request: Request) -> Form:
+    """Return the fields of a posted form; of two with one name the last. Raises FormError, as soon as there is too
+    much.
+    """
+    from starlette.requests import ClientDisconnect
+
+    from viva.pages.serving.guard import BODY_LIMIT
+
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise FormError(415, "Only the forms of these pages can be posted.")
+    too_much = FormError(413, f"That is too much text for one form: at most {BODY_LIMIT:,} bytes. Nothing was saved.")
+    length = request.headers.get("content-length", "0")
+    if not (length.isascii() and length.isdecimal()) or int(length[:20]) > BODY_LIMIT:
+        raise too_much
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > BODY_LIMIT:
+                    raise too_much
+    except TimeoutError:
+        raise FormError(408, "The form did not arrive in time. Nothing was saved.") from None
+    except ClientDisconnect:
+        raise FormError(400, "The form did not arrive as a whole. Nothing was saved.") from None
+    try:
+        pairs = parse_qsl(
+            bytes(body).decode("latin-1"), keep_blank_values=True, errors="replace", max_num_fields=FIELDS_LIMIT
+        )
+    except ValueError:
+        raise FormError(400, "That is no form of these pages. Nothing was saved.") from None
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viva.errors import StorageError, VivaError
-from viva.render.theme import FILE_WIDTH
+from viva.render.plots import FILE_WIDTH
 from viva.visible import escape_invisible
 from viva.web.chartpages import config
 
@@ -81,21 +81,16 @@ def _rendered(found: dict[str, Any], suffix: str) -> bytes:
     import vl_convert
 
     light = {**config("light"), "background": "#ffffff", "font": "sans-serif"}
-    whole = {**_wide(found), "config": {**light, **found.get("config", {})}}
+    wide = {"width": FILE_WIDTH} if found.get("width") == "container" else {}  # a file is no container
+    whole = {**found, **wide, "config": {**light, **found.get("config", {})}}
     if suffix == ".svg":
         return str(vl_convert.vegalite_to_svg(whole)).encode()
     return bytes(vl_convert.vegalite_to_png(whole, scale=PIXELS))
 
 
-def _wide(found: dict[str, Any]) -> dict[str, Any]:
-    """Width of a saved chart in pixels: a file has no container to fit."""
-    return {**found, "width": FILE_WIDTH} if found.get("width") == "container" else found
-
-
 def _page(found: dict[str, Any]) -> str:
     from viva.web.chartpages import script
-    from viva.web.pagetemplates import asset, environment
-    from viva.web.policy import policy
+    from viva.web.pagetemplates import asset, environment, policy
 
     title = found.get("title", "")
     said = title.get("text", "") if isinstance(title, dict) else title

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from viva.errors import EXIT_OK, VivaError, missing_extras
-from viva.render.markuptext import TABLE_FORMATS, csv_text, json_text
-from viva.render.notebook import tables_html
+from viva.render.markuptext import TABLE_FORMATS, csv_text, json_text, tables_html
 from viva.render.table import Records, Table
 from viva.render.terminal import screen_terminal, tables_terminal
 

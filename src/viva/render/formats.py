@@ -9,11 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from viva.analysis.wording import UNSURE
-from viva.render.canaries import canaries_table
-from viva.render.costs import consumption_table, cut_off_notes, served_table
-from viva.render.deciders import deciding_tables
-from viva.render.markuptext import csv_text, json_text, tables_latex, tables_markdown
-from viva.render.notebook import tables_html
+from viva.render.deciders import canaries_table, deciding_tables
+from viva.render.markuptext import csv_text, json_text, tables_html, tables_latex, tables_markdown
 from viva.render.result import (
     LEFT_OUT,
     MIXED,
@@ -27,6 +24,7 @@ from viva.render.result import (
     side_by_side,
     summary,
 )
+from viva.render.summary import consumption_table, cut_off_notes, served_table
 from viva.render.table import Table
 from viva.render.terminal import tables_terminal
 from viva.types import OUTCOMES

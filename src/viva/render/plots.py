@@ -2,25 +2,127 @@
 cells, bars of counts.
 
 A chart's rows are dicts; parameters name their fields. `score`, `low` and `high` are figures with their intervals,
-`least` and `most` a range in place of a mean, `MARK` the mark of means that leave something out.
+`least` and `most` a range in place of a mean, `MARK` the mark of means that leave something out. Under the pointer a
+mark says every other field of its row by its name, but truth values and those whose names begin with `_`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+import msgspec
+from msgspec import Struct
+
+from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE
-from viva.render.theme import MARK, SIGNED, daggers, plot, tips
+from viva.errors import VivaError
+from viva.shipped import shipped_text
+from viva.web.chartpages import Scheme, tokens
 
 if TYPE_CHECKING:
     import altair
 
-    Drawn = altair.LayerChart | altair.FacetChart
-    Rows = Sequence[Mapping[str, Any]]
-    Tips = Sequence[str | tuple[str, ...]]
-    Below = str | Sequence[str]
+    Layered = altair.LayerChart | altair.FacetChart
 
+PER_CENT = "per cent"
+"""What an axis of scores is titled."""
+SIGNED = "datum.value ? format(datum.value, '+~g') : '0'"
+"""Tick labels of what can be below nothing."""
+FILE_WIDTH = 640
+"""Pixels of a chart in a file, where there is no page to fit."""
+
+
+def category(scheme: Scheme = "light") -> tuple[str, ...]:
+    """Colours of unordered kinds, after Okabe and Ito."""
+    return tuple(tokens()[scheme]["category"])
+
+
+def one_exam(titles: Sequence[str]) -> None:
+    """Refuse to draw several exams in one chart."""
+    if len(titles) > 1:
+        raise VivaError(f"a chart shows one exam, and here are {', '.join(titles)}: name the runs of one")
+
+
+MARK = "mark"
+"""The field of a chart's row that holds `UNSURE`, or nothing: whether its mean leaves something out."""
+LEAVES_OUT = f"{UNSURE} leaves out what was not scored"
+
+
+def mark_of(*, complete: bool) -> dict[str, str]:
+    """Return a row's `MARK`."""
+    return {MARK: "" if complete else UNSURE}
+
+
+def marked(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether any row has the mark, so that the chart needs `daggers` and the sentence."""
+    return any(row.get(MARK) for row in rows)
+
+
+def subtitle(rows: Iterable[Mapping[str, Any]], *said: str) -> str:
+    """Return a chart's subtitle, with what the mark means where a row has it."""
+    return "; ".join([*filter(None, said), *([LEAVES_OUT] if marked(rows) else [])])
+
+
+def per_cent(share: float | None) -> float | None:
+    """Return a share in per cent, as exact as it can be drawn, where it is known."""
+    return None if share is None else round(100 * share, 3)
+
+
+def ends(one: Any) -> dict[str, Any]:
+    """Return the fields `low` and `high`, in per cent, of whatever has an interval; and both in words."""
+    low, high = per_cent(one.low), per_cent(one.high)
+    return {"low": low, "high": high, "95 %": "" if low is None or high is None else f"{low:.2f} to {high:.2f}"}
+
+
+def figures(cell: Estimate) -> dict[str, Any]:
+    """Return what a chart's row has of an estimate, in per cent: its `score` with both ends and `MARK`; of a range in
+    place of a mean `least` and `most`.
+    """
+    found = {"score": per_cent(cell.mean), **ends(cell), "answers": cell.n}
+    if not cell.ranged:
+        return found | mark_of(complete=cell.complete or cell.mean is None)
+    least, most = per_cent(cell.floor), per_cent(cell.ceiling)
+    return found | {"least": least, "most": most, "range": f"{least:.0f}–{most:.0f}{UNSURE}"}
+
+
+def plot(rows: Iterable[Mapping[str, Any]], **look: Any) -> altair.Chart:
+    """Return the chart of these rows, which are in it."""
+    import altair
+
+    return altair.Chart(altair.InlineData(values=list(rows)), **look)
+
+
+def tips(*shown: str | tuple[str, ...]) -> list[altair.Tooltip]:
+    """Return tooltips: a field alone, or with its title ("" for the field's name) and the form of its numbers."""
+    import altair
+
+    def tip(field: str, *named: str) -> altair.Tooltip:
+        look: dict[str, Any] = {name: text for name, text in zip(("title", "format"), named, strict=False) if text}
+        return altair.Tooltip(field, **look)
+
+    return [tip(one) if isinstance(one, str) else tip(*one) for one in shown]
+
+
+def layered(*layers: Any, title: str, below: str | Sequence[str], height: Any) -> Layered:
+    """Return layers as one chart as wide as its place; `below`: the subtitle."""
+    import altair
+
+    return altair.layer(*layers).properties(title=altair.Title(title, subtitle=below), width="container", height=height)
+
+
+def daggers(base: altair.Chart, **places: Any) -> list[altair.Chart]:
+    """Return the layer that puts the mark above the right of its point; none where no row of the data has one."""
+    if not marked(base.data.values):
+        return []
+    import altair
+
+    return [base.mark_text(align="left", dx=5, dy=-7, fontSize=12).encode(text=altair.Text(f"{MARK}:N"), **places)]
+
+
+Drawn: TypeAlias = "altair.LayerChart | altair.FacetChart | altair.ConcatChart | altair.Chart"
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+Below: TypeAlias = str | Sequence[str]
 TOGETHER = 6
 """Curves of one panel; of more each has a small one, all on the same axes."""
 _PANELS, _PANEL = 3, (200, 130)
@@ -31,6 +133,8 @@ _LIGHT, _DARK = "#ffffff", "#1e2125"
 """Numbers on dark cells and on light ones."""
 _FRAME = "#d55e00"
 _RANGED = "isValid(datum.low)"
+_DRAWN = frozenset({MARK, "text", "name", "low", "high", "least", "most", "total"})
+"""Fields that are drawn, and that words beside them tell."""
 SAID_OF_RANGES = f"{UNSURE} a range (a thick bar) in place of a mean"
 
 
@@ -67,7 +171,7 @@ class Axis(NamedTuple):
 def dots(
     rows: Rows, place: str, axis: Axis, *, title: str, below: Below = "", kinds: Kinds | None = None,
     shapes: tuple[str, Sequence[str]] | None = None, signed: bool = False, line: tuple[float, str] | None = None,
-    shown: Tips = (), names: Mapping[str, Any] = {}, step: int = 24, width: int | Literal["container"] = "container",
+    names: Mapping[str, Any] = {}, step: int = 24, width: int | Literal["container"] = "container",
 ) -> Drawn:  # fmt: skip
     """Return a row for each value of `place`, in their order: figures as dots on their intervals.
 
@@ -84,7 +188,7 @@ def dots(
         return channel
 
     down = altair.Y(f"{place}:N", sort=_values(rows, place), title=None).axis(labelLimit=380, **names)
-    base = plot(rows).encode(y=down, tooltip=tips(*shown))
+    base = plot(rows).encode(y=down, tooltip=_tips(rows, axis))
     height: dict[str, Any] = {"step": step}
     if kinds:
         base = base.encode(color=kinds.colour())
@@ -94,7 +198,7 @@ def dots(
     layers = [plot([{"zero": 0}]).mark_rule(strokeWidth=1.5).encode(x=across("zero"))] if signed else []
     if line:
         dashed = plot([{"at": line[0], "line": line[1]}]).mark_rule(strokeDash=[4, 3], opacity=0.7)
-        layers.append(dashed.encode(x=across("at"), tooltip=tips("line:N")))
+        layers.append(dashed.encode(x=across("at"), tooltip="line:N"))
     for low, high, look in (("low", "high", {"strokeWidth": 2}), ("least", "most", {"strokeWidth": 7, "opacity": 0.4})):
         if _has(rows, low):
             ranged = base.transform_filter(f"isValid(datum.{low})").mark_rule(**look)
@@ -111,6 +215,10 @@ def dots(
     return altair.layer(*layers).properties(title=_title(title, below), width=width, height=height)
 
 
+_POINTED = ("dots", "rings", "diamonds", "areas", "spans", "levels", "breaks")
+"""Marks that stand for a row each."""
+
+
 class Layer(NamedTuple):
     """Rows of a chart of curves, and how they are drawn."""
 
@@ -121,7 +229,6 @@ class Layer(NamedTuple):
     the axis' field to `total`; `levels`: lines across the whole chart, with names; `breaks`: lines down it; `names`: a
     row's `name` at its point, left of it where that is in the right half."""
     rows: Rows
-    shown: Tips = ()
     where: str = ""
     """Of which rows: an expression of Vega."""
 
@@ -131,23 +238,27 @@ def curves(
     detail: str = "", height: int = 380, width: int | Literal["container"] = "container",
 ) -> Drawn:  # fmt: skip
     """Return curves and points on two axes of numbers, in the colours of `kinds`; of more than `TOGETHER` curves each
-    has a panel, where the layers have the same rows. `detail`: a field that divides a colour's curve into several."""
+    has a panel, with what is of no kind in every one. `detail`: a field that divides a colour's curve into several."""
     import altair
 
-    several = kinds is not None and len(kinds.names) > TOGETHER and len({id(layer.rows) for layer in layers}) == 1
+    several = kinds is not None and len(kinds.names) > TOGETHER
     colour = kinds.colour() if kinds and not several else altair.Undefined
-    data = {id(layer.rows): plot(layer.rows) for layer in layers}
+    of_all = list({id(layer.rows): layer.rows for layer in layers}.values())
+    data = [plot(rows) for rows in of_all]
+    if several and kinds:  # panels are parts of one table
+        data = [plot([{kinds.field: name, **row, "_of": of} for of, rows in enumerate(of_all) for row in rows
+                      for name in ([""] if kinds.field in row else kinds.names)])] * len(of_all)  # fmt: skip
     drawn: list[Any] = []
     for layer in layers:
         if layer.rows and (layer.mark not in ("band", "bars") or _has(layer.rows, "low")):
-            base = data[id(layer.rows)]
+            of = next(of for of, rows in enumerate(of_all) if rows is layer.rows)
+            base = data[of].transform_filter(f"datum._of === {of}") if several else data[of]
+            marks = daggers(base, x=_axis(altair.X, across), y=_axis(altair.Y, up)) if layer.mark == "dots" else []
             if layer.where:
                 base = base.transform_filter(layer.where)
-            if layer.shown:
-                base = base.encode(tooltip=tips(*layer.shown))
-            drawn += _layer(layer, base, across, up, colour, detail)
-            marked = daggers(data[id(layer.rows)], x=_axis(altair.X, across), y=_axis(altair.Y, up))
-            drawn += marked if layer.mark == "dots" else []
+            if layer.mark in _POINTED:
+                base = base.encode(tooltip=_tips(layer.rows, across, up))
+            drawn += [*_layer(layer, base, across, up, colour, detail), *marks]
     whole = altair.layer(*drawn)
     if several and kinds:
         panel = altair.Facet(f"{kinds.field}:N", title=None, sort=list(kinds.names))
@@ -162,68 +273,54 @@ def _axis(channel: Any, axis: Axis, field: str = "") -> Any:
     )
 
 
+class _Mark(Struct, frozen=True):
+    """How a part of a layer is drawn: which of `_layer`'s channels it has, and how it looks."""
+
+    mark: str
+    encode: tuple[str, ...]
+    look: dict[str, Any] = {}
+    ranged: bool = False
+    """Whether only rows with an interval have it."""
+
+
+_MARKS = msgspec.json.decode(shipped_text(__file__, "marks.json"), type=dict[str, tuple[_Mark, ...]])
+
+
 def _layer(
     layer: Layer, base: altair.Chart, across: Axis, up: Axis, colour: Any, detail: str
 ) -> Iterable[altair.Chart]:
     import altair
 
-    rows = layer.rows
     x, y = _axis(altair.X, across), _axis(altair.Y, up)
-    ends = {"y": _axis(altair.Y, up, "low"), "y2": "high:Q"}
-    lines = {"detail": f"{detail}:N"} if detail else {}
-    match layer.mark:
-        case "line":
-            dash = (
-                {"strokeDash": altair.StrokeDash(f"{detail}:N", title="curve")}
-                if detail and len(_values(rows, detail)) > 1
-                else {}
-            )
-            yield base.mark_line().encode(x=x, y=y, color=colour, **lines, **dash)
-        case "dashes":
-            yield base.mark_line(strokeDash=[5, 4], opacity=0.7).encode(x=x, y=y)
-        case "areas":
-            area = altair.Size("items:Q", legend=None).scale(range=[40, 800])
-            yield base.mark_circle(opacity=0.45).encode(x=x, y=y, size=area)
-        case "band":
-            yield base.transform_filter(_RANGED).mark_area(opacity=0.13).encode(x=x, color=colour, **ends, **lines)
-        case "bars":
-            yield base.transform_filter(_RANGED).mark_rule(strokeWidth=2, opacity=0.5).encode(x=x, color=colour, **ends)
-        case "spans":
-            spans = base.mark_rule(strokeDash=[2, 3], strokeWidth=1.5)
-            yield spans.encode(x=x, x2="total:Q", y=y, color=colour)
-        case "breaks":
-            yield base.mark_rule(strokeDash=[3, 3]).encode(x=x, color=colour)
-        case "levels":
-            if _has(rows, "low"):
-                yield base.transform_filter(_RANGED).mark_rect(opacity=0.06, color="gray").encode(**ends)
-            yield base.mark_rule(color="gray", strokeWidth=1.2).encode(y=y)
-            named = base.mark_text(align="left", baseline="bottom", dx=4, dy=-2, fontSize=10, color="gray")
-            yield named.encode(x=altair.value(0), y=y, text="name:N")
-        case "names":
-            middle = (min(row[across.field] for row in rows) + max(row[across.field] for row in rows)) / 2
-            for left in (True, False):
-                near = [row for row in rows if row["name"] and (row[across.field] <= middle) is left]
-                named = plot(near).mark_text(align="left" if left else "right", dx=8 if left else -8, fontSize=11)
-                yield named.encode(x=x, y=y, text="name:N")
-        case _:
-            looks: dict[str, dict[str, Any]] = {
-                "rings": {"filled": False},
-                "diamonds": {"shape": "diamond", "size": 130},
-            }
-            look: dict[str, Any] = {"filled": True, "size": 60, "opacity": 0.9, **looks.get(layer.mark, {})}
-            yield base.mark_point(**look).encode(x=x, y=y, color=colour)
+    size = altair.Size("items:Q", legend=None).scale(range=[40, 800])
+    channels: dict[str, tuple[str, Any]] = {
+        "x": ("x", x), "y": ("y", y), "x2": ("x2", "total:Q"), "low": ("y", _axis(altair.Y, up, "low")),
+        "y2": ("y2", "high:Q"), "begin": ("x", altair.value(0)), "color": ("color", colour), "size": ("size", size),
+        "text": ("text", "name:N"),
+    }  # fmt: skip
+    if detail:
+        channels["detail"] = ("detail", f"{detail}:N")
+    if detail and len(_values(layer.rows, detail)) > 1:
+        channels["strokeDash"] = ("strokeDash", altair.StrokeDash(f"{detail}:N", title="curve"))
+    if layer.mark == "names":
+        places = [row[across.field] for row in layer.rows]
+        base = base.transform_calculate(_left=f"datum['{across.field}'] <= {(min(places) + max(places)) / 2}")
+    for part in _MARKS[layer.mark]:
+        drawn = base.transform_filter(_RANGED) if part.ranged else base
+        named = dict(channels[name] for name in part.encode if name in channels)
+        yield getattr(drawn, f"mark_{part.mark}")(**part.look).encode(**named)
 
 
 def cells(
     rows: Rows, across: str, down: str, value: Axis, form: str, *, title: str, below: Below = "",
     order: Sequence[str] = (), titles: Mapping[str, str] = {}, bold: str = "", framed: str = "",
-    text: str = "", panels: str = "", shown: Tips = (), slant: int = -40,
+    text: str = "", panels: str = "", slant: int = -40, **size: Any,
 ) -> Drawn:  # fmt: skip
     """Return a matrix: a cell for each pair of values of two fields, the darker the more, with its number.
 
     `form`: of the numbers; "" for none. `value`: its scale's domain has three ends for differences. `order`: of rows
     and columns alike, where they do not come in it. `bold`, `framed`: fields of truth values. `text`: a field in
-    place of a number that is missing. `panels`: a field of which each value has a matrix.
+    place of a number that is missing. `panels`: a field of which each value has a matrix. `size`: in pixels.
     """
     import altair
 
@@ -237,7 +334,7 @@ def cells(
     slanted: dict[str, Any] = {"labelAngle": slant, "labelLimit": 180, "orient": top}
     x = altair.X(f"{across}:N", sort=list(order or columns), title=titles.get(across)).axis(**slanted)
     y = altair.Y(f"{down}:N", sort=list(order or lines), title=titles.get(down))
-    base = plot(rows).encode(x=x, y=y, tooltip=tips(*shown))
+    base = plot(rows).encode(x=x, y=y, tooltip=_tips(rows, value, **titles))
     scheme: dict[str, Any] = {"scheme": "blueorange", "reverse": True} if len(ends) > 2 else {}
     frame = (
         altair.condition(f"datum.{framed}", altair.value(_FRAME), altair.value(None)) if framed else altair.Undefined
@@ -263,22 +360,44 @@ def cells(
         panel = altair.Facet(f"{panels}:N", sort=_values(rows, panels), title=None)
         return whole.facet(facet=panel, columns=2).properties(title=_title(title, below))
     wide: Any = {"step": _CELL} if many and form else "container"
-    return whole.properties(title=_title(title, below), width=wide, height={"step": 22})
+    return whole.properties(title=_title(title, below), **{"width": wide, "height": {"step": 22}, **size})
 
 
-def bars(
-    rows: Rows, place: str, axis: Axis, kinds: Kinds, *, title: str, below: Below = "", shown: Tips = ()
-) -> altair.Chart:
+def bars(rows: Rows, place: str, axis: Axis, kinds: Kinds, *, title: str, below: Below = "") -> Drawn:
     """Return a bar for each value of `place`, in their order: what is counted of every kind, one after another."""
     import altair
 
-    placed = [{**row, "at": kinds.names.index(row[kinds.field])} for row in rows]
+    placed = [{**row, "_at": kinds.names.index(row[kinds.field])} for row in rows]
     down = altair.Y(f"{place}:N", title=None, sort=_values(rows, place))
     drawn: altair.Chart = plot(placed).mark_bar().encode(
-        x=altair.X(f"{axis.field}:Q", title=axis.title), y=down, color=kinds.colour(), order=altair.Order("at:Q"),
-        tooltip=tips(*shown),
+        x=altair.X(f"{axis.field}:Q", title=axis.title), y=down, color=kinds.colour(), order=altair.Order("_at:Q"),
+        tooltip=_tips(rows, axis),
     ).properties(title=_title(title, below), width="container", height={"step": 18})  # fmt: skip
     return drawn
+
+
+def together(panels: Sequence[Drawn], title: str = "", columns: int = 1) -> Drawn:
+    """Return charts as one, so many of them beside each other, each with colours of its own."""
+    import altair
+
+    whole = altair.concat(*panels, columns=columns).resolve_scale(color="independent", size="independent")
+    drawn: altair.ConcatChart = whole.properties(title=_title(title, "")) if title else whole
+    return drawn
+
+
+def _tips(rows: Rows, *axes: Axis, **titles: str) -> list[altair.Tooltip]:
+    """Return what is under the pointer: the fields of the rows, those of axes by their titles."""
+    import altair
+
+    named = titles | {axis.field: axis.title for axis in axes if isinstance(axis.title, str)}
+    known = {field: value for row in rows for field, value in row.items() if value not in (None, "")}
+    return [
+        altair.Tooltip(field, type="nominal", title=named.get(field, field)) if isinstance(value, str) else
+        altair.Tooltip(field, type="quantitative", title=named.get(field, field),
+                       format="," if isinstance(value, int) else ".2f")
+        for field, value in known.items()
+        if field not in _DRAWN and field[0] != "_" and not isinstance(value, bool)
+    ]  # fmt: skip
 
 
 def _values(rows: Rows, field: str) -> list[Any]:

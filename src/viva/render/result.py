@@ -18,8 +18,7 @@ from viva.engine.signing import settings as settings  # noqa: PLC0414
 from viva.engine.signing import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.render.canaries import CanaryMarks
-from viva.render.deciders import Decided
+from viva.render.deciders import CanaryMarks, Decided
 from viva.render.table import ESTIMATE, FIGURE, NAME, OUTCOMES, Column, Kind, Table, counted, outcomes_text
 from viva.types import NOT_ASKED, UNANSWERED, Constant, Served, StopReason, outcome_name
 from viva.visible import one_line, some
@@ -139,6 +138,12 @@ def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Ne
     return tuple(one for one in kept if one.score is not None or one.figures)
 
 
+def beside_of(results: Sequence[Result]) -> tuple[Neighbour, ...]:
+    """Return the published rows beside the models that sat an exam, each once."""
+    rows = {(one.model, one.condition): one for result in results for one in result.beside}
+    return comparable(rows.values(), results)
+
+
 def left_out(models: Sequence[str]) -> str:
     """Return the models whose score is a range, and that a command of points leaves out, with the reason."""
     named = some([one_line(model, 40) for model in models], _NAMED)
@@ -162,13 +167,11 @@ def score_table(found: ScoreTable, beside: Sequence[Neighbour] = ()) -> Table:
     rows = [(label, *cells) for label, cells in zip(found.rows, found.cells, strict=True) if cells[-1].n]
     last = str(len(found.columns))
     columns = [Column(name, str(place), ESTIMATE) for place, name in enumerate(found.columns, 1)]
-    columns[at:at] = (Column(name, _figure(figures), PUBLISHED) for name, figures in published.items())
+    columns[at:at] = (
+        Column(name, lambda row, figures=figures: figures.get(row[0]), PUBLISHED) for name, figures in published.items()
+    )
     rest = (counted((cells[-1] for cells in found.cells), last), Column("outcomes", last, OUTCOMES))
     return Table(f"{found.title} · {found.exam} · {found.model}", (Column("", "0", NAME), *columns, *rest), rows)
-
-
-def _figure(figures: Mapping[str, float]) -> Callable[[Sequence[str]], float | None]:
-    return lambda row: figures.get(row[0])
 
 
 def _published_columns(table: ScoreTable, beside: Sequence[Neighbour]) -> tuple[int, dict[str, dict[str, float]]]:
@@ -276,9 +279,7 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Ta
     tables: list[Table] = []
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam]
-        beside = comparable(
-            {(one.model, one.condition): one for result in of_exam for one in result.beside}.values(), of_exam
-        )
+        beside = beside_of(of_exam)
         for index, table in enumerate(of_exam[0].tables):
             if not table.across or (table.detail and not details):
                 continue

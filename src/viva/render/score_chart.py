@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from viva.analysis.breakdown import Table
 from viva.analysis.estimate import Estimate
-from viva.analysis.wording import UNSURE
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
-from viva.render.plots import SAID_OF_RANGES, Axis, Kinds, cells, dots
+from viva.render.plots import SAID_OF_RANGES, Axis, Drawn, Kinds, cells, dots, figures, subtitle
 from viva.render.result import Result, headline_column
-from viva.render.theme import mark_of, subtitle
 from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.published import Neighbour
-    from viva.render.plots import Drawn
 
 _NAME = 60
 """Characters of a model's name."""
@@ -24,7 +21,6 @@ _FEW = 4
 """Models whose dots can share a line; more are cells of a heat map."""
 _WIDE = 16
 """Columns of a heat map that can be read."""
-_SPAN = 100.0
 HERE, PUBLISHED = "this run", "published"
 
 
@@ -35,7 +31,7 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
     """
     two = any(result.answer for result in results)
     rows = [
-        {"model": _name(result.model), "from": HERE, "of": of, **_numbers(cell)}
+        {"model": _name(result.model), "from": HERE, "of": of, **figures(cell)}
         for result in results
         for of, cell in ((Q_AR, result.overall), (Q_A, result.answer))
         if cell is not None and shown(cell)
@@ -85,7 +81,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     return cells(
         rows, across, down, Axis("score", "per cent"), "" if len(models) > _WIDE else ".1f", title=title,
         below=subtitle(rows, "per cent; intervals are in the tooltips"),
-        text="range", shown=_tips(rows),
+        text="range",
     )  # fmt: skip
 
 
@@ -95,7 +91,7 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
     if len(languages) < 2:
         return None
     rows = [
-        {"model": _name(result.model), "language": result.language, **_numbers(result.overall)}
+        {"model": _name(result.model), "language": result.language, **figures(result.overall)}
         for result in results
         if shown(result.overall)
     ]
@@ -110,18 +106,14 @@ def _dots(
     signed = any((row.get("low") or row["score"] or 0) < 0 for row in rows)
     name = "" if line is None else f"the pass line, {100 * line:g} %"
     below = subtitle(
-        rows, "per cent, with 95 % intervals", *said, SAID_OF_RANGES if _ranged(rows) else "",
+        rows, "per cent, with 95 % intervals", *said, SAID_OF_RANGES if any("range" in row for row in rows) else "",
         name and f"dashed: {name}",
     )  # fmt: skip
     axis = Axis("score", "difference, points of per cent" if signed else "score, per cent", {"domain": [0, 100]})
     return dots(
-        rows, place, axis, title=title, below=below, kinds=kinds, signed=signed, shown=_tips(rows),
+        rows, place, axis, title=title, below=below, kinds=kinds, signed=signed,
         line=None if line is None or signed else (100 * line, name), **more,
     )  # fmt: skip
-
-
-def _ranged(rows: Sequence[dict[str, Any]]) -> bool:
-    return any("range" in row for row in rows)
 
 
 def shown(cell: Estimate) -> bool:
@@ -132,33 +124,7 @@ def shown(cell: Estimate) -> bool:
 def _parts(table: Table, at: int) -> Iterator[dict[str, Any]]:
     for label, line in zip(table.rows, table.cells, strict=True):
         if shown(line[at]):
-            yield {"part": one_line(label, _NAME), "model": _name(table.model), **_numbers(line[at])}
-
-
-def _numbers(cell: Estimate) -> dict[str, Any]:
-    if not shown(cell):
-        return {"score": None}
-    found: dict[str, Any] = {
-        "score": None if cell.mean is None else round(_SPAN * cell.mean, 3),
-        "answers": cell.n,
-    }
-    if cell.ranged:
-        least, most = _SPAN * cell.floor, _SPAN * cell.ceiling
-        found |= {"least": round(least, 3), "most": round(most, 3), "range": f"{least:.0f}–{most:.0f}{UNSURE}"}
-    else:
-        found |= mark_of(complete=cell.complete)
-    if cell.low is not None and cell.high is not None:
-        low, high = _SPAN * cell.low, _SPAN * cell.high
-        found |= {"low": round(low, 3), "high": round(high, 3), "95 %": f"{low:.2f} to {high:.2f}"}
-    return found
-
-
-def _tips(rows: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Return what tooltips say, as far as the rows have it."""
-    known = {name for row in rows for name in row}
-    forms = {"score": ".2f", "answers": ","}
-    names = ("part", "model", "language", "from", "of", "score", "range", "95 %", "answers", "how")
-    return [(f"{name}:Q", name, forms[name]) if name in forms else (f"{name}:N",) for name in names if name in known]
+            yield {"part": one_line(label, _NAME), "model": _name(table.model), **figures(line[at])}
 
 
 def _name(text: str) -> str:

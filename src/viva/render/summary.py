@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, score_text
-from viva.engine.budget import Consumed
+from viva.engine.budget import SHARES, Consumed, who_answered
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.render.costs import UNKNOWN, cut_off_notes, seconds_text, served_table
 from viva.render.result import (
     FILLED,
     LEFT_OUT,
     WHO,
     Report,
     Result,
-    comparable,
+    beside_of,
     constant_notes,
     count_column,
     groups_text,
@@ -27,11 +26,109 @@ from viva.render.result import (
     score_column,
     score_lines,
 )
-from viva.render.table import Column, Kind, Table
+from viva.render.table import FIGURE, NAME, Column, Kind, Table, item
 from viva.render.terminal import SUMS_UP, screen_terminal
 from viva.render.textchart import short_number
+from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import UNANSWERED, outcome_name
-from viva.visible import dollars, one_line
+from viva.visible import dollars, one_line, plural
+
+UNKNOWN = "unknown"
+"""What stands where a server counted nothing: never a zero."""
+
+
+def consumption_table(results: Sequence[Result]) -> Table:
+    """Return means over the answers that came, and percentiles of their latency. Columns in which nothing stands are
+    left out.
+
+    What recorded replies took is not known, and they have no row.
+    """
+    rows = [(result.model, result.exam, result.consumed) for result in results if result.consumed]
+    return _table("What answers took, without judging", _CONSUMED, rows)
+
+
+def served_table(results: Sequence[Result]) -> Table:
+    """Return who answered, by the replies' own word: a line each, the most frequent first."""
+    rows = [
+        (result.model, result.exam, each)
+        for result in results
+        for each in (result.consumed.served if result.consumed else ())
+    ]
+    return _table("Who answered", _SERVED, rows)
+
+
+def _table(title: str, columns: Sequence[Column], rows: Sequence[tuple[str, str, object]]) -> Table:
+    """Return rows without the columns in which nothing stands; where all have one model or exam, the title says
+    which.
+    """
+    whole = Table(title, (Column("model", "0", NAME), Column("exam", "1", NAME), *columns), rows)
+    alone = next((at for at in (0, 1) if len({row[at] for row in rows}) == 1), None)
+    kept = tuple(column for at, column in enumerate(whole.filled().columns) if at != alone)
+    return Table(title if alone is None else f"{title} · {rows[0][alone]}", kept, rows)
+
+
+def _mean(mean: float | None, took: Consumed) -> str:
+    """Return `1,234`; `1,234 (of 12)` where only so many answers came with their count."""
+    if mean is None:
+        return UNKNOWN
+    return f"{mean:,.0f}" + (f" (of {took.counted:,})" if took.counted < took.replies else "")
+
+
+def _money(took: Consumed) -> str:
+    if not took.priced:
+        return ""
+    if took.cost is None:
+        return UNKNOWN
+    return "–" if took.cost_of_right is None else dollars(took.cost_of_right)
+
+
+def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
+    """Return what each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies. And
+    which judges are several models.
+    """
+    mixed = {f"the judge {judge}": said for judge, one in took.items() if (said := who_answered(one.served))}
+    return mixed_notes(mixed) + [
+        f"Judging, in no row of the table: {one_line(judge, 60)} US$ "
+        f"{UNKNOWN if one.cost is None else dollars(one.cost)} "
+        f"({short_number(one.input)}+{short_number(one.output)} tokens)."
+        for judge, one in took.items()
+        if one.priced and one.cost != 0
+    ]
+
+
+def seconds_text(value: float) -> str:
+    """Return `123`, `4.5`, `0.32`."""
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 0.95 else f"{value:.2f}"
+
+
+def cut_off_notes(results: Sequence[Result]) -> list[str]:
+    """Return how many replies of each model the limit of tokens cut off before they said anything, and what helps."""
+    notes: list[str] = []
+    for result in results:
+        for stopped, count in result.cut_off.items():
+            where = "thinking" if stopped == "thinking" else "answer"
+            notes.append(
+                f"{result.model} on {result.exam}: {plural(count, 'answer')} {CUT_OFF_WORDS[stopped]}: a new run with "
+                f"a larger {flag('max_tokens', 'N')} gives room; `viva show RUN {flag('cut_off')} {where}` "
+                "lists them."
+            )
+    return notes
+
+
+_SECONDS = Kind(seconds_text, none="")
+_CONSUMED = (
+    Column("tokens an answer", "2", Kind(lambda took: _mean(took.mean_output, took) if took.replies else "")),
+    Column("of them to think", "2", Kind(lambda took: _mean(took.mean_reasoning, took) if took.thoughts else "")),
+    Column("US$ a right one", "2", Kind(_money)), Column("first in s", "2.first", _SECONDS),
+    *(Column(f"{share} % in s", item("2.latency", share), _SECONDS) for share in SHARES),
+)  # fmt: skip
+"""Of short words: all of it stands in a terminal of 80 columns."""
+_WORD = Kind(lambda value: one_line(value, 60))
+_SERVED = (
+    Column("served model", "2.model", _WORD), Column("provider", "2.provider", _WORD),
+    Column("fingerprint", "2.system_fingerprint", _WORD), Column("answers", "2.answers", FIGURE),
+)  # fmt: skip
+
 
 _WAITS = (
     f"{UNSURE} after a range: answers wait for a verdict, and whatever they get the score is in the range. "
@@ -44,7 +141,7 @@ def summary_table(results: Sequence[Result]) -> Table:
     """Return a line a model and exam, published rows last. One model alone stands in the title; columns in which
     nothing stands are left out.
     """
-    published = [(one.model, exam, one.score) for exam, one in _published(results)]
+    published = [(one.model, exam, one.score) for exam, one in published_scores(results)]
     rows = score_lines(results, published)
     models = {line.model for line in score_lines(results)} | {model for model, *_ in published}
     count = replace(count_column(results), drop=4)
@@ -54,14 +151,12 @@ def summary_table(results: Sequence[Result]) -> Table:
     return Table(title, columns, rows, dim=len(published)).filled(always)
 
 
-def _published(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
+def published_scores(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     """Return published scores that are the same quantity as those of an exam, each once."""
-    found: list[tuple[str, Neighbour]] = []
-    for exam in dict.fromkeys(result.exam for result in results):
-        of_exam = [result for result in results if result.exam == exam and result.answered]
-        rows = {(one.model, one.condition): one for result in of_exam for one in result.beside}
-        found += [(exam, one) for one in comparable(rows.values(), of_exam) if one.score is not None]
-    return found
+    exams = {
+        exam: [one for one in results if one.exam == exam and one.answered] for exam in {r.exam: 0 for r in results}
+    }
+    return [(exam, one) for exam, own in exams.items() for one in beside_of(own) if one.score is not None]
 
 
 def _outcomes(style: str, *, scored: bool) -> Kind:
@@ -73,14 +168,6 @@ def _outcomes(style: str, *, scored: bool) -> Kind:
         )
 
     return Kind(text, "", words=True, style=style)
-
-
-def _money(took: Consumed) -> str:
-    return "" if not took.priced else UNKNOWN if took.cost is None else dollars(took.cost)
-
-
-def _tokens(took: Consumed) -> str:
-    return f"{short_number(took.input)}+{short_number(took.output)}" if took.counted else UNKNOWN
 
 
 def _took(title: str, text: Callable[[Consumed], str], drop: int) -> Column:
@@ -96,7 +183,12 @@ _BOUNDS = (
 _TOOK = (
     Column("other outcomes", "result.overall", _outcomes("yellow", scored=True), drop=5),
     Column("not scored", "result.overall", _outcomes("red", scored=False), drop=6),
-    _took("US$", _money, 3), _took("tokens in+out", _tokens, 1),
+    _took("US$", lambda took: "" if not took.priced else UNKNOWN if took.cost is None else dollars(took.cost), 3),
+    _took(
+        "tokens in+out",
+        lambda took: f"{short_number(took.input)}+{short_number(took.output)}" if took.counted else UNKNOWN,
+        1,
+    ),
     _took("s each", lambda took: seconds_text(took.latency[50]) if took.latency else "", 2),
 )  # fmt: skip
 """Given up first on a narrow screen are tokens, seconds and money; then the number of answers and the outcomes, never
@@ -130,7 +222,7 @@ def summary_lines(report: Report) -> list[str]:
     ]
     lines += mixed_notes(mixed(report.results))
     lines += cut_off_notes(report.results)
-    sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in _published(report.results))
+    sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in published_scores(report.results))
     exams = [result.exam for result in report.results]
     averages = dict.fromkeys(_average(one, alone=exams.count(one.exam) == 1) for one in report.results)
     published = (f"Published beside {exam}: {where}; {how}." for exam, where, how in sources)

@@ -19,10 +19,9 @@ from viva.engine.scorefile import new_scores, score_rows
 from viva.engine.stages import Evaluation, recorded, scores, with_questions
 from viva.errors import flag
 from viva.providers import traits_of
-from viva.render.canaries import CanaryMarks, canary_notes
-from viva.render.costs import judging_notes
-from viva.render.deciders import DeciderCounts
+from viva.render.deciders import CanaryMarks, DeciderCounts, canary_notes
 from viva.render.result import Report, Result, signature
+from viva.render.summary import judging_notes
 from viva.render.table import signed
 from viva.runs.config import OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws

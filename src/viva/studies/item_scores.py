@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET, Struct
 
+from viva.analysis.breakdown import Breakdown, frame
+from viva.analysis.columns import Columns
+from viva.analysis.estimate import Estimate
+from viva.analysis.training import Lines, by_rows, by_table, by_tag, parts_of
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.engine.scorefile import Averages, averages_of
 from viva.errors import DataError
@@ -19,11 +22,7 @@ from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.score_table import CLUSTER, ModelScores, read_scores_table
 from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
-
-if TYPE_CHECKING:
-    from viva.analysis.columns import Columns
-    from viva.analysis.estimate import Estimate
-    from viva.analysis.training import Lines
+from viva.visible import one_line
 
 EXAM = "exam"
 """What --by calls the headline of each exam."""
@@ -56,8 +55,6 @@ class ScoreSet(Struct, frozen=True, kw_only=True):
 
     def measured(self, lines: Lines | None = None) -> dict[str, Estimate]:
         """Return the score on each of its lines, or of these."""
-        from viva.analysis.breakdown import Breakdown
-
         breakdown = Breakdown(self.scores, self.headline.attempts)
         return {name: breakdown.cell(*shared) for name, shared in (self.lines if lines is None else lines).items()}
 
@@ -96,10 +93,20 @@ def score_sets(
                 yield _clustered(found, cluster)
 
 
+def once_each(found: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
+    """Yield the same. Raises DataError for a model that took an exam in two sources."""
+    origin: dict[tuple[str, str], Path] = {}
+    for one in found:
+        if earlier := origin.get((one.exam, one.model)):
+            raise DataError(
+                f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
+            )
+        origin[one.exam, one.model] = one.source
+        yield one
+
+
 def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
     """Return the scores with the values of a tag in place of declared clusters."""
-    from viva.analysis.columns import Columns
-
     if not tag:
         return found
     texts = found.scores.texts
@@ -127,8 +134,6 @@ def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequenc
     """Return what `by` names. The exam's own table has the exam's own averages, so --macro-average takes a tag
     instead.
     """
-    from viva.analysis.training import by_rows, by_table, by_tag, parts_of
-
     if by == EXAM:
         return {headline.label: (headline,)}
     table = next((one for one in tables if one.across and by in (None, AUTO, one.name)), None)
@@ -159,8 +164,6 @@ def _goes_beyond(table: TableSpec, tag: str | None) -> bool:
 
 
 def _of_run(path: Path, by: str | None, wanted: Aggregate | None, first_cell: bool) -> Iterator[ScoreSet]:
-    from viva.analysis.breakdown import frame
-
     record = RunFolder.open(path).record
     refuse_adaptive(path, record)
     averages = averages_of(path)
@@ -196,8 +199,6 @@ def _averages(record: ExamRecord) -> Averages:
 
 
 def _of_table(path: Path, by: str | None, headline: Aggregate, more: Sequence[str]) -> Iterator[ScoreSet]:
-    from viva.analysis.breakdown import frame
-
     tag = "" if by == EXAM else by or FORMAT
     tags = tuple(dict.fromkeys(name for name in (tag, headline.over, *more) if name))
     for model, found in read_scores_table(path, tags).items():

@@ -19,13 +19,12 @@ from viva.shipped import shipped_text
 from viva.types import outcome_name
 
 Scheme = Literal["light", "dark"]
-FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif'
 
 
 @functools.cache
 def tokens() -> dict[str, Any]:
-    """Return the colours of `static/theme.json`: by scheme as in viva.css, and one colour an outcome for both
-    schemes.
+    """Return what `static/theme.json` says: colours by scheme as in viva.css, one an outcome for both schemes, and how
+    charts use them.
     """
     content = shipped_text(__file__, "static/theme.json")
     return cast("dict[str, Any]", json.loads(content))
@@ -34,60 +33,13 @@ def tokens() -> dict[str, Any]:
 def config(scheme: Scheme = "light") -> dict[str, Any]:
     """Return the Vega-Lite `config` of a scheme. A chart that sets no colours of its own looks right in both."""
     colour = tokens()[scheme]
-    axis = {
-        "labelColor": colour["quiet"],
-        "titleColor": colour["ink"],
-        "domainColor": colour["edge"],
-        "tickColor": colour["edge"],
-        "gridColor": colour["line"],
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": 550,
-        "labelLimit": 380,
-        "labelFlush": False,
-        "titlePadding": 8,
-    }
-    words = {"labelColor": colour["quiet"], "titleColor": colour["ink"], "labelFontSize": 12, "titleFontSize": 12}
-    return {
-        "background": None,
-        "font": FONT,
-        "axis": axis,
-        "legend": {
-            **words,
-            "labelLimit": 300,
-            "symbolSize": 90,
-            "symbolBaseFillColor": colour["quiet"],  # of shapes, which have no colour of their own
-            "symbolBaseStrokeColor": colour["quiet"],
-            "orient": "bottom",
-            "columns": 2,
-        },
-        "header": words,
-        "title": {
-            "color": colour["ink"],
-            "subtitleColor": colour["quiet"],
-            "anchor": "start",
-            "fontSize": 14,
-            "fontWeight": 650,
-            "subtitleFontSize": 12,
-            "offset": 12,
-        },
-        "view": {"stroke": None},
-        "text": {"color": colour["ink"]},
-        "rule": {"color": colour["edge"]},
-        "point": {"color": colour["accent"], "filled": True, "size": 70},
-        "circle": {"color": colour["accent"]},
-        "line": {"color": colour["accent"], "strokeWidth": 2},
-        "bar": {"color": colour["accent"]},
-        "area": {"color": colour["accent"]},
-        "rect": {"color": colour["accent"]},
-        "range": {
-            "category": colour["category"],
-            "heatmap": colour["heat"],
-            "ramp": colour["heat"],
-            "ordinal": colour["heat"],
-            "diverging": colour["diverging"],
-        },
-    }
+
+    def filled(value: Any) -> Any:  # `$ink` is the colour of that name
+        if isinstance(value, dict):
+            return {name: filled(one) for name, one in value.items()}
+        return colour[value[1:]] if str(value).startswith("$") else value
+
+    return cast("dict[str, Any]", filled(tokens()["config"]))
 
 
 def outcome_style() -> str:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pages.leaderboard.made import SETTINGS, entry, made, zoo
 from viva.errors import VivaError
 from viva.pages.leaderboard.assembling import Entry, model_pages, own_boards, ranked
-from viva.pages.leaderboard.boards import Facts
-from viva.pages.leaderboard.naming import page_name
+from viva.pages.leaderboard.boards import Facts, page_name
 from viva.pages.leaderboard.publishedboards import family, published_boards, published_rows, tuned
 from viva.pages.leaderboard.settings import comparable, in_words, titles
 from viva.pages.leaderboard.sitefiles import MARKER, board_csv, build

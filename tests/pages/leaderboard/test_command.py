@@ -15,7 +15,7 @@ from cli.told import viva
 from rows import tabled
 from servers.fixtures import Viva, Warm
 from viva.errors import DataError
-from viva.pages.leaderboard.model_facts import ModelFacts
+from viva.pages.leaderboard.publishedboards import ModelFacts
 from web.hostile import make_run
 
 SCORES = "model,case,sample,score,format\n" + "".join(

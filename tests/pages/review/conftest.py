@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from pages.review.material import ITEMS
 from servers.fixtures import Viva
 from viva.engine.reviews import ReviewLog
-from viva.pages.review.reviewserver import application
+from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
 from viva.review.filters import Filter

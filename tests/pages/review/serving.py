@@ -8,7 +8,7 @@ from pathlib import Path
 from pages.review.hostile import HOSTILE
 from pages.review.material import ITEMS, editable, many
 from viva.engine.reviews import ReviewLog
-from viva.pages.review.reviewserver import serve
+from viva.pages.review.reviewpages import serve
 from viva.pages.review.reviewsession import Settings
 
 if __name__ == "__main__":

@@ -15,9 +15,8 @@ from pages.review.material import many
 from rows import table
 from viva.analysis.raters.prediction import powered
 from viva.errors import DataError
-from viva.review.filters import Filter
+from viva.review.filters import Filter, read_size, sample_items
 from viva.review.items import DECIDED, UNCERTAINTY, Item, spread, tags
-from viva.review.sampling import read_size, sample_items
 
 ITEMS = many(90)
 

@@ -20,7 +20,7 @@ from pages.review.conftest import Server, fields
 from pages.review.material import ITEMS, many
 from viva.engine.reviews import ReviewLog
 from viva.errors import VivaError
-from viva.pages.review.reviewserver import serve
+from viva.pages.review.reviewpages import serve
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
 
@@ -181,7 +181,7 @@ def test_a_room_for_others_prints_a_token_of_its_own(path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from pages.review.material import ITEMS; "
         "from viva.engine.reviews import ReviewLog; from viva.pages.review.reviewsession import Settings; "
-        "from viva.pages.review.reviewserver import serve; "
+        "from viva.pages.review.reviewpages import serve; "
         f"serve(ITEMS, ReviewLog(Path({str(path)!r})), Settings(), host='0.0.0.0', port=0, "
         "announce=lambda said: print(said, flush=True))"
     )

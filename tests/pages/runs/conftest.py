@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from pages.runs.growing import Growing
 from servers.fixtures import Going, Viva, Warm
-from viva.pages.runs.runserver import application
+from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
 from web.hostile import make_run
 

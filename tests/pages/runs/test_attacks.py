@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from pages.runs.conftest import Visitor
 from pages.runs.growing import Growing
 from rows import tabled
-from viva.pages.runs.runserver import application
+from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
 from viva.pages.shell import figure_parts
 from viva.visible import escape_invisible

@@ -16,7 +16,7 @@ from pages.runs.growing import Growing
 from rows import tabled
 from viva.cli.main import cli
 from viva.errors import StorageError
-from viva.pages.runs.pairs import NOTES, notes_of, write_note
+from viva.pages.runs.pair_pages import NOTES, notes_of, write_note
 from web.hostile import TEXTS, assert_only_text
 
 Visit = Callable[..., TestClient]

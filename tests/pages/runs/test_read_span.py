@@ -6,7 +6,7 @@ from rows import tabled
 from viva.scorers.choice import read_choice
 from viva.scorers.grading import grade_reading
 from viva.types import Response, Score
-from viva.web.pagetext import read_span, reason
+from viva.web.pagetemplates import read_span, reason
 
 
 def test_the_place_is_the_readers_or_the_only_one_that_holds_the_answer() -> None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 from viva.build.reasoning.coverage import Concept
 from viva.build.reasoning.questions import TYPES
 from viva.build.reasoning.topics import LEVELS, Graph
-from viva.render.theme import layered, plot
+from viva.render.plots import layered, plot
 
 if TYPE_CHECKING:
-    from viva.render.theme import Layered
+    from viva.render.plots import Layered
 
 WIDTH: Final = 0.8
 """Of a box, as a share of the way from one level to the next."""

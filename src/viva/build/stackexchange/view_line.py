@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from viva.render.theme import layered, plot, tips
+from viva.render.plots import layered, plot, tips
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from viva.render.theme import Layered
+    from viva.render.plots import Layered
 
 Age = TypeVar("Age", float, "NDArray[Any]")
 

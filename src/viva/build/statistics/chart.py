@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from viva.build.statistics.tables import SetStatistics
-from viva.render.theme import FILE_WIDTH, plot, tips
+from viva.render.plots import FILE_WIDTH, plot, tips
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -79,7 +79,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     viva review runs/NAME --plan 0.05
     """
     from viva.engine.reviews import ReviewLog
-    from viva.pages.review.reviewserver import serve
+    from viva.pages.review.reviewpages import serve
     from viva.pages.review.reviewsession import Settings
     from viva.review.items import name_problem
     from viva.studies.agreement.runratings import rated
@@ -127,7 +127,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
 
 def _print_plan(path: Path, half_width: float) -> int:
     from viva.render.terminal import tables_terminal
-    from viva.studies.agreement.expertlabels import plan
+    from viva.studies.agreement.runratings import plan
 
     tables, notes = plan(path, half_width)
     width, colour = screen(None)

@@ -55,7 +55,7 @@ def view_command(path: Path, host: str, port: int, token: str, static: Path | No
     def announce(address: str) -> None:
         click.echo(f"{path} at {address}  (Ctrl-C ends it)")
 
-    from viva.pages.runs.runserver import application
+    from viva.pages.runs.runpages import application
     from viva.pages.serving.server import serve
 
     serve(functools.partial(application, path), host=host, port=port, token=token, announce=announce)

@@ -15,7 +15,7 @@ from viva.lab.items.curves import GRID
 from viva.lab.items.sources import ItemSources, item_sources
 from viva.runs.exams import unguarded
 from viva.runs.score_table import Row, rows_of
-from viva.studies.modelfamilies import read_families
+from viva.studies.model_table import read_families
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from viva.analysis.wording import UNSURE
 from viva.errors import VivaError, option
 from viva.lab.items.tables import Examined, flags
-from viva.render.theme import MARK, PER_CENT, daggers, mark_of, marked, subtitle
+from viva.render.plots import MARK, PER_CENT, daggers, mark_of, marked, subtitle
 
 if TYPE_CHECKING:
     import altair

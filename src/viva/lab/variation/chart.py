@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from viva.designs import Design
 from viva.lab.variation.tables import Contestant
+from viva.render.plots import PER_CENT
 from viva.render.table import p_text
-from viva.render.theme import PER_CENT
 from viva.visible import one_line
 
 if TYPE_CHECKING:

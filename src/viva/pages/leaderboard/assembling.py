@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import cast
@@ -12,8 +13,7 @@ from msgspec import Struct
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import THRESHOLDS, Contender, best_by, ranks
-from viva.pages.leaderboard.boards import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site
-from viva.pages.leaderboard.naming import page_name
+from viva.pages.leaderboard.boards import BenchmarkPage, BestRow, Board, Dimension, Facts, Row, Site, page_name
 from viva.pages.leaderboard.settings import (
     Settings,
     comparable,
@@ -63,21 +63,17 @@ def dimensions(
         if layout.detail:
             continue
         single = len(layout.rows) == 1
+        title = layout.title if len(layout.title) <= 40 else layout.title.partition(" (")[0]
         columns = layout.columns if single else (_like(layout.columns, headline),)
         for row in layout.rows:
             for column in columns:
                 label = column.label if single else labelled(layout.name, row.label)
                 dimension = Dimension(
-                    layout=layout.name, row=row.label, column=column.label, group=_short(layout.title), label=label,
+                    layout=layout.name, row=row.label, column=column.label, group=title, label=label,
                     where=tuple({**column.where, **row.where}.items()),
                 )  # fmt: skip
                 found.append((dimension, (row, column)))
     return tuple(found)
-
-
-def _short(title: str) -> str:
-    """Return a table's title without the explanation in its brackets, where it is long."""
-    return title if len(title) <= 40 else title.partition(" (")[0]
 
 
 def labelled(layout: str, row: str) -> str:
@@ -301,17 +297,8 @@ def model_pages(found: Site) -> list[ModelPage]:
             page=page,
             name=of_exam[0].row.model,
             own=of_exam[0].row.own,
-            facts=_joined([one.row.facts for one in of_exam]),
+            facts=functools.reduce(Facts.over, (one.row.facts for one in of_exam)),
             standings=tuple(of_exam),
         )
         for page, of_exam in standings.items()
     ]
-
-
-def _joined(boards: Sequence[Facts]) -> Facts:
-    """Return what any of the boards knows; the first that says something counts."""
-    known = Facts()
-    for facts in reversed(boards):
-        said = {name: value for name, value in msgspec.structs.asdict(facts).items() if value}
-        known = msgspec.structs.replace(known, **said)
-    return known

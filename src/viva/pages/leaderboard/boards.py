@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import unicodedata
+
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import Rank
@@ -23,6 +28,10 @@ class Facts(Struct, frozen=True, kw_only=True):
     active: float | None = None
     """Those that one token passes through; equal to `total` for dense models."""
     url: str = ""
+
+    def over(self, others: Facts) -> Facts:
+        """Return what these say, and where they say nothing what others do."""
+        return replace(others, **{name: value for name, value in asdict(self).items() if value})
 
 
 class Dimension(Struct, frozen=True, kw_only=True):
@@ -128,3 +137,21 @@ class Site(Struct, frozen=True, kw_only=True):
     viva: str
     benchmarks: tuple[BenchmarkPage, ...]
     notes: tuple[str, ...] = ()
+
+
+_LONGEST = 40
+
+
+def slug(name: str, longest: int = _LONGEST) -> str:
+    """Return the ASCII letters and digits of a name, the rest hyphens: never empty, a dot, a path or a device."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:longest].strip("-") or "x"
+
+
+def page_name(*parts: str) -> str:
+    """Return a file name for a page about these parts (whose model, its name): two pages never share one.
+
+    The hash is of all of every part, so names that look alike (`a/b` and `a-b`, two scripts' letters) stay apart.
+    """
+    digest = hashlib.sha256("\0".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass"))
+    return f"{slug(parts[-1])}-{digest.hexdigest()[:12]}.html"

@@ -17,10 +17,8 @@ from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.scorefile import fault
 from viva.errors import DataError, StorageError, VivaError, flag
 from viva.pages.leaderboard.assembling import Entry, dimensions, own_boards, ranked
-from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Row, Site
-from viva.pages.leaderboard.model_facts import ModelFacts
-from viva.pages.leaderboard.naming import page_name
-from viva.pages.leaderboard.publishedboards import published_boards, published_rows
+from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Row, Site, page_name
+from viva.pages.leaderboard.publishedboards import ModelFacts, published_boards, published_rows
 from viva.pages.leaderboard.settings import in_words
 from viva.pages.runs.following import Followed
 from viva.pages.runs.run_views import list_cost

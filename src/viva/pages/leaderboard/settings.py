@@ -172,11 +172,6 @@ def _vary(value: str) -> str:
     return f"{said}{''.join(some)} ({fingerprint})" if said else value
 
 
-def _judge(value: str) -> str:
-    """Return judges parted by "+"; behind the x of each stands how many verdicts it gave, which is mostly one."""
-    return re.sub(r"x1(?=\+|$)", "", value)
-
-
 def _count(value: str) -> str:
     return f"{int(value):,}" if value.isdecimal() else value
 
@@ -189,6 +184,6 @@ _WORDED: dict[str, Callable[[str], str]] = {
     "samples": _samples,
     "max_tokens": lambda value: "raised for models that reason" if value == "room" else value,
     "vary": _vary,
-    "judge": _judge,
+    "judge": lambda value: re.sub(r"x1(?=\+|$)", "", value),  # verdicts that each of them gave: mostly one
     "extract": lambda value: "by Viva's rules" if value == "viva" else value.replace("-", " "),
 }

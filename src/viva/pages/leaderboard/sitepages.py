@@ -1,5 +1,6 @@
 """The site as HTML: file name → page. In a file every page has its style, scripts and data in it, and its policy lets
-nothing leave it; served, they are the application's."""
+nothing leave it; served, they are the application's.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +12,17 @@ from urllib.parse import urlsplit
 from jinja2 import Environment
 from msgspec import Struct
 
+from viva.analysis.sizes.scalinggroups import Point, studied
 from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
 from viva.pages.leaderboard.assembling import ModelPage, model_pages
-from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, Facts, Row, Site
-from viva.pages.leaderboard.naming import slug
+from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, Row, Site, slug
 from viva.pages.shell import Inlined, templates
 from viva.published import plain
+from viva.render import charts
+from viva.render.plots import PER_CENT, Axis, Drawn, Layer, curves, figures
+from viva.studies.scaling.chart import chart
+from viva.studies.scaling.tables import Scaling
 from viva.visible import one_line
 
 GROUPS = 10
@@ -198,8 +203,6 @@ def _benchmark(site: Site, way: Way, page: BenchmarkPage) -> str:
         groups_of=groups_of,
         selects_of=selects_of,
         words_of=_words_of,
-        word_of=lambda row, name: getattr(row.facts, name),
-        order_of=_order_of,
         ids_of=_ids_of,
     )
 
@@ -219,12 +222,12 @@ def _ranges(sizes: Sequence[float]) -> list[tuple[str, str]]:
 
 def _words_of(board: Board) -> list[tuple[str, str]]:
     """Return the columns of words (and the size) that at least one row has something for."""
-    names = (("size", "Billions"), ("family", "Family"), ("type", "Type"), ("domain", "Domain"), ("access", "Access"))
-    return [(name, label) for name, label in names if any(_known(row.facts, name) for row in board.rows)]
-
-
-def _known(facts: Facts, name: str) -> bool:
-    return facts.total is not None if name == "size" else bool(getattr(facts, name))
+    names = (("size", "Billions"), *_SELECTS[1:])
+    return [
+        (name, label)
+        for name, label in names
+        if any(getattr(row.facts, "total" if name == "size" else name) for row in board.rows)
+    ]
 
 
 def _ids_of(board: Board) -> list[str]:
@@ -236,11 +239,6 @@ def _ids_of(board: Board) -> list[str]:
         seen[name] += 1
         found.append(name if seen[name] == 1 else f"{name}~{seen[name]}")
     return found
-
-
-def _order_of(row: Row) -> str:
-    """Return what sorting by rank goes by; rows without a rank come last."""
-    return f"{row.rank.place}" if row.rank else ""
 
 
 def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
@@ -256,9 +254,6 @@ def groups_of(board: Board) -> list[tuple[str, list[tuple[int, Dimension]]]]:
 
 def _charts(board: Board) -> Iterator[tuple[str, str]]:
     """Yield a board's charts as specifications: scores over cost, and over size."""
-    from viva.pages.leaderboard.chart import cost_chart
-    from viva.render import charts
-
     if sum(row.cost is not None for row in board.rows) > 1:
         yield "cost", charts.as_json(charts.spec(cost_chart(board)))
     sized = _scaling(board)
@@ -270,11 +265,6 @@ def _scaling(board: Board) -> str | None:
     """Return scores over size with the curves of `viva scaling`, of the rows that have a rank; None for too few of
     them.
     """
-    from viva.analysis.sizes.scalinggroups import Point, studied
-    from viva.render import charts
-    from viva.studies.scaling.chart import chart
-    from viva.studies.scaling.tables import Scaling
-
     points = [
         Point(
             model=row.model,
@@ -333,3 +323,20 @@ def _twins(models: Sequence[ModelPage]) -> dict[str, ModelPage]:
         if other is not None and name:
             found[model.page] = other
     return found
+
+
+def cost_chart(board: Board) -> Drawn:
+    """Return a board's scores over what 1,000 answers cost, of the rows of which that is known."""
+    rows = [
+        {"name": (name := one_line(row.model, 60)), "model": name, "cost": row.cost, **figures(row.score)}
+        for row in board.rows
+        if row.cost and row.score and row.score.mean is not None
+    ]
+    costs = [float(row["cost"]) for row in rows]
+    wide = {"type": "log"} if max(costs) > 10 * min(costs) else {}
+    return curves(
+        [Layer("bars", rows), Layer("dots", rows), Layer("names", rows)],
+        Axis("cost", "US$ for 1,000 answers", wide | {"nice": True}, {"tickCount": 6}),
+        Axis("score", f"score, {PER_CENT}", {"nice": True}),
+        title="Score over cost", below="without judges", height=240,
+    )  # fmt: skip

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
+from viva.pages.leaderboard.entries import entries_of, site_of, sound_sources
+from viva.pages.leaderboard.publishedboards import ModelFacts
+from viva.pages.leaderboard.sitefiles import Ranking, findings
+from viva.render.findings import Findings
 from viva.studies.sharedoptions import Runs
-
-if TYPE_CHECKING:
-    from viva.pages.leaderboard.sitefiles import Ranking
-    from viva.render.findings import Findings
 
 
 class LeaderboardConfig(Struct, kw_only=True):
@@ -51,10 +51,6 @@ def study(config: LeaderboardConfig) -> Findings[Ranking]:
     """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.found.write(folder)`
     makes a static site of it. Raises DataError where there is nothing to rank.
     """
-    from viva.pages.leaderboard.entries import entries_of, site_of, sound_sources
-    from viva.pages.leaderboard.model_facts import ModelFacts
-    from viva.pages.leaderboard.sitefiles import Ranking, findings
-
     if config.no_published and not config.sources:
         raise VivaError(
             "without a run leaves nothing to show: name a run, or leave the option out", field="no_published"

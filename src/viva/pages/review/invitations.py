@@ -6,19 +6,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
 from viva.errors import VivaError, option
 from viva.fields import note
 from viva.files import read_regular
+from viva.review.filters import Filter
+from viva.review.items import TELLING, UNCERTAINTY, Item, name_problem
+from viva.runs.trust import personal_key
 from viva.visible import escape_invisible
-
-if TYPE_CHECKING:
-    from viva.review.filters import Filter
-    from viva.review.items import Item
-
 
 FEW = 20
 """Labels, below which the coverage of intervals was not tried (analysis/raters/prediction.py)."""
@@ -43,9 +41,6 @@ class Opening(Struct, kw_only=True):
 
 def invited(opening: Opening, run: Path) -> dict[str, str]:
     """Return a key for everybody who is invited → the name. Raises VivaError for names that are none, or said twice."""
-    from viva.review.items import name_problem
-    from viva.runs.trust import personal_key
-
     if opening.invite and (opening.token or opening.reviewer):
         raise VivaError(
             f"gives everybody a key and a name of their own: leave out {option('token')} and {option('reviewer')}",
@@ -80,9 +75,6 @@ def shares_of(drawn: Sequence[Item]) -> Iterator[str]:
 
 def start_filter(opening: Opening, items: list[Item]) -> Filter:
     """Return the filter that reviewers begin with. Raises VivaError for tags and values that no answer has."""
-    from viva.review.filters import Filter
-    from viva.review.items import TELLING, UNCERTAINTY
-
     query = {"sample": opening.sample, "seed": str(opening.seed), "by": opening.strata, "order": opening.order}
     names = list(dict.fromkeys(name for item in items for name in (*item.about, "decided")))
     strata = [*names, UNCERTAINTY]

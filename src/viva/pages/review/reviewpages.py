@@ -14,32 +14,25 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
-from viva.engine.reviews import Review
+from viva.engine.reviews import Review, ReviewLog
 from viva.errors import VivaError
-from viva.pages.review.reviewsession import Refused, ReviewSession
-from viva.pages.review.submissions import COMMENT_LIMIT, Marking, form_id
-from viva.pages.review.views import aspects, figure, labels, marked, said
+from viva.pages.review.reviewsession import Refused, ReviewSession, Settings
+from viva.pages.review.views import COMMENT_LIMIT, Marking, aspects, figure, form_id, labels, marked, said
 from viva.pages.serving import guard
-from viva.pages.serving.forms import Form, FormError
-from viva.pages.serving.guard import Access
-from viva.pages.shell import Served, paged
+from viva.pages.serving.guard import Access, Guard
+from viva.pages.serving.server import serve as web_serve
+from viva.pages.shell import Form, FormError, Served, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
 from viva.render.markuptext import csv_text
 from viva.review.filters import Filter
 from viva.review.items import TELLING, THOUGHT, Item, name_problem
+from viva.shipped import shipped_table
 
-_SAID = {
-    "saved": "Saved.",
-    "undone": "Taken back: here is the item it was about.",
-    "nothing": "Nothing more was taken back.",
-    "same": "Nothing new: this was saved before.",
-    "stale": "That form was saved before, and something newer stands since: look at the marks, and give them again.",
-    "done": "Saved. That was the last one here: everything is marked.",
-    "next": "Here is the next one to mark.",
-}
-"""What a page says of the form before it: codes in the address, so that no text of an address is ever shown."""
+_SAID = shipped_table(__file__, "said.toml", dict[str, str])
+"""What a page says of the form before it, by its code in the address."""
 _COLUMNS = tuple(Review.__struct_fields__)
 
 
@@ -284,3 +277,25 @@ def reviews_csv(reviews: Sequence[Review]) -> str:
 
 def _cell(value: object) -> object:
     return "; ".join(f"{name}={text}" for name, text in value.items()) if isinstance(value, dict) else value
+
+
+def application(items: Sequence[Item], log: ReviewLog, settings: Settings, access: Access) -> Guard:
+    """Return the review as an ASGI application, behind its guard."""
+    pages = Pages(ReviewSession(items, log, settings), access)
+    routes = [
+        Route("/", pages.home),
+        Route("/start", pages.start, methods=["GET", "POST"]),
+        Route("/items", pages.list),
+        Route("/next", pages.next),
+        Route("/item/{key}", pages.show),
+        Route("/item/{key}", pages.mark, methods=["POST"]),
+        Route("/undo", pages.undo, methods=["POST"]),
+        Route("/agreement", pages.agreement),
+        Route("/export.{form}", pages.export),
+    ]
+    return pages.application(routes)
+
+
+def serve(items: Sequence[Item], log: ReviewLog, settings: Settings, **where: Any) -> None:
+    """Serve until Ctrl-C, `where` as every served application says it. Raises VivaError where nothing can be served."""
+    web_serve(lambda access: application(items, log, settings, access), **where)

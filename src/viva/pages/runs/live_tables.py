@@ -9,17 +9,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.estimate import Estimate
 from viva.engine.budget import Consumed, Consumption
 from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
-from viva.render.costs import consumption_table, cut_off_notes, judging_notes
 from viva.render.deciders import deciding_tables
 from viva.render.result import (
     Result,
     across_models,
-    comparable,
     footnotes,
     published_notes,
     score_table,
@@ -27,22 +24,13 @@ from viva.render.result import (
     signature,
     summary,
 )
+from viva.render.summary import consumption_table, cut_off_notes, judging_notes, published_scores
 from viva.render.table import Table
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.results import read_run
 from viva.runs.scoring import judging_consumed, result_of, with_estimates
 from viva.types import ScoreRow
-
-
-class ResultRow(Struct, frozen=True, kw_only=True):
-    """One model's result on one exam, to be drawn."""
-
-    exam: str
-    model: str
-    estimate: Estimate
-    answer: Estimate | None = None
-    """Of the answers alone (`Result.answer`)."""
 
 
 class ExamTables(Struct, frozen=True, kw_only=True):
@@ -58,7 +46,7 @@ class ExamTables(Struct, frozen=True, kw_only=True):
 class Tables(Struct, frozen=True, kw_only=True):
     """The tables of a run, or of several: over all models, exam by exam, and what belongs below."""
 
-    results: Sequence[ResultRow]
+    results: Sequence[Result]
     summary: Table
     took: Table
     """What answers took; without rows where nobody counted."""
@@ -111,26 +99,21 @@ def open_run(path: Path) -> Opened:
     return Opened(opened, signatures)
 
 
-def graded_results(path: Path) -> list[ResultRow]:
+def graded_results(path: Path) -> Sequence[Result]:
     """Return the results of a graded run, as `viva runs` lists them.
 
     Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
     """
-    return [result_row(one) for one in read_run(path, "none").results]
-
-
-def result_row(result: Result) -> ResultRow:
-    """Return what is drawn of a result."""
-    return ResultRow(exam=result.exam, model=result.model, estimate=result.overall, answer=result.answer)
+    return read_run(path, "none").results
 
 
 def tables_of(results: Sequence[Result], notes: Sequence[str] = ()) -> Tables:
     """Return what the page of a run and a report show of results; `notes` come before those on single figures."""
     answered = [result for result in results if result.answered]
     by_exam = {exam: [r for r in answered if r.exam == exam] for exam in dict.fromkeys(r.exam for r in answered)}
-    alone, beside = len(results) == 1, [row for exam in by_exam for row in _published(exam, results)]
+    alone, beside = len(results) == 1, [(one.model, exam, one.score) for exam, one in published_scores(results)]
     return Tables(
-        results=[result_row(result) for result in results],
+        results=results,
         summary=summary(results, beside),
         took=consumption_table(results),
         exams=[
@@ -146,14 +129,6 @@ def _own(result: Result, alone: bool) -> list[Table]:
     tables = [score_table(table, result.beside) for table in result.tables if alone or not table.across]
     tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
     return [table for table in tables if table.rows]
-
-
-def _published(exam: str, results: Sequence[Result]) -> list[tuple[str, str, float]]:
-    """Return the published rows beside the models that sat an exam, best first."""
-    of_exam = [result for result in results if result.exam == exam]
-    beside = comparable({one.model: one for result in of_exam for one in result.beside}.values(), of_exam)
-    scored = sorted((-one.score, one.model, one.score) for one in beside if one.score is not None)
-    return [(name, exam, score) for _, name, score in scored]
 
 
 def _judging(opened: OpenRun) -> dict[str, Consumed]:

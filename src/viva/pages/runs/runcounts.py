@@ -17,8 +17,8 @@ from viva.errors import StorageError
 from viva.pages.runs import folders
 from viva.pages.runs.following import Followed
 from viva.pages.runs.gradedrows import Sheet
-from viva.pages.runs.live_tables import ResultRow
 from viva.providers import traits_of
+from viva.render.result import Result
 from viva.types import outcome_name
 
 State = Literal["running", "finished", "waiting", "stopped", "incomplete", "empty"]
@@ -154,12 +154,12 @@ def progress_of(
     )
 
 
-def with_verdicts(progress: Progress, record: RunRecord, results: Sequence[ResultRow]) -> Progress:
+def with_verdicts(progress: Progress, record: RunRecord, results: Sequence[Result]) -> Progress:
     """Return the same, of a run with judges incomplete where more answers lack a verdict than verdicts came.
 
     Verdicts were never asked for then; one that came can be `none`, which stands.
     """
-    unjudged = sum(one.estimate.outcomes.get("ungraded", 0) for one in results)
+    unjudged = sum(one.overall.outcomes.get("ungraded", 0) for one in results)
     if progress.state != "finished" or not record.judges or unjudged <= progress.stages.get("annotations", 0):
         return progress
     said = _sentence("incomplete", 0, 0, 0, [f"{unjudged:,} {outcome_name('ungraded')}"], "")

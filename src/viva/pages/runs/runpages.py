@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
 
 from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
@@ -20,17 +24,25 @@ from viva.pages.leaderboard.sitefiles import site_files
 from viva.pages.leaderboard.sitepages import CHARTS, STYLES, Way, Where
 from viva.pages.leaderboard.study import LeaderboardConfig, study
 from viva.pages.runs import answerfilters
-from viva.pages.runs.answerfilters import SEVERAL, Choices, Chosen, Place, choices, with_text, without_text
-from viva.pages.runs.answerview import Item, item_of
+from viva.pages.runs.answerfilters import (
+    ROWS,
+    SEVERAL,
+    Choices,
+    Chosen,
+    Matrix,
+    Place,
+    choices,
+    matrix,
+    with_text,
+    without_text,
+)
 from viva.pages.runs.folders import slug
-from viva.pages.runs.live_tables import ResultRow
-from viva.pages.runs.matrix import ROWS, Matrix, matrix
+from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
-from viva.pages.runs.run_view import STEP, Graded, RunView
-from viva.pages.runs.run_views import Card, RunViews, scored_at
-from viva.pages.serving.forms import FormError
-from viva.pages.serving.guard import Access
-from viva.pages.shell import SIGNS, Kept, number, paged
+from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews, scored_at
+from viva.pages.serving.guard import Access, Guard
+from viva.pages.shell import SIGNS, FormError, Kept, number, paged
+from viva.render.result import Result
 from viva.types import outcome_name
 from viva.visible import escape_invisible
 
@@ -113,15 +125,11 @@ class Pages(PairPages):
 
     # A run
 
-    def run(self, request: Request) -> Response:
-        """Return what was asked, how far it is, its tables."""
-        return self._of_run(request, "run.html", self._run)
-
-    def _of_run(
+    def of_run(
         self,
-        request: Request,
         template: str,
         shows: Callable[[Request, RunView, Graded, Chosen], dict[str, object]],
+        request: Request,
     ) -> Response:
         """Return a page of a run: what all of them show of it, and once it is graded what `shows` returns."""
         view, chosen = self._view(request), Chosen.read(request.query_params)
@@ -142,7 +150,8 @@ class Pages(PairPages):
             **(shows(request, view, graded, chosen) if graded else {}),
         )
 
-    def _run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+    def run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
+        """Return what was asked, how far it is, its tables."""
         choices = self._choices_of(view, graded)
         return {
             "choices": choices,
@@ -184,11 +193,8 @@ class Pages(PairPages):
 
     # Answers
 
-    def answers(self, request: Request) -> Response:
+    def answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return the answers of a filter, a page at a time."""
-        return self._of_run(request, "answers.html", self._answers)
-
-    def _answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         places, listed = paged(self._search(view, graded, chosen), chosen.page)
         rows = [self._line(graded, place) for place in places]
         return {"choices": self._choices_of(view, graded), "rows": rows, **listed}
@@ -206,11 +212,8 @@ class Pages(PairPages):
             "state": answerfilters.state(sheet, place[1]),
         }
 
-    def item(self, request: Request) -> Response:
+    def item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return one answer."""
-        return self._of_run(request, "item.html", self._item)
-
-    def _item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         place, item = self._place(request, view, graded)
         found = self._search(view, graded, chosen)
         at = bisect_left(found, place)
@@ -245,11 +248,8 @@ class Pages(PairPages):
 
     # Questions by models
 
-    def matrix(self, request: Request) -> Response:
+    def matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return the questions of an exam by models."""
-        return self._of_run(request, "matrix.html", self._matrix)
-
-    def _matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         made = self._matrices.get(
             (view.path, graded.number, chosen.query()), lambda: matrix(graded.sheets, graded.tables.results, chosen)
         )
@@ -317,10 +317,10 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
     }
 
 
-def drawing_order(results: Sequence[ResultRow]) -> list[ResultRow]:
+def drawing_order(results: Sequence[Result]) -> list[Result]:
     """Return exam by exam, the best model first."""
     exams = list(dict.fromkeys(one.exam for one in results))
-    return sorted(results, key=lambda one: (-exams.index(one.exam), one.estimate.order), reverse=True)
+    return sorted(results, key=lambda one: (-exams.index(one.exam), one.overall.order), reverse=True)
 
 
 def _address(place: Place) -> str:
@@ -365,3 +365,33 @@ def ago(then: float, now: float) -> str:
     if now - then < 86_400:
         return f"{duration(max(1.0, now - then))} ago"
     return time.strftime("%Y-%m-%d", time.localtime(then))
+
+
+def application(root: Path, access: Access) -> Guard:
+    """Return the pages about the runs in `root` as an ASGI application, behind its guard."""
+    views = RunViews(root)
+    threading.Thread(target=views.begin, daemon=True, name="viva view").start()
+    pages = Pages(views, access)
+    routes = [
+        Route("/", pages.home),
+        Route("/leaderboard/{path:path}", pages.leaderboard),
+        *(
+            Route(f"/run/{{run}}{place}", functools.partial(pages.of_run, template, shows))
+            for place, template, shows in (
+                ("", "run.html", pages.run),
+                ("/answers", "answers.html", pages.answers),
+                ("/matrix", "matrix.html", pages.matrix),
+                ("/answer/{place}", "item.html", pages.item),
+            )
+        ),
+        Route("/run/{run}/live", pages.live),
+        Route("/run/{run}/run.json", pages.record),
+        Route("/run/{run}/answer/{place}/{part}.txt", pages.text),
+        Route("/pair", pages.choose_pair),
+        *(
+            Route(f"/pair/{{first}}/{{second}}{place}", method, methods=[name])
+            for place in ("", "/{place}")
+            for name, method in (("GET", pages.pair), ("POST", pages.keep_note))
+        ),
+    ]
+    return pages.application(routes, asking=True)

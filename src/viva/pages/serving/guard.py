@@ -12,7 +12,6 @@ import hmac
 import html
 import ipaddress
 import re
-import secrets
 from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -135,11 +134,6 @@ def session_of(cookies: dict[str, str], name: str) -> str:
     """Return the session of a request; "" where there is none."""
     found = cookies.get(name, "")
     return found if _SESSION.match(found) else ""
-
-
-def new_session() -> str:
-    """Return a session that nobody can guess."""
-    return secrets.token_hex(16)
 
 
 def set_cookie(response: Response, name: str, value: str) -> None:

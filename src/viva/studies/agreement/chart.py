@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from viva.analysis.raters.agreement import Agreement, Confusion, Spot
 from viva.analysis.raters.measure import Kind, Measure
 from viva.errors import VivaError, option
 from viva.render.measures import NAMES, measure_text
-from viva.render.plots import Axis, Layer, cells, curves, dots
+from viva.render.plots import Axis, Drawn, Layer, cells, curves, dots, together
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    import altair
-
-    from viva.render.plots import Drawn
 
 MOST = 20
 """Reports of one picture."""
@@ -25,24 +20,17 @@ _UNBOUNDED: tuple[Kind, ...] = ("bias", "distance")
 """Measures that are no coefficients: they have the marks' unit."""
 
 
-def agreement_chart(found: Sequence[Agreement]) -> altair.VConcatChart:
+def agreement_chart(found: Sequence[Agreement]) -> Drawn:
     """Return the reports below each other. Raises VivaError for none, and for more than `MOST`."""
-    import altair
-
     if not 0 < len(found) <= MOST:
         raise VivaError(
             f"draws 1 to {MOST} reports, and here are {len(found):,}: leave out {option('by')}", field="chart"
         )
-    reports: altair.VConcatChart = altair.vconcat(*map(_report, found)).resolve_scale(
-        color="independent", size="independent"
-    )
-    return reports
+    return together(list(map(_report, found)))
 
 
-def _report(found: Agreement) -> altair.VConcatChart:
+def _report(found: Agreement) -> Drawn:
     """Return what there is of: the squares, the people among each other, the judge against them."""
-    import altair
-
     squares = [_marks(found.table)] if found.table else []
     squares += [_spots(found.spots, found.judge or "")] if found.spots else []
     rows = [
@@ -50,9 +38,7 @@ def _report(found: Agreement) -> altair.VConcatChart:
         *([_measures(f"{found.judge} against the {found.word}", found.judged)] if found.judged else []),
     ]
     title = f"Agreement · {one_line(found.title, 80)}" if found.title else "Agreement of raters"
-    panels = [altair.hconcat(*squares).resolve_scale(color="independent")] if squares else []
-    drawn: altair.VConcatChart = altair.vconcat(*panels, *rows, title=title)
-    return drawn
+    return together([*([together(squares, columns=2)] if squares else []), *rows], title)
 
 
 def _marks(table: Confusion) -> Drawn:
@@ -66,9 +52,8 @@ def _marks(table: Confusion) -> Drawn:
     titles = {"down": one_line(table.rows, 40), "across": one_line(table.columns, 40)}
     return cells(
         rows, "across", "down", Axis("items", "items", {"domain": [0, max(map(max, table.counts))]}), ",",
-        title="Marks given by both", titles=titles, framed="same", slant=0,
-        shown=[(f"{field}:N", title) for field, title in titles.items()] + [("items:Q", "", ",")],
-    ).properties(width=_SIDE, height=_SIDE)  # fmt: skip
+        title="Marks given by both", titles=titles, framed="same", slant=0, width=_SIDE, height=_SIDE,
+    )  # fmt: skip
 
 
 def _spots(spots: Sequence[Spot], judge: str) -> Drawn:
@@ -79,9 +64,8 @@ def _spots(spots: Sequence[Spot], judge: str) -> Drawn:
     rows = [{"people": spot.human, "judge": spot.judge, "items": spot.count} for spot in spots]
     ends = [end(spot.human, spot.judge) for end in (min, max) for spot in spots]
     even = [{"people": end, "judge": end} for end in (min(ends), max(ends))]
-    shown = (("people:Q", "people", ".3g"), ("judge:Q", judge, ".3g"), ("items:Q", "", ","))
     return curves(
-        [Layer("dashes", even), Layer("areas", rows, shown)],
+        [Layer("dashes", even), Layer("areas", rows)],
         Axis("people", "people (mean)", {"padding": 16}), Axis("judge", judge, {"padding": 16}),
         title="Judge against mean human", width=_SIDE, height=_SIDE,
     )  # fmt: skip

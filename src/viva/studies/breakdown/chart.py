@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from viva.analysis.slices import Slice, Slices
 from viva.errors import VivaError, option
-from viva.render.plots import Axis, Kinds, cells, dots
+from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, category, cells, dots, figures, subtitle
 from viva.render.table import outcomes_text
-from viva.render.theme import PER_CENT, category, ends, mark_of, per_cent, subtitle
 from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.render.plots import Drawn
 
 _LABEL = 60
 """Characters of a name on an axis."""
@@ -27,16 +23,6 @@ _NAMED = 3
 """Combinations of tags that a title names."""
 _SPAN = 20.0
 """Points of per cent that the colours of a heat map span at least: small differences are to look small."""
-_TIPS = (
-    ("what:N", "slice"),
-    "model:N",
-    ("score:Q", f"score ({PER_CENT})", ".2f"),
-    ("low:Q", "interval from", ".2f"),
-    ("high:Q", "to", ".2f"),
-    ("difference:N", "against the rest"),
-    ("n:Q", "", ","),
-    "outcomes:N",
-)
 
 
 def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
@@ -59,25 +45,22 @@ def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
     named = f"{one.exam} by {cut_by(one)}" if len(one.tags) <= _NAMED else f"{one.exam}: slices against the rest"
     title = named + (f", {one_line(one.model, _LABEL)}" if len(found) == 1 else "")
     if len(found) == 1 and not crossed:
-        rows = [row for row in rows if row["n"]]
-        whole = (
-            None
-            if one.overall.mean is None
-            else (100 * one.overall.mean, f"all questions: {100 * one.overall.mean:.2f}")
-        )
+        rows = [row for row in rows if row["answers"]]
+        mean = one.overall.mean
+        whole = None if mean is None else (100 * mean, f"all questions: {100 * mean:.2f}")
         return dots(
-            rows, "slice" if len(one.tags) == 1 else "what", Axis("score", f"score ({PER_CENT}, 95 % interval)"),
-            title=title, below=subtitle(rows, "dashed: all questions" if whole else ""), line=whole, shown=_TIPS,
-            kinds=Kinds("against", list(_AGAINST), list(_AGAINST.values()), "against the rest"),
+            rows, "_name" if len(one.tags) == 1 else "slice", Axis("score", f"score ({PER_CENT}, 95 % interval)"),
+            title=title, below=subtitle(rows, "dashed: all questions" if whole else ""), line=whole,
+            kinds=Kinds("rest", list(_AGAINST), list(_AGAINST.values()), "against the rest"),
         )  # fmt: skip
     means = [row["score"] for row in rows if row["score"] is not None] or [0.0]
     middle, half = (min(means) + max(means)) / 2, max(_SPAN, max(means) - min(means)) / 2
     return cells(
-        rows, "across", "down", Axis("score", f"score ({PER_CENT})", {"domain": [middle - half, middle + half]}), ".0f",
-        title=title, below=[_BOLD, *filter(None, [subtitle(rows)])],
-        titles={"across": tags[-1] if crossed else "model", "down": " × ".join(tags[:-1] if crossed else tags)
+        rows, "_across", "_down", Axis("score", f"score ({PER_CENT})", {"domain": [middle - half, middle + half]}),
+        ".0f", title=title, below=[_BOLD, *filter(None, [subtitle(rows)])],
+        titles={"_across": tags[-1] if crossed else "model", "_down": " × ".join(tags[:-1] if crossed else tags)
                 if len(one.tags) == 1 else ""},
-        bold="differs", panels="model" if crossed and len(found) > 1 else "", shown=_TIPS,
+        bold="differs", panels="model" if crossed and len(found) > 1 else "",
     )  # fmt: skip
 
 
@@ -104,17 +87,14 @@ def _row(one: Slices, each: Slice, *, crossed: bool) -> dict[str, Any]:
     name = one_line(each.name, _LABEL)
     values = [one_line(value, _LABEL) for _, value in each.where]
     return {
+        "slice": what,
         "model": model,
-        "slice": name,
-        "what": what,
-        "across": values[-1] if crossed else model,
-        "down": " · ".join(values[:-1]) if crossed else name if len(one.tags) == 1 else what,
-        "score": per_cent(cell.mean),
-        **ends(cell),
-        **mark_of(complete=cell.complete or cell.mean is None),
-        "n": cell.n,
+        "_name": name,
+        "_across": values[-1] if crossed else model,
+        "_down": " · ".join(values[:-1]) if crossed else name if len(one.tags) == 1 else what,
+        **figures(cell),
+        "against the rest": difference_text(each),
         "outcomes": outcomes_text(cell),
-        "difference": difference_text(each),
         "differs": each.significant,
-        "against": "differs" if each.significant else "may be chance" if each.p is not None else "not tested",
+        "rest": "differs" if each.significant else "may be chance" if each.p is not None else "not tested",
     }

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 from msgspec import Meta, Struct
 
+from viva.analysis.slices import Slices, slices, tags_of
 from viva.commands import command
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
+from viva.render.findings import Findings
 from viva.runs.score_table import rows_of
-from viva.studies.item_scores import EXAM, ScoreSet, score_sets
+from viva.studies.breakdown.chart import slices_chart
+from viva.studies.breakdown.tables import Shown, findings
+from viva.studies.item_scores import EXAM, ScoreSet, once_each, score_sets
 from viva.studies.sharedoptions import Correct, OnlyExams, OnlyModels, Runs
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.slices import Slices
-    from viva.render.findings import Findings
 
 SMALLEST = 10
 PICKED = 5
@@ -69,9 +69,6 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
     """Break scores down by tags: every slice with its interval, outcomes and difference from the rest, tested with
     control over how many were looked at. Raises VivaError where a table would be too large.
     """
-    from viva.studies.breakdown.chart import slices_chart
-    from viva.studies.breakdown.tables import Shown, findings
-
     if config.pairs and config.by:
         raise VivaError(f"looks at every pair of tags: leave out {option('by')}, which names them", field="pairs")
     found = tuple(_slices(config.sources, config))
@@ -90,17 +87,10 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
 
 
 def _slices(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:
-    from viva.analysis.slices import slices, tags_of
-
-    origin: dict[tuple[str, str], Path] = {}
-    for one in score_sets(sources, EXAM, tags=config.by or _tags_of_tables(sources)):
-        if (config.model and not one.is_called(config.model)) or (config.exam and one.exam not in config.exam):
-            continue
-        if earlier := origin.get((one.exam, one.model)):
-            raise DataError(
-                f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
-            )
-        origin[one.exam, one.model] = one.source
+    found = score_sets(sources, EXAM, tags=config.by or _tags_of_tables(sources))
+    wanted = (one for one in found if (not config.model or one.is_called(config.model))
+              and (not config.exam or one.exam in config.exam))  # fmt: skip
+    for one in once_each(wanted):
         cuts = _cuts(tags_of(one.scores), config)
         if not cuts:
             raise DataError(f"{one.source}: the questions of {one.exam} have no tags to break down by")

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from viva.published import Table
-from viva.render.plots import Axis, Kinds, cells, dots
+from viva.render.plots import Axis, Drawn, Kinds, category, cells, dots, ends, per_cent
 from viva.render.table import p_text
-from viva.render.theme import category, ends, per_cent
-from viva.studies.compare.means import Published, labels_of
-from viva.studies.compare.tables import Comparison, Row, difference_text
+from viva.studies.compare.tables import Comparison, Row, held
 from viva.visible import one_line
 
-if TYPE_CHECKING:
-    from viva.render.plots import Drawn
-
-_ROW = 32
+ROW = 32
 """Pixels of a row of two lines."""
-_AXIS = Axis("difference", ["difference: the second minus the first", "(points of per cent)"])
+AXIS = Axis("difference", ["difference: the second minus the first", "(points of per cent)"])
 """Its title in two lines, since one is wider than some plots."""
-_NAMES: dict[str, Any] = {"labelExpr": "split(replace(datum.label, ' → ', ' →\\n'), '\\n')", "labelOffset": -7}
+NAMES: dict[str, Any] = {"labelExpr": "split(replace(datum.label, ' → ', ' →\\n'), '\\n')", "labelOffset": -7}
 """Labels of rows: a line a model, since two names are too long for one; both lines centred on their row."""
 MOST_ROWS = 28
 """Comparisons of models beyond which they are a matrix (eight models have so many)."""
 ALL = "all"
-COLUMNS = 3
-"""Columns of a published table that are drawn."""
-LEVEL = 0.05
 _TITLE = "Differences, question by question"
-_TESTED = ("p:N", ("adjusted:N", "p, adjusted"), ("n:Q", "questions", ","))
-"""What tooltips say of a test."""
+_TESTED = ("p", "p, adjusted", "questions", "sure")
+"""What is the same both ways round."""
 _LEFT_OUT = "questions that one side has no score on are left out"
 SURE, UNSURE = "more than chance", "may be chance"
 
@@ -45,22 +36,20 @@ def comparing_chart(found: Sequence[Comparison]) -> Drawn:
     left_out = [_LEFT_OUT] if any(row.found.unscored for one in found for row in one.rows) else []
     if len(found) == 1 and len(rows) > MOST_ROWS and all(row["part"] == ALL for row in rows):
         return _matrix(rows, "; ".join([found[0].title, *left_out]))
-    shown = (
-        "first:N", "second:N", "part:N", ("said:N", "difference"), *_TESTED, ("wins:Q", "", ","), ("losses:Q", "", ","),
-    )  # fmt: skip
     return dots(
-        rows, "row", _AXIS, title=_TITLE, below=" · ".join([*(one.title for one in found), *about, *left_out]),
-        kinds=Kinds("verdict", [SURE, UNSURE], [category()[0], "#8a8a8a"]), signed=True, shown=shown, step=_ROW,
-        names={} if alone else _NAMES,
+        rows, "_row", AXIS, title=_TITLE, below=" · ".join([*(one.title for one in found), *about, *left_out]),
+        kinds=Kinds("verdict", [SURE, UNSURE], [category()[0], "#8a8a8a"]), signed=True, step=ROW,
+        names={} if alone else NAMES,
     )  # fmt: skip
 
 
 def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Drawn:
     """Return every model against every other: what the column's has more than the row's, both ways round."""
     both = [
-        *rows,
-        *({**row, "first": row["second"], "second": row["first"], "difference": -row["difference"]} for row in rows),
-    ]
+        {"first": row[row_is], "second": row[column], "difference": sign * row["difference"],
+         **{name: row[name] for name in _TESTED}}
+        for row_is, column, sign in (("first", "second", 1), ("second", "first", -1)) for row in rows
+    ]  # fmt: skip
     gained: dict[str, float] = {}
     for row in both:
         gained[row["second"]] = gained.get(row["second"], 0.0) + row["difference"]
@@ -70,51 +59,24 @@ def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Drawn:
         both, "second", "first", Axis("difference", "points of per cent", {"domain": [-widest, 0, widest]}), "+.0f",
         title=_TITLE, below=f"{title} · the column's score minus the row's, in points; bold: {SURE}",
         order=order, bold="sure",
-        shown=(
-            ("first:N", "row"), ("second:N", "column"), ("difference:Q", "column minus row, points", "+.2f"), *_TESTED,
-        ),
     )  # fmt: skip
-
-
-def means_chart(found: Sequence[Published], one: Table) -> Drawn:
-    """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
-    labels = [(name, label) for name, label in labels_of(found, one).items() if not name.startswith("level")][:COLUMNS]
-    rows = [
-        {
-            "row": _row_of(pair), "of": pair.what, "column": label,
-            "first": pair.figures[name][0], "second": pair.figures[name][1], "difference": pair.figures[name][2],
-        }
-        for pair in found for name, label in labels if name in pair.figures
-    ]  # fmt: skip
-    return dots(
-        rows, "row", _AXIS, title=f"Published differences · {one.benchmark}", below=one_line(one.source.table, 90),
-        kinds=Kinds("column", [label for _, label in labels]), signed=True, names=_NAMES, step=_ROW,
-        shown=("row:N", "of:N", "column:N", "first:Q", "second:Q", "difference:Q"),
-    )  # fmt: skip
-
-
-def _row_of(pair: Published) -> str:
-    return f"{pair.first} → {pair.second}" + (f": {pair.part}" if pair.part else "")
 
 
 def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
-    one = row.found
-    p = one.adjusted if one.adjusted is not None else one.p
-    sure = p is not None and p <= LEVEL
+    one, sure = row.found, held(row)
     name = ": ".join(filter(None, (title, row.part, "" if alone else f"{row.first} → {row.second}")))
     return {
-        "row": one_line(name, 160),
+        "_row": one_line(name, 160),
         "first": one_line(row.first, 60),
         "second": one_line(row.second, 60),
         "part": one_line(row.part, 60) or ALL,
         "difference": per_cent(one.difference),
         **ends(one),
-        "said": difference_text(one),
         "p": p_text(one.p),
-        "adjusted": p_text(one.adjusted),
-        "n": one.n,
-        "wins": one.wins,
-        "losses": one.losses,
+        "p, adjusted": p_text(one.adjusted),
+        "questions": one.n,
+        "second better": one.wins,
+        "first better": one.losses,
         "sure": sure,
         "verdict": SURE if sure else UNSURE,
     }

@@ -11,21 +11,30 @@ asked; contestants are called by what differs among them, and nothing else:
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown
+from viva.analysis.comparing import Flip
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
+from viva.engine.scorefile import SCORES
 from viva.errors import DataError, VivaError, option
+from viva.files import lines, reading
+from viva.languages import renumbered
 from viva.render.result import settings
+from viva.runs.score_table import QUESTION, rows_of
 from viva.shipped import shipped_table
+from viva.studies.compare.tables import Row
 from viva.studies.item_scores import ScoreSet
 from viva.types import Aggregate, Language
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 _TABLE = shipped_table(__file__, "factors.toml", dict[str, dict[str, Any]])
 FACTORS: dict[str, list[str]] = _TABLE["factors"]
@@ -268,7 +277,7 @@ def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
 def _meant(group: Sequence[Contestant], name: str, called: str) -> list[Contestant]:
     found = _matching(group, name)
     if not found:
-        there = ", ".join(repr(one.name) for one in group[:20]) + (" …" if len(group) > 20 else "")
+        there = some([repr(one.name) for one in group], 20)
         raise VivaError(f"{called} {name!r}: nobody is called so; there are: {there}")
     return found
 
@@ -290,7 +299,7 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
         # Another language is another file; so are the exemplars, which belong to the fingerprint where any are shown.
         if key == "data" and (mine["lang"] != other["lang"] or (mine["shots"] == "0") != (other["shots"] == "0")):
             continue
-        if key in ("prompt", "rubric", "max_tokens") and _differ(mine, other, _SHAPES_PROMPT):
+        if key in ("prompt", "rubric", "max_tokens") and any(mine.get(one) != other.get(one) for one in _SHAPES_PROMPT):
             continue
         yield f"{what} ({one_line(mine[key], 40)} and {one_line(other[key], 40)})"
     best = mine["attempts"] == other["attempts"] == "best"
@@ -298,5 +307,67 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
         yield f"the best of another number of answers ({mine.get('samples')} and {other.get('samples')})"
 
 
-def _differ(mine: Mapping[str, str], other: Mapping[str, str], keys: Sequence[str]) -> bool:
-    return any(mine.get(key) != other.get(key) for key in keys)
+class _Read(Struct):
+    """The few fields of a row of scores that are wanted here."""
+
+    exam: str
+    model: str
+    question: str
+    answer: str = ""
+
+
+Told = Mapping[tuple[Path, str, str, str], Sequence[str]]
+"""Source, exam, model and question → what was read. Questions also go by the number that all languages share."""
+
+
+def with_readings(rows: Sequence[Row], sides: Sequence[tuple[ScoreSet, ScoreSet]]) -> Iterator[Row]:
+    """Yield the rows, their flips with what was read; `sides` says whose answers each row compares."""
+    wanted = defaultdict[Path, set[str]](set)
+    for row, both in zip(rows, sides, strict=True):
+        for one in both:
+            wanted[one.source].update(flip.question for flip in (*row.gained, *row.lost))
+    before = {(one.exam, one.model): _before(one) for both in sides for one in both}
+    told = defaultdict[tuple[Path, str, str, str], list[str]](list)
+    for source, questions in wanted.items():
+        read = () if not questions else _of_run(source) if source.is_dir() else _of_table(source)
+        for exam, model, question, text in read:
+            for name in {question, renumbered(question, before.get((exam, model), 0))} & questions:
+                told[source, exam, model, name].append(text)
+    for row, both in zip(rows, sides, strict=True):
+        yield replace(row, gained=_with(row.gained, both, told), lost=_with(row.lost, both, told))
+
+
+def _with(flips: Sequence[Flip], both: tuple[ScoreSet, ScoreSet], told: Told) -> tuple[Flip, ...]:
+    return tuple(
+        replace(
+            flip,
+            **{
+                f"{side}_read": tuple(told.get((one.source, one.exam, one.model, flip.question), ()))
+                for side, one in zip(("first", "second"), both, strict=True)
+            },
+        )
+        for flip in flips
+    )
+
+
+def _before(one: ScoreSet) -> int:
+    """Return how many numbers come before those of the exam's questions, where other languages number them alike."""
+    if one.record is None or not one.record.data:
+        return 0
+    return find_benchmark(one.record.spec.benchmark).about.numbering.get(one.record.spec.language, 0)
+
+
+def _of_run(source: Path) -> Iterator[tuple[str, str, str, str]]:
+    decode = msgspec.json.Decoder(_Read).decode
+    with reading(source / SCORES) as content:
+        for line in lines(content, source / SCORES):
+            row = decode(line)
+            yield row.exam, row.model, row.question, row.answer
+
+
+def _of_table(source: Path) -> Iterator[tuple[str, str, str, str]]:
+    """A table need not say what was read; what is no text is left out."""
+    for _, row in rows_of(source):
+        question = next((str(row[name]) for name in QUESTION if name in row), "")
+        if isinstance(text := row.get("answer"), str):
+            yield source.name, str(row.get("model", source.name)), question, text

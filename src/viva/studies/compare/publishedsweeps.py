@@ -12,19 +12,93 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.errors import VivaError, flag, option
-from viva.published import SAMPLING, Entry, Table, table
+from viva.published import SAMPLING, Entry, table
+from viva.published import Table as PublishedTable
 from viva.published.printed import plain
-from viva.render.findings import Findings
-from viva.studies.compare.chart import means_chart
-from viva.studies.compare.means import Published, findings
+from viva.render.findings import Drawing, Findings
+from viva.render.plots import Drawn, Kinds, dots
+from viva.render.table import Column, Kind, Table, fields, item, places, signed
+from viva.studies.compare.chart import AXIS, NAMES, ROW
+from viva.studies.compare.tables import SIDES
+from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.studies.compare.choices import CompareConfig
+    from viva.studies.compare.study import CompareConfig
 
-Compared = tuple[list[Published], Table, Sequence[str]]
+
+class Published(Struct, frozen=True, kw_only=True):
+    """One published row against another. Per cent, as printed; differences in points."""
+
+    first: str
+    second: str
+    what: str
+    """In what the second differs: a setting, or what it was trained for."""
+    figures: dict[str, tuple[float, float, float]]
+    """Column → the first's, the second's, the difference."""
+    part: str = ""
+    """Of which part of the set, where a pair has a row for each: its columns are no table's then."""
+
+
+def labels_of(found: Sequence[Published], one: PublishedTable) -> dict[str, str]:
+    """Return the columns that are told, by name."""
+    names = dict.fromkeys(name for pair in found for name in pair.figures)
+    labels = {column.name: column.label for column in one.columns}
+    return {name: labels.get(name, name) for name in names}
+
+
+def findings(
+    found: tuple[Published, ...], one: PublishedTable, notes: Sequence[str], drawing: Drawing
+) -> Findings[tuple[Published, ...]]:
+    """Return the second's figure and its difference, a row a pair; `rows` has a row a pair, part and column. Per cent.
+    """  # fmt: skip
+    columns = (
+        *SIDES, Column("of", "what"), *((Column("part", "part"),) if any(pair.part for pair in found) else ()),
+        *(Column(label, item("figures", name), _FIGURE)
+          for name, label in labels_of(found, one).items()),
+    )  # fmt: skip
+    title = f"Published · {one.benchmark} · the second, and its difference from the first in points"
+    rows = [
+        (pair.first, pair.second, pair.what, pair.part, name, *figures)
+        for pair in found
+        for name, figures in pair.figures.items()
+    ]
+    names = ("first_name", "second_name", "of", "part", "column", "first", "second", "difference")
+    return Findings(
+        found=found,
+        shown=[Table(title, columns, found), Table("Source", fields("", *one.source.__struct_fields__), [one.source])],
+        rows=Table("Differences", places(*names), rows), notes=notes, drawing=drawing,
+    )  # fmt: skip
+
+
+_FIGURE = Kind(lambda figures: f"{figures[1]:.2f} ({signed(figures[2])})")
+
+
+COLUMNS = 3
+"""Columns of a published table that are drawn."""
+
+
+def means_chart(found: Sequence[Published], one: PublishedTable) -> Drawn:
+    """Differences of printed means: a row a pair, a colour a column; no intervals, for there are none."""
+    labels = [(name, label) for name, label in labels_of(found, one).items() if not name.startswith("level")][:COLUMNS]
+    rows = [
+        {
+            "row": f"{pair.first} → {pair.second}" + (f": {pair.part}" if pair.part else ""),
+            "of": pair.what, "column": label,
+            "first": pair.figures[name][0], "second": pair.figures[name][1], "difference": pair.figures[name][2],
+        }
+        for pair in found for name, label in labels if name in pair.figures
+    ]  # fmt: skip
+    return dots(
+        rows, "row", AXIS, title=f"Published differences · {one.benchmark}", below=one_line(one.source.table, 90),
+        kinds=Kinds("column", [label for _, label in labels]), signed=True, names=NAMES, step=ROW,
+    )  # fmt: skip
+
+
+Compared = tuple[list[Published], PublishedTable, Sequence[str]]
 """Pairs of rows, their table, and which of its notes are about them."""
 _PARTS: Mapping[str, Mapping[str, str]] = {
     "domain": {"dsa": "DSA", "co": "CO", "cn": "CN", "os": "OS", "overall": "overall"},
@@ -169,7 +243,7 @@ def _by_part(first: Entry, second: Entry, names: tuple[str, str], what: str, by:
         yield replace(found, part=part, figures={columns[name]: figures for name, figures in found.figures.items()})
 
 
-def _row(one: Table, name: str) -> Entry:
+def _row(one: PublishedTable, name: str) -> Entry:
     found = [entry for entry in one.entries if plain(entry.model) == plain(name)]
     if not found:
         raise VivaError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -149,15 +149,20 @@ def _names(one: Comparison, *, short: bool = False) -> tuple[tuple[Column, ...],
     return (*parts, *SIDES), ""
 
 
+def _table(title: str, one: Comparison, columns: Sequence[Column], **more: Any) -> Table:
+    """Return a table of these rows: what each is about, then these columns."""
+    names, about = _names(one)
+    return Table(f"{title} · {one.title}{about}", (*names, *columns), one.rows, **more)
+
+
 SIDES = (Column("first", "first", SIDE, keep=True), Column("second", "second", SIDE, keep=True))
 
 
 def _differences(one: Comparison, tests: int, *, holding: bool = False) -> Table:
     """Return the differences; `holding`: of those that are more than chance, what they are."""
-    names, title = _names(one)
     adjusted = one.correction != "none" and tests > 1
     columns = (
-        *names, Column("questions", "found.n", COUNT, drop=4),
+        Column("questions", "found.n", COUNT, drop=4),
         Column("first %", "found", _FIRST, key=None, drop=6 - holding),
         Column("second %", "found", _SECOND, key=None, drop=5 + holding),
         Column("difference", "found", Kind(difference_text), keep=True),
@@ -165,7 +170,7 @@ def _differences(one: Comparison, tests: int, *, holding: bool = False) -> Table
         *((Column(f"p ({NAMES[one.correction]})", "found.adjusted", P),) if adjusted else ()),
         *(() if holding else _COUNTS),
     )  # fmt: skip
-    return Table(f"Comparison · {one.title}{title}", columns, one.rows)
+    return _table("Comparison", one, columns)
 
 
 _FIRST = Kind(lambda found: _mean(found.first, found.first_range))
@@ -180,60 +185,49 @@ def _decisions(one: Comparison, margin: float, *, many: bool = False) -> Table:
     """Return what can be said of the second, up to a margin in points; `many`: also how many pairs there are of
     each.
     """
-    names, title = _names(one)
     columns = (
-        *names, Column("difference", "found", _CHANGE, key=None, drop=not many),
+        Column("difference", "found", _CHANGE, key=None, drop=not many),
         Column("at worst", "at_worst", _BETWEEN, drop=many), Column("the second is", _decided, keep=True),
     )  # fmt: skip
     decided = list(map(_decided, one.rows))
     counts = ", ".join(f"{decided.count(name):,} {name}" for name in _ORDER if name in decided)
-    about = f": {counts} · {one.title}" if many else f" · {one.title}{title}"
-    return Table(
-        f"Up to a margin of {plural(margin, 'point')}{about}", columns, one.rows, asked=True, legend=_margin(one)
-    )
+    title = f"Up to a margin of {plural(margin, 'point')}"
+    shown = _table(title, one, columns, asked=True, legend=MARGIN.format(of_all=_of_all(one)))
+    return replace(shown, title=f"{title}: {counts} · {one.title}") if many else shown
 
 
 def _decided(row: Row) -> str:
     return row.decision or "open"
 
 
-def _margin(one: Comparison) -> str:
-    return MARGIN.format(of_all=_OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else "")
-
-
-def _looked_at(one: Comparison) -> str:
-    of_all = _OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else ""
-    return ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=of_all)
+def _of_all(one: Comparison) -> str:
+    return _OF_ALL.format(count=f"{one.tests:,}") if one.tests > 1 else ""
 
 
 def _beliefs(one: Comparison) -> Table:
     """Return how probable it is that the second is better, and, with a margin, no worse or equivalent."""
-    names, title = _names(one)
     odds = {"P(second better)": "better"}
     if any(row.posterior and row.posterior.no_worse is not None for row in one.rows):
         odds |= {"P(no worse)": "no_worse", "P(equivalent)": "equivalent"}
     columns = (
-        *names, Column("difference", "found", _CHANGE, key=None, drop=1),
+        Column("difference", "found", _CHANGE, key=None, drop=1),
         Column("95 % probable", "posterior", _BETWEEN_ENDS, key="posterior"),
         *(Column(title, f"posterior.{name}", _PROBABILITY, keep=True) for title, name in odds.items()),
     )  # fmt: skip
-    return Table(f"Probably better · {one.title}{title}", columns, one.rows, asked=True, legend=POSTERIOR)
+    return _table("Probably better", one, columns, asked=True, legend=POSTERIOR)
 
 
 def _at_any_time(one: Comparison) -> Table:
     """Return the test that may be looked at as often as one likes."""
-    names, title = _names(one)
     columns = (
-        *names, Column("difference", "found", _CHANGE, key=None, drop=1),
+        Column("difference", "found", _CHANGE, key=None, drop=1),
         Column("at all times", "anytime", _BETWEEN_ENDS, key="anytime", keep=True),
         Column("e", "anytime.e", Kind(lambda e: f"{e:,.3g}" if e < 1e6 else "> 1,000,000")),
         Column("p, at all times", "anytime.p", P, keep=True),
     )  # fmt: skip
     unsure = " · not asked in a random order, or not known to be" if one.ordered else ""
-    return Table(
-        f"Looked at as often as you like{unsure} · {one.title}{title}", columns, one.rows, asked=True,
-        legend=_looked_at(one),
-    )  # fmt: skip
+    legend = ANYTIME.format(limit=f"{20 * one.tests:,}", of_all=_of_all(one))
+    return _table(f"Looked at as often as you like{unsure}", one, columns, asked=True, legend=legend)
 
 
 _ORDER = ("equivalent", "open", "no worse", "no better", "better by more", "worse by more")
@@ -249,10 +243,6 @@ def _unclear_first(one: Comparison, margin: float | None) -> Comparison:
     return replace(one, rows=tuple(sorted(one.rows, key=clear)))
 
 
-def _change(found: Difference) -> str:
-    return DASH if found.difference is None else POINTS.text(found.difference) + ("" if found.complete else UNSURE)
-
-
 def probability(value: float) -> str:
     """Return `0.973`, and never 0 or 1, which nothing is."""
     return "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
@@ -262,7 +252,12 @@ def _between(interval: tuple[float, float]) -> str:
     return " to ".join(map(POINTS.text, interval))
 
 
-_CHANGE, _BETWEEN, _PROBABILITY = Kind(_change), Kind(_between), Kind(probability)
+_CHANGE = Kind(
+    lambda found: (
+        DASH if found.difference is None else POINTS.text(found.difference) + ("" if found.complete else UNSURE)
+    )
+)
+_BETWEEN, _PROBABILITY = Kind(_between), Kind(probability)
 _BETWEEN_ENDS = Kind(lambda found: _between((found.low, found.high)))
 
 
@@ -315,7 +310,7 @@ def _pairs(one: Comparison) -> dict[tuple[str, str], Row]:
     return {(row.first, row.second): row for row in one.rows}
 
 
-def _held(row: Row) -> bool:
+def held(row: Row) -> bool:
     """Return whether a difference is more than chance, adjusted as the report adjusts."""
     p = row.found.p if row.found.adjusted is None else row.found.adjusted
     return p is not None and p <= 0.05
@@ -336,7 +331,7 @@ def _matrix(one: Comparison, tests: int) -> Table:
             return ""
         if row.found.difference is None:
             return f"–{UNSURE}"
-        mark = ("" if row.found.complete else UNSURE) + ("*" if _held(row) else "")
+        mark = ("" if row.found.complete else UNSURE) + ("*" if held(row) else "")
         number = f" ({row.found.n:,})" if len(counts) > 1 and digits else ""
         return signed(sign * 100 * row.found.difference, digits) + mark + number
 
@@ -371,7 +366,7 @@ def _holding(one: Comparison, tests: int) -> Table:
     """Return the differences in parts that are more than chance, the largest first; without parts, of the wholes."""
     wholes = {id(row) for row in _pairs(one).values()}
     has_parts = any(id(row) not in wholes for row in one.rows)
-    rows = [row for row in one.rows if _held(row) and not (has_parts and id(row) in wholes)]
+    rows = [row for row in one.rows if held(row) and not (has_parts and id(row) in wholes)]
     rows.sort(key=lambda row: -abs(row.found.difference or 0))
     title = f"{len(rows):,} of {tests:,} differences{f' by {one.by}' if has_parts else ''} hold · {one.title}"
     shown = _differences(replace(one, rows=tuple(rows)), tests, holding=True)
@@ -386,14 +381,13 @@ def _power(one: Comparison) -> Iterator[Table]:
     told = [row for row in one.rows if row.smallest is not None]
     if not told:
         return
-    names, title = _names(one)
     columns = (
-        *names, Column("differing", _differing, PERCENT), Column("error", "found.error", PERCENT),
+        Column("differing", _differing, PERCENT), Column("error", "found.error", PERCENT),
         Column("smallest", "smallest", PERCENT),
         *(Column(f"for {amount} point{'' if amount == '1' else 's'}", item("questions", amount), COUNT)
           for amount in told[0].questions),
     )  # fmt: skip
-    yield Table(f"What this set can show · {one.title}{title}", columns, told, legend=POWER)
+    yield _table("What this set can show", replace(one, rows=tuple(told)), columns, legend=POWER)
 
 
 def _differing(row: Row) -> float | None:
@@ -521,8 +515,6 @@ def findings(
     On one screen: of several pairs everybody's score with a matrix of the differences, and the few parts that hold.
     """  # fmt: skip
     tests = tests_of(found)
-    asked = ((margin is not None, _margin), (bayesian, lambda _: POSTERIOR), (anytime, _looked_at))
-    notes = [*(text(found[0]) for there, text in asked if there), *closing(found)]
 
     def decisions(*, many: bool) -> list[Table]:
         ranked = [_unclear_first(one, margin) for one in found] if many else found
@@ -531,6 +523,7 @@ def findings(
         return tables + ([_at_any_time(one) for one in ranked] if anytime else [])
 
     shown = decisions(many=False)
+    notes = [*dict.fromkeys(table.legend for table in shown), *closing(found)]
     for one in found:
         shown += [_differences(one, tests), *_power(one), *_flips(one)]
     first = None

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from viva.analysis.correlation import Pair
 from viva.errors import VivaError, option
-from viva.render.plots import Axis, Kinds, Layer, curves
-from viva.render.theme import mark_of, subtitle
+from viva.render.measures import measure_text
+from viva.render.plots import Axis, Drawn, Kinds, Layer, curves, mark_of, subtitle, together
 from viva.studies.correlate.tables import Correlations
-
-if TYPE_CHECKING:
-    import altair
-
-    from viva.render.plots import Drawn
 
 MOST = 12
 """Pairs of one chart: more are too small to read."""
@@ -23,10 +18,8 @@ NAMED = 5
 _NEAR, _FAR = "near the line", "far from the line"
 
 
-def chart(found: Sequence[Correlations]) -> altair.TopLevelMixin:
+def chart(found: Sequence[Correlations]) -> Drawn:
     """Return a panel a pair. Raises VivaError for more than `MOST` of them, or none with figures."""
-    import altair as alt
-
     drawn = [(one, pair) for one in found for pair in one.pairs if len(pair.rows) > 1]
     if not drawn:
         raise VivaError("there is nothing to draw: no two columns have two rows in common")
@@ -35,12 +28,11 @@ def chart(found: Sequence[Correlations]) -> altair.TopLevelMixin:
             f"a chart shows {MOST} pairs of columns at most, and these are {len(drawn)}: {option('columns', 'A,B')}"
         )
     if len(drawn) == 1:
-        return _panel(drawn[0][1], drawn[0][0])
-    panels = [_panel(pair, one).properties(width=290, height=230) for one, pair in drawn]
-    return alt.concat(*panels, columns=2)
+        return _panel(*drawn[0], height=400)
+    return together([_panel(*each, width=290, height=230) for each in drawn], columns=2)
 
 
-def _panel(pair: Pair, one: Correlations) -> Drawn:
+def _panel(one: Correlations, pair: Pair, **size: Any) -> Drawn:
     first, second = (one.labels.get(name, name) for name in (pair.first, pair.second))
     far = {outlier.row: outlier for outlier in pair.outliers}
     rows = [
@@ -49,17 +41,16 @@ def _panel(pair: Pair, one: Correlations) -> Drawn:
             "name": name if name in list(far)[:NAMED] else "",
             "x": x,
             "y": y,
-            "off": f"{far[name].t:+.1f} standard errors" if name in far else "",
+            "off the line": f"{far[name].t:+.1f} standard errors" if name in far else "",
             "kind": _FAR if name in far else _NEAR,
             **mark_of(complete=name not in one.partial),
         }
         for name, x, y in pair.rows
     ]
-    shown = ("row:N", ("x:Q", first), ("y:Q", second), ("off:N", "off the line"))
     return curves(
-        [Layer("dashes", _line(pair)), Layer("dots", rows, shown), Layer("names", rows)],
+        [Layer("dashes", _line(pair)), Layer("dots", rows), Layer("names", rows)],
         Axis("x", first, {"padding": 14}), Axis("y", second, {"padding": 14}), kinds=Kinds("kind", (_NEAR, _FAR)),
-        title=f"{first} and {second}", below=subtitle(rows, _said(pair, one.title)), height=400,
+        title=f"{first} and {second}", below=subtitle(rows, _said(pair, one.title)), **size,
     )  # fmt: skip
 
 
@@ -67,8 +58,7 @@ def _said(pair: Pair, title: str) -> str:
     one = pair.of("pearson")
     if one.value is None:
         return title
-    between = "" if one.low is None or one.high is None else f" [{one.low:.3f}, {one.high:.3f}]"
-    return f"{title} · Pearson's r {one.value:.3f}{between}, n = {pair.n}"
+    return f"{title} · Pearson's r {measure_text(one)}, n = {pair.n}"
 
 
 def _line(pair: Pair) -> list[dict[str, float]]:

@@ -10,8 +10,9 @@ from msgspec import Struct
 from viva.analysis.correlation import Coefficient, Kind, Outlier, Pair
 from viva.analysis.wording import UNSURE
 from viva.render.findings import Drawing, Findings
+from viva.render.measures import MEASURE
 from viva.render.table import COUNT, SIDE, Column, P, Table, fields, figure, places
-from viva.render.table import Kind as Printed
+from viva.visible import some
 
 NAMES: dict[Kind, str] = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r", "spearman": "Spearman's rho"}
 LEGEND = (
@@ -68,17 +69,12 @@ class Row(NamedTuple):
         return sum(name in self.found.partial for name, *_ in self.pair.rows)
 
 
-def _interval_text(one: Coefficient) -> str:
-    between = "" if one.low is None else f" [{one.low:.3f}, {one.high:.3f}]"
-    return "–" if one.value is None else f"{one.value:.3f}{between}"
-
-
 _PAIR = (Column("first", "pair.first", SIDE, keep=True), Column("second", "pair.second", SIDE, keep=True))
 _FIGURE, _COEFFICIENT = figure(".4g"), figure(".3f")
 _COLUMNS = (
     *_PAIR,
     Column("coefficient", "coefficient", keep=True),
-    Column("value", "each", Printed(_interval_text), keep=True),
+    Column("value", "each", MEASURE, keep=True),
     Column("p", "each.p", P),
     Column("rows", "pair.n", COUNT, drop=1),
 )
@@ -150,7 +146,7 @@ def notes_on(found: Sequence[Correlations]) -> list[str]:
     notes: list[str] = [OUTLIERS] if any(pair.outliers for one in found for pair in one.pairs) else []
     for one in found:
         if one.partial:
-            named = ", ".join(one.partial[:_NAMED]) + (", …" if one.partial[_NAMED:] else "")
+            named = some(one.partial, _NAMED)
             notes.append(
                 f"{UNSURE} {one.title}: the means of {len(one.partial):,} rows leave out what was not scored: {named}."
             )

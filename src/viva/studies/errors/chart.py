@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from viva.analysis.errortypes import Errors
 from viva.errors import VivaError
-from viva.render.plots import Axis, Kinds, dots
-from viva.render.theme import ends, per_cent
+from viva.render.plots import Axis, Drawn, Kinds, dots, ends, per_cent, together
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    import altair
-
-    from viva.render.plots import Drawn
 
 _LABEL = 60
 """Characters of a name on an axis."""
@@ -22,40 +15,30 @@ _AXIS = Axis(
     "share", ["per cent of the labelled wrong answers, with 95 % intervals;", "several types may apply"],
     {"domain": [0, 100]},
 )  # fmt: skip
-_TIPS = (
-    "model:N", ("type:N", "type of error"), ("share:Q", "per cent of the labelled answers", ".1f"),
-    ("low:Q", "interval from", ".1f"), ("high:Q", "to", ".1f"), ("count:Q", "answers with it", ","),
-    ("labelled:Q", "", ","), ("wrong:Q", "", ","),
-)  # fmt: skip
 
 
-def errors_chart(found: Sequence[Errors], names: Mapping[str, str]) -> altair.VConcatChart:
+def errors_chart(found: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
     """Return the errors of some exams (`analysis.errortypes.counted` without a tag). `names`: type → what it is called.
     Raises VivaError for none.
 
     Types are below each other, and no parts of a whole: an answer may show several.
     """
-    import altair
-
     if not found:
         raise VivaError("there is no wrong answer to draw")
     parts = list(dict.fromkeys((one.exam, one.group) for one in found))
     panels = [_panel([one for one in found if (one.exam, one.group) == part], names) for part in parts]
     exams = ", ".join(dict.fromkeys(exam for exam, _ in parts))
-    drawn: altair.VConcatChart = altair.vconcat(
-        *panels, title=f"{exams}: types of error in wrong answers"
-    ).resolve_scale(color="independent")
-    return drawn
+    return together(panels, f"{exams}: types of error in wrong answers")
 
 
 def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
     rows = [
         {
             "model": one_line(one.model, _LABEL),
-            "type": names.get(share.type, share.type),
+            "type of error": names.get(share.type, share.type),
             "share": per_cent(share.share),
             **ends(share),
-            "count": share.count,
+            "answers with it": share.count,
             "labelled": one.labelled,
             "wrong": one.wrong,
         }
@@ -64,7 +47,10 @@ def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
     ]
     group = found[0].group
     kinds = Kinds(
-        "type", list(dict.fromkeys(str(row["type"]) for row in rows)), title=f"{group} questions", offset=True
+        "type of error",
+        list(dict.fromkeys(str(row["type of error"]) for row in rows)),
+        title=f"{group} questions",
+        offset=True,
     )
     title = f"{found[0].exam}, {group.lower()} questions"
-    return dots(rows, "model", _AXIS, title=title, kinds=kinds, shown=_TIPS, width=480)
+    return dots(rows, "model", _AXIS, title=title, kinds=kinds, width=480)

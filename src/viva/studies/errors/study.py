@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict, replace
 
+from viva.analysis.errortypes import Errors, Typed, agreed, counted
 from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.errorlabels import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.commands import command
@@ -24,6 +25,7 @@ from viva.engine.stages import Evaluation, Judge, JudgePanel
 from viva.errors import VivaError, flag, option
 from viva.fields import note, pick
 from viva.prompting import read_templates
+from viva.render.findings import Findings
 from viva.render.markuptext import csv_text, json_text
 from viva.render.table import Column, Table, fields, item
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
@@ -31,11 +33,9 @@ from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
 from viva.runs.plan import rejudge_records
 from viva.runs.trust import confirm_endpoints
+from viva.studies.errors.chart import errors_chart
+from viva.studies.errors.tables import findings
 from viva.types import ExamSpec
-
-if TYPE_CHECKING:
-    from viva.analysis.errortypes import Errors
-    from viva.render.findings import Findings
 
 NO_TAG = "none"
 BATCHES = f"{STAGE}.batches.jsonl"
@@ -96,9 +96,6 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> Finding
 
 def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Findings[tuple[Labelled, ...]]:
     """Ask what is missing, and read all that there is."""
-    from viva.studies.errors.chart import errors_chart
-    from viva.studies.errors.tables import findings
-
     limits = pick(LimitOptions, asdict(config))
     over = read_templates(config.instructions) if config.instructions else None
     types = ErrorTypes(config.question_format or (PAPERS,), over)
@@ -184,8 +181,6 @@ def _ask_judges(
 
 def _counted(rows: Sequence[Labelled], by: str) -> tuple[list[Errors], list[Errors]]:
     """Count the labels by model and type, then by the tag that is asked for, too."""
-    from viva.analysis.errortypes import Typed, agreed, counted
-
     overall: list[Errors] = []
     parts: list[Errors] = []
     for exam in dict.fromkeys(row.exam for row in rows):
@@ -206,8 +201,6 @@ def _counted(rows: Sequence[Labelled], by: str) -> tuple[list[Errors], list[Erro
 
 
 def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> list[str]:
-    from viva.analysis.errortypes import agreed
-
     formats = ", ".join(config.question_format or (PAPERS,))
     notes = [f"Wrong answers to: {formats}. Labelled by {', '.join(judge.model.name for judge in judge_panel.judges)}."]
     if not rows:
@@ -241,8 +234,6 @@ def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], c
 
 def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
     """Return every wrong answer, with each judge's labels and what they agree on."""
-    from viva.analysis.errortypes import agreed
-
     if suffix != ".csv":
         found = [{**asdict(row), "labels": agreed([vote for _, vote in row.votes])} for row in rows]
         if suffix == ".json":

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from viva.analysis.errortypes import Errors, Share
 from viva.analysis.wording import percent
+from viva.engine.labelling import Labelled
 from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, DASH, NAME, TEXT, Column, Kind, Table, fields
-
-if TYPE_CHECKING:
-    from viva.engine.labelling import Labelled
 
 LEGEND = (
     "A cell: how many labelled answers show this type of error, and their share in per cent with its 95 % interval "

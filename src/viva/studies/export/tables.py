@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,8 @@ from viva.errors import VivaError, flag
 from viva.interop.writing import tables
 from viva.interop.writing.card import Card, Set, Subset, licence_of
 from viva.interop.writing.tables import Names
-from viva.runs.progress import say
-from viva.studies.export.destination import check_place, placed_folder
-from viva.studies.export.evaluations import opened_runs, told
+from viva.studies.export.evaluations import ExportedRun, exported, opened_runs, without_gold
 from viva.studies.export.exportformats import ExportConfig
-from viva.studies.export.graded_run import ExportedRun, without_gold
 from viva.visible import one_line
 
 
@@ -128,29 +125,20 @@ def _counted(counts: dict[str, int]) -> str:
 
 def export_parquet(config: ExportConfig) -> int:
     """Return a folder with scores.parquet, answers.parquet and questions.parquet; of a set the questions alone."""
-    check_place(config.out, "parquet", force=config.force)
-    with ExitStack() as stack:
+
+    def write(stack: ExitStack, folder: Path) -> tuple[list[ExportedRun], str, Sequence[str]]:
         source = opened_source(config, stack)
         counts: dict[str, int] = {}
-        with placed_folder(config.out, "parquet", force=config.force) as folder:
-            if source.runs:
-                names = source.answer_names()
-                wanted_columns = {"scores": tables.score_columns(names), "answers": tables.answer_columns()}
-                count = tables.write_tables(
-                    {
-                        folder / f"{name}.parquet": columns if config.gold else tables.without_gold(columns)
-                        for name, columns in wanted_columns.items()
-                    },
-                    source.answer_rows(names),
-                )
-                counts |= dict.fromkeys(wanted_columns, count)
-            if source.sets:
-                names = source.question_names()
-                columns = tables.question_columns(names)
-                kept = columns if config.gold else tables.without_gold(columns)
-                rows = source.question_rows(names, gold=config.gold)
-                counts["questions"] = tables.write_tables({folder / "questions.parquet": kept}, rows)
-        return told(config, source.runs, _counted(counts))
+        for name, columns, rows in _subsets(source, gold=config.gold):
+            wanted = {name: columns}
+            if name == "answers":
+                wanted = {"scores": _kept(tables.score_columns(source.answer_names()), gold=config.gold),
+                          name: _kept(tables.answer_columns(), gold=config.gold)}  # fmt: skip
+            count = tables.write_tables({folder / f"{each}.parquet": one for each, one in wanted.items()}, rows)
+            counts |= dict.fromkeys(wanted, count)
+        return source.runs, _counted(counts), ()
+
+    return exported(config, "parquet", write)
 
 
 def export_hf(config: ExportConfig) -> int:
@@ -158,27 +146,28 @@ def export_hf(config: ExportConfig) -> int:
     from viva.interop.writing.card import card_text
     from viva.interop.writing.croissant import croissant_text
 
-    check_place(config.out, "hf", force=config.force)
-    with ExitStack() as stack:
+    def write(stack: ExitStack, folder: Path) -> tuple[list[ExportedRun], str, Sequence[str]]:
         source = opened_source(config, stack)
         subsets: list[Subset] = []
-        with placed_folder(config.out, "hf", force=config.force) as folder:
-            for name, columns, rows in _subsets(source, gold=config.gold):
-                count, files = tables.write_shards(folder / name, columns, rows)
-                size = sum(file.stat().st_size for file in files)
-                subsets.append(Subset(name=name, columns=columns, rows=count, size=size))
-            card = Card(
-                evaluations=[result for run in source.runs for result in run.evaluations],
-                sets=_sets(source),
-                subsets=subsets,
-                gold=config.gold,
-            )
-            (folder / "README.md").write_bytes(card_text(card).encode())
-            (folder / "croissant.json").write_bytes(croissant_text(card))
-        code = told(config, source.runs, _counted({subset.name: subset.rows for subset in subsets}))
-        for warning in card.warnings():
-            say(f"viva: {warning}")
-    return code
+        for name, columns, rows in _subsets(source, gold=config.gold):
+            count, files = tables.write_shards(folder / name, columns, rows)
+            size = sum(file.stat().st_size for file in files)
+            subsets.append(Subset(name=name, columns=columns, rows=count, size=size))
+        card = Card(
+            evaluations=[result for run in source.runs for result in run.evaluations],
+            sets=_sets(source),
+            subsets=subsets,
+            gold=config.gold,
+        )
+        (folder / "README.md").write_bytes(card_text(card).encode())
+        (folder / "croissant.json").write_bytes(croissant_text(card))
+        return source.runs, _counted({subset.name: subset.rows for subset in subsets}), list(card.warnings())
+
+    return exported(config, "hf", write)
+
+
+def _kept(columns: tuple[tables.Column, ...], *, gold: bool) -> tuple[tables.Column, ...]:
+    return columns if gold else tables.without_gold(columns)
 
 
 def _subsets(
@@ -187,12 +176,10 @@ def _subsets(
     """Name, columns and rows of one configuration of the data set."""
     if source.runs:
         names = source.answer_names()
-        columns = tables.whole_columns(names)
-        yield "answers", columns if gold else tables.without_gold(columns), source.answer_rows(names)
+        yield "answers", _kept(tables.whole_columns(names), gold=gold), source.answer_rows(names)
     if source.sets:
         names = source.question_names()
-        columns = tables.question_columns(names)
-        yield "questions", columns if gold else tables.without_gold(columns), source.question_rows(names, gold=gold)
+        yield "questions", _kept(tables.question_columns(names), gold=gold), source.question_rows(names, gold=gold)
 
 
 def _sets(source: Source) -> list[Set]:

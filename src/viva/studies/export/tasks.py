@@ -7,7 +7,7 @@ no question is in the folder, and it goes with whatever data the settings name.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import yaml
@@ -16,13 +16,10 @@ from viva.benchmarks import BENCHMARKS
 from viva.errors import EXIT_OK, DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
 from viva.runs.progress import say
-from viva.studies.export.destination import placed_folder
+from viva.studies.export.exportformats import ExportConfig, placed
 from viva.types import Generate, Prompt, Sampling
 from viva.version import __version__
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.studies.export.exportformats import ExportConfig
 
 MODULE = "viva_tasks"
 _MODULE = '''\
@@ -74,7 +71,7 @@ def export_lm_eval_tasks(config: ExportConfig) -> int:
             with suppress(DataError):  # what has no form for base models
                 base = msgspec.structs.replace(how, form="base")
                 files[f"{task}_base.yaml"] = _task(f"{task}_base", name, open_asked(name, base), base)
-    with placed_folder(config.out, "lm-eval-tasks", force=config.force) as folder:
+    with placed(config.out, "lm-eval-tasks", force=config.force) as folder:
         for file, content in files.items():
             (folder / file).write_text(content, encoding="utf-8")
     tasks = ",".join(file.removesuffix(".yaml") for file in files if file.endswith(".yaml") and "_base" not in file)

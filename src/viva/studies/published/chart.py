@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from viva.errors import VivaError
 from viva.published import Table
-from viva.render.plots import Axis, Kinds, bars, cells, dots
-from viva.render.theme import PER_CENT, category
-
-if TYPE_CHECKING:
-    import altair
+from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, bars, category, cells, dots
 
 FEW = 4
 """So many columns are dots in a row for each model; more are a heat map."""
 
 
-def chart(found: Sequence[Table], *, listing: bool = False) -> altair.TopLevelMixin:
+def chart(found: Sequence[Table], *, listing: bool = False) -> Drawn:
     """Return the figures of the only table in its main unit. Raises VivaError for several, and for a list."""
     if listing or len(found) != 1:
         raise VivaError(f"one table is drawn, and here are {len(found)}: name one of them")
@@ -30,12 +25,11 @@ def chart(found: Sequence[Table], *, listing: bool = False) -> altair.TopLevelMi
         if column.unit == unit and column.name in entry.figures
     ]
     title, below = table.title, f"{table.benchmark}, {table.source.table}"
-    shown = ("row:N", "column:N", ("value:Q", unit))
     columns = list(dict.fromkeys(str(row["column"]) for row in rows))
     if unit == "questions":
         kinds = Kinds("column", columns, category())
-        return bars(rows, "row", Axis("value", unit), kinds, title=title, below=below, shown=shown)
+        return bars(rows, "row", Axis("value", unit), kinds, title=title, below=below)
     value = Axis("value", {"%": PER_CENT}.get(unit, unit))
     if len(columns) <= FEW:
-        return dots(rows, "row", value, title=title, below=below, kinds=Kinds("column", columns), shown=shown)
-    return cells(rows, "column", "row", value, ".0f", title=title, below=below, framed="run", shown=shown, slant=-60)
+        return dots(rows, "row", value, title=title, below=below, kinds=Kinds("column", columns))
+    return cells(rows, "column", "row", value, ".0f", title=title, below=below, framed="run", slant=-60)

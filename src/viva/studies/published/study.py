@@ -13,11 +13,13 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
-from viva.published import SAMPLING, Column, Entry, Figure, Table, about, catalogue, plain, similar, table, tables
+from viva.published import NONE, SAMPLING, Column, Entry, Figure, Table, about, catalogue, plain, similar, table, tables
+from viva.render.findings import Findings
+from viva.studies.published.chart import chart
+from viva.studies.published.tables import findings, listing
 
 if TYPE_CHECKING:
     from viva.engine.folder import ExamRecord, RunRecord
-    from viva.render.findings import Findings
     from viva.render.result import Result
 
 SPREAD = "score_std"
@@ -64,9 +66,6 @@ def study(config: PublishedConfig) -> Findings[Any]:
 
     Raises VivaError for unknown benchmarks, tables, figures and models, and for runs that have none of the figures.
     """
-    from viva.studies.published.chart import chart
-    from viva.studies.published.tables import listing
-
     if config.figure:
         return _figure(config)
     found = _tables_of(config.benchmark, config.name)
@@ -89,9 +88,6 @@ def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
 
 
 def _drawn(found: tuple[Table, ...]) -> Findings[tuple[Table, ...]]:
-    from viva.studies.published.chart import chart
-    from viva.studies.published.tables import findings
-
     return findings(found, partial(chart, found))
 
 
@@ -171,7 +167,6 @@ def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
 
     Raises DataError where the runs have none.
     """
-    from viva.published import NONE
     from viva.runs.results import read_run
 
     found: list[_Asked] = []

@@ -17,7 +17,7 @@ from viva.fields import note
 from viva.render.findings import Findings
 from viva.render.result import Result
 from viva.runs.results import read_run
-from viva.studies.run_list.tables import ListedResult, ListedRun, findings
+from viva.studies.run_list.tables import ListedRun, findings
 from viva.types import NOT_ASKED, outcome_name
 
 SHOWN = 20
@@ -77,16 +77,7 @@ def _listed(path: Path) -> ListedRun:
         return known.ended(f"cannot be read: {problem}")
     return known.ended(
         _state(record, found.results),
-        tuple(
-            ListedResult(
-                exam=result.exam,
-                model=result.model,
-                estimate=result.overall,
-                estimated=result.estimated,
-                cost=result.consumed.cost if result.consumed and result.consumed.priced else None,
-            )
-            for result in found.results
-        ),
+        tuple(found.results),
         {judge: took.cost for judge, took in found.judging.items() if took.cost is not None},
     )
 

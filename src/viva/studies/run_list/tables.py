@@ -10,27 +10,15 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.estimate import Estimate
 from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
 from viva.errors import flag
 from viva.render.findings import Findings
-from viva.render.result import FILLED, LEFT_OUT
+from viva.render.result import FILLED, LEFT_OUT, Result
 from viva.render.table import NAME, Column, Kind, Table, fields
 from viva.visible import dollars, one_line, plural
 
 JUDGED, LEAST = 5, 0.005
 """Runs of which a line below the table says what they spent beyond its rows, where that is so many US dollars."""
-
-
-class ListedResult(Struct, frozen=True, kw_only=True):
-    """A model on an exam; US dollars."""
-
-    exam: str
-    model: str
-    estimate: Estimate
-    estimated: int
-    """Questions that the score is an estimate for, where only some of them were asked; 0 where it is a mean."""
-    cost: float | None
 
 
 class ListedRun(Struct, frozen=True, kw_only=True):
@@ -41,7 +29,7 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     created: str = ""
     exams: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    results: tuple[ListedResult, ...] = ()
+    results: tuple[Result, ...] = ()
     judging: dict[str, float] = {}
     """Judge → US dollars, of those whose cost is known."""
     spent: float = 0.0
@@ -50,10 +38,10 @@ class ListedRun(Struct, frozen=True, kw_only=True):
     @property
     def beyond(self) -> float:
         """US dollars that it spent and that no row has."""
-        return max(sum(self.judging.values()), self.spent - sum(one.cost or 0.0 for one in self.results))
+        return max(sum(self.judging.values()), self.spent - sum(cost_of(one) or 0.0 for one in self.results))
 
     def ended(
-        self, state: str, results: tuple[ListedResult, ...] = (), judging: Mapping[str, float] = MappingProxyType({})
+        self, state: str, results: tuple[Result, ...] = (), judging: Mapping[str, float] = MappingProxyType({})
     ) -> ListedRun:
         """Return the same run in this state."""
         return msgspec.structs.replace(self, state=state, results=results, judging=dict(judging))
@@ -65,16 +53,25 @@ class Line(NamedTuple):
     run: ListedRun
     head: ListedRun | None
     """The run, in its first line: what its lines share is printed there."""
-    result: ListedResult | None
+    result: Result | None
     model: str
     exam: str
+
+
+def cost_of(result: Result) -> float | None:
+    """Return the US dollars that answers took, where they have a price and it is known."""
+    return result.consumed.cost if result.consumed and result.consumed.priced else None
+
+
+def _cost(line: Line) -> float | None:
+    return line.result and cost_of(line.result)
 
 
 _RUN = fields("", "created", "state", "exams", "models", "judging", "spent", path="run")
 _LINE = (
     *fields("run", path="run"), *fields("run", "created", "state"), *fields("result", "exam", "model"),
-    *fields("result.estimate", "mean", "low", "high", "floor", "ceiling", "n", "unanswered"),
-    *fields("result", "estimated", "cost"),
+    *fields("result.overall", "mean", "low", "high", "floor", "ceiling", "n", "unanswered"),
+    *fields("result", "estimated"), Column(None, _cost, key="cost"),
 )  # fmt: skip
 
 
@@ -94,14 +91,14 @@ def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[Liste
         Column("date", "head.created", _told(lambda created: created[:16].replace("T", " ")), None, drop=3),
         Column("model", "model", NAME, keep=True),
         Column("exam", "exam", NAME, keep=several, drop=0 if several else 4),
-        Column("score", "result.estimate", Kind(mean_text, none=""), "estimate", keep=True),
-        *[Column("bounds", "result.estimate", Kind(bounds_text, none=""), None, keep=True)]
-        * any(bounds_text(one.estimate) for one in found),
-        Column("95 % interval", "result.estimate", Kind(interval_text, none=""), None, drop=2),
-        *[Column("US$", "result.cost", Kind(dollars, none=""), None, drop=1)]
-        * any(one.cost is not None for one in found),
+        Column("score", "result.overall", Kind(mean_text, none=""), "estimate", keep=True),
+        *[Column("bounds", "result.overall", Kind(bounds_text, none=""), None, keep=True)]
+        * any(bounds_text(one.overall) for one in found),
+        Column("95 % interval", "result.overall", Kind(interval_text, none=""), None, drop=2),
+        *[Column("US$", _cost, Kind(dollars, none=""), None, drop=1)]
+        * any(cost_of(one) is not None for one in found),
         Column("state", "head.state", _told(partial(one_line, limit=60)), None, keep=True),
-        *fields("run", path="run"), *fields("result", "estimated", "cost"),
+        *fields("run", path="run"), *fields("result", "estimated"), Column(None, _cost, key="cost"),
     )  # fmt: skip
     return Findings(
         found=runs,
@@ -115,10 +112,10 @@ def _told(text: Callable[[str], str]) -> Kind:
     return Kind(text, words=True, none="")
 
 
-def _notes(runs: Sequence[ListedRun], found: Sequence[ListedResult], left_out: int) -> list[str]:
+def _notes(runs: Sequence[ListedRun], found: Sequence[Result], left_out: int) -> list[str]:
     """Return what marks say, what was spent beyond the table, and the next commands."""
     more = [f"{plural(left_out, 'older run')}: viva runs {flag('all')}."] if left_out else []
-    kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in found if not one.estimate.complete)
+    kinds = dict.fromkeys(FILLED if one.estimated else LEFT_OUT for one in found if not one.overall.complete)
     dagger = [f"{UNSURE} {'; '.join(kinds)}."] if kinds else []
     if len({bool(one.estimated) for one in found}) > 1:
         dagger.append(

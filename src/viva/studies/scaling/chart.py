@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from viva.analysis.sizes.scaling import Fit, Prediction, predict
 from viva.analysis.sizes.scalinggroups import Group, Point
-from viva.render.plots import Axis, Kinds, Layer, curves
-from viva.render.theme import ends, mark_of, one_exam, subtitle
+from viva.render.plots import Axis, Drawn, Kinds, Layer, curves, ends, mark_of, one_exam, subtitle
 from viva.studies.scaling.tables import NAMES, Scaling, break_text, size_text
-
-if TYPE_CHECKING:
-    from viva.render.plots import Drawn
 
 STEPS = 80
 """Points of a drawn curve."""
@@ -24,8 +20,6 @@ FURTHER = 20
 """How many times beyond the largest size a curve is drawn to where it reaches a score."""
 FITTED = "fitted"
 _SIZE = "parameters, billions (log scale)"
-_SCORE = ("score:Q", "score, per cent", ".2f")
-_TIPS = ("model:N", "group:N", ("said:N", "size"), _SCORE, "role:N")
 
 
 def drawing(found: Sequence[Scaling]) -> Drawn:
@@ -40,32 +34,34 @@ def chart(found: Scaling) -> Drawn:
     fitted = [row for group in groups for fit in group.fits for row in _curve(group, fit)]
     points = [row for group in groups for row in _points(group)]
     predicted = [
-        {"group": group.name, "fit": NAMES[one.kind], "size": one.prediction.size, **_measured(one.prediction)}
+        {"group": group.name, "fit": NAMES[one.kind], "_size": one.prediction.size, **_measured(one.prediction)}
         for group in groups
         for one in group.forecasts
     ]
-    references = [{"name": f"{point.model} {100 * point.score:.2f}", **_measured(point)} for point in found.references]
+    references = [
+        {"name": f"{point.model} {100 * point.score:.2f}", "model": point.model, **_measured(point)}
+        for point in found.references
+    ]
     breaks = [
-        {"group": group.name, "size": group.segments.at, "break": break_text(group.segments)}
+        {"group": group.name, "_size": group.segments.at, "break": break_text(group.segments)}
         for group in groups
         if group.segments
     ]
-    ranged = (("low:Q", "95 % from", ".2f"), ("high:Q", "to", ".2f"))
     layers = [
         Layer("band", fitted if len(groups) <= BANDS else ()),
-        Layer("line", fitted, ("group:N", "fit:N")),
+        Layer("line", fitted),
         Layer("bars", points),
-        Layer("spans", points, ("model:N", ("active:N", "active")), "isValid(datum.total)"),
-        Layer("levels", references, ("name:N", *ranged)),
-        Layer("dots", points, _TIPS, f"datum.role === '{FITTED}'"),
-        Layer("rings", points, _TIPS, f"datum.role !== '{FITTED}'"),
+        Layer("spans", points, "isValid(datum.total)"),
+        Layer("levels", references),
+        Layer("dots", points, f"datum.role === '{FITTED}'"),
+        Layer("rings", points, f"datum.role !== '{FITTED}'"),
         Layer("bars", predicted),
-        Layer("diamonds", predicted, ("group:N", "fit:N", ("said:N", "predicted for"), _SCORE, *ranged)),
-        Layer("breaks", breaks, ("group:N", "break:N")),
+        Layer("diamonds", predicted),
+        Layer("breaks", breaks),
     ]
-    sizes = Axis("size", f"{found.parameters} {_SIZE}", {"type": "log", "nice": False, "padding": 24})
+    sizes = Axis("_size", f"{found.parameters} {_SIZE}", {"type": "log", "nice": False, "padding": 24})
     return curves(
-        layers, sizes, Axis("score", _SCORE[1]), title="Scores over size", below=subtitle(points, found.title),
+        layers, sizes, Axis("score", "score, per cent"), title="Scores over size", below=subtitle(points, found.title),
         kinds=Kinds("group", [group.name for group in groups]), detail="fit",
     )  # fmt: skip
 
@@ -84,7 +80,7 @@ def _curve(group: Group, fit: Fit) -> Iterator[dict[str, Any]]:
         yield {
             "group": group.name,
             "fit": NAMES[fit.kind],
-            "size": float(size),
+            "_size": float(size),
             "score": 100 * said.curve,
             **ends(said),
         }
@@ -98,7 +94,7 @@ def _points(group: Group) -> Iterator[dict[str, Any]]:
                 "group": group.name,
                 "role": role,
                 "model": point.model,
-                "size": point.size,
+                "_size": point.size,
                 "total": total,
                 "active": f"{size_text(active)} of {size_text(total)}" if total else "",
                 **_measured(point),
@@ -108,4 +104,4 @@ def _points(group: Group) -> Iterator[dict[str, Any]]:
 
 def _measured(one: Point | Prediction) -> dict[str, Any]:
     """Return the score of a model or of a prediction, with its interval and size."""
-    return {"score": 100 * one.score, "said": size_text(one.size), **ends(one)}
+    return {"score": 100 * one.score, "size": size_text(one.size), **ends(one)}

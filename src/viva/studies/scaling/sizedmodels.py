@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from viva.analysis.estimate import Estimate
+from viva.analysis.sizes.scalinggroups import Point
+from viva.analysis.standings import widest
+from viva.analysis.uncertainty import Z
 from viva.errors import DataError, VivaError, option
-from viva.published import Entry, Size, Table, catalogue, tables
+from viva.published import Size, Table, catalogue, tables
 from viva.published import size as published_size
+from viva.shipped import shipped_table
 from viva.studies.item_scores import EXAM, existing, score_sets
-from viva.studies.model_table import WideTable, only_model_table, read_wide
-from viva.studies.modelfamilies import family_of
+from viva.studies.model_table import WideTable, family_of, only_model_table, read_wide
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.estimate import Estimate
-    from viva.analysis.sizes.scalinggroups import Point
 
 Parameters = Literal["total", "active"]
 
-SCORES: dict[str, tuple[str, str]] = {
-    "csbench": ("en_domains", "overall_average"),
-    "infibench": ("leaderboard", "score"),
-    "cmmlu": ("five_shot", "average"),
-    "syneval": ("zero_shot", "overall"),
-    "clrbench": ("main", "q_a"),
-}
+SCORES = shipped_table(__file__, "scores.toml", dict[str, tuple[str, str]])
 """Benchmark → the table and the column that are meant where nothing else is said."""
 SIZE_COLUMNS = ("parameters", "billions", "size", "total")
 
@@ -47,11 +42,20 @@ class ScalingData(Struct, frozen=True, kw_only=True):
     """The models of one table or exam."""
 
     title: str
-    points: tuple[Point, ...]
-    sizeless: tuple[Point, ...]
-    """Models with a score whose size nobody knows."""
+    models: tuple[Point, ...]
+    """Of size 0 where nobody knows it."""
     ranges: tuple[str, ...] = ()
     """Models whose score is a range, and so no point of a curve."""
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Models of known size."""
+        return tuple(one for one in self.models if one.size)
+
+    @property
+    def sizeless(self) -> tuple[Point, ...]:
+        """Models with a score whose size nobody knows."""
+        return tuple(one for one in self.models if not one.size)
 
 
 def found_in(sources: Sequence[str], asked: Source) -> list[ScalingData]:
@@ -103,27 +107,27 @@ def _published(benchmark: str, asked: Source) -> ScalingData:
             f"{column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(figures)}", field="score"
         )
     questions = asked.questions or _questions(benchmark, named, column)
-    points: list[Point] = []
-    sizeless: list[Point] = []
-    for entry in table.models:
-        if column not in entry.figures:
-            continue
-        size = asked.sizes.get(entry.model) or entry.size or published_size(entry.name)
-        point = _point(entry.name, size, entry.figures[column] / 100, _words(entry), asked, questions)
-        (points if size else sizeless).append(point)
+    models = tuple(
+        _point(
+            entry.name,
+            asked.sizes.get(entry.model) or entry.size or published_size(entry.name),
+            entry.figures[column] / 100,
+            entry.words,
+            asked,
+            questions,
+        )
+        for entry in table.models
+        if column in entry.figures
+    )
     label = next(one.label for one in table.columns if one.name == column)
     said = f"{benchmark}, published, {label} ({table.source.table})"
-    return ScalingData(title=said, points=tuple(points), sizeless=tuple(sizeless))
+    return ScalingData(title=said, models=models)
 
 
 def _questions(benchmark: str, name: str, column: str) -> int | None:
     """On how many questions a published headline rests; None for a part of it."""
     settings = (one for one in catalogue()[benchmark].settings if name in one.tables and column == one.headline)
     return next((one.questions for one in settings), None)
-
-
-def _words(entry: Entry) -> dict[str, str]:
-    return {"family": family_of(entry.name), **{name: value for name, value in entry.words.items() if value}}
 
 
 def _of_table(path: Path, asked: Source) -> ScalingData:
@@ -134,17 +138,13 @@ def _of_table(path: Path, asked: Source) -> ScalingData:
     if any(value is not None and not 0 <= value <= 100 for value in values):
         raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; {option('score')} names another")
     scale = 100.0 if any(value is not None and value > 1 for value in values) else 1.0
-    points: list[Point] = []
-    sizeless: list[Point] = []
+    models: list[Point] = []
     for index, (model, value) in enumerate(zip(table.rows, values, strict=True)):
-        if value is None:
-            continue
-        size = asked.sizes.get(model) or _cell_size(table, own, index) or published_size(model)
-        words = {name: texts[index] for name, texts in table.texts.items() if name != own and texts[index]}
-        words = {"family": family_of(model), **words}
-        point = _point(model, size, value / scale, words, asked, asked.questions)
-        (points if size else sizeless).append(point)
-    return ScalingData(title=f"{path.name}, {column}", points=tuple(points), sizeless=tuple(sizeless))
+        if value is not None:
+            size = asked.sizes.get(model) or _cell_size(table, own, index) or published_size(model)
+            words = {name: texts[index] for name, texts in table.texts.items() if name != own}
+            models.append(_point(model, size, value / scale, words, asked, asked.questions))
+    return ScalingData(title=f"{path.name}, {column}", models=tuple(models))
 
 
 def _score_column(path: Path, table: WideTable, score: str | None, own: str | None) -> str:
@@ -177,24 +177,17 @@ def _cell_size(table: WideTable, column: str | None, index: int) -> Size | None:
 def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
     if asked.score:
         raise VivaError(f"{asked.score!r} names a column of a table; of runs it is each exam's headline", field="score")
-    points: dict[str, list[Point]] = {}
-    sizeless: dict[str, list[Point]] = {}
-    ranges: dict[str, tuple[str, ...]] = {}
+    models: dict[str, list[Point]] = {}
+    ranges = defaultdict[str, list[str]](list)
     for one in score_sets(paths, EXAM):
         exam, model, (cell,) = one.exam, one.model, one.measured().values()
-        here = points.setdefault(exam, [])
-        size = asked.sizes.get(model) or published_size(model)
+        here = models.setdefault(exam, [])
         if cell.ranged:
-            ranges[exam] = (*ranges.get(exam, ()), model)
+            ranges[exam].append(model)
         elif cell.mean is not None:
-            point = _point(model, size, cell.mean, {"family": family_of(model)}, asked, None, cell)
-            (here if size else sizeless.setdefault(exam, [])).append(point)
-    return [
-        ScalingData(
-            title=exam, points=tuple(found), sizeless=tuple(sizeless.get(exam, ())), ranges=ranges.get(exam, ())
-        )
-        for exam, found in points.items()
-    ]
+            size = asked.sizes.get(model) or published_size(model)
+            here.append(_point(model, size, cell.mean, {}, asked, None, cell))
+    return [ScalingData(title=exam, models=tuple(found), ranges=tuple(ranges[exam])) for exam, found in models.items()]
 
 
 def _point(
@@ -209,10 +202,6 @@ def _point(
     """Return `questions`: how many a score without a cell rests on, which gives it the widest interval that it can
     have.
     """
-    from viva.analysis.sizes.scalinggroups import Point
-    from viva.analysis.standings import widest
-    from viva.analysis.uncertainty import Z
-
     low, high = (cell.low, cell.high) if cell is not None else (None, None)
     if low is None and questions:
         low, high = widest(score, questions) or (None, None)
@@ -227,6 +216,6 @@ def _point(
         high=high,
         variance=variance,
         partial=cell is not None and not cell.complete,
-        words=dict(words),
+        words={"family": family_of(model), **{name: word for name, word in words.items() if word}},
         span=(size.active, size.total) if size.active != size.total else None,
     )

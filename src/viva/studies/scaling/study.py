@@ -6,25 +6,25 @@ import fnmatch
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from viva.analysis.sizes.scaling import KINDS, Kind
+from viva.analysis.sizes.scalinggroups import Group, Point, best_of_size, frontier, grouped, studied
 from viva.commands import command
 from viva.engine.budget import Positive
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
-from viva.studies.modelfamilies import NONE, Families, read_families
+from viva.render.findings import Findings
+from viva.render.result import left_out
+from viva.studies.model_table import NONE, Families, read_families
+from viva.studies.scaling.chart import drawing
 from viva.studies.scaling.sizedmodels import Parameters, ScalingData, Source, found_in, read_sizes
+from viva.studies.scaling.tables import Scaling, findings
 from viva.studies.sharedoptions import Sources
 from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.sizes.scaling import Kind
-    from viva.analysis.sizes.scalinggroups import Group, Point
-    from viva.render.findings import Findings
-    from viva.studies.scaling.tables import Scaling
 
 
 class ScalingConfig(Struct, kw_only=True):
@@ -89,9 +89,6 @@ def study(config: ScalingConfig) -> Findings[tuple[Scaling, ...]]:
 
     Raises VivaError where too few models have a size and a score.
     """
-    from viva.studies.scaling.chart import drawing
-    from viva.studies.scaling.tables import findings
-
     kinds = _curve_kinds(config)
     asked = Source(
         table=config.table,
@@ -106,19 +103,14 @@ def study(config: ScalingConfig) -> Findings[tuple[Scaling, ...]]:
 
 def _fitted(found: ScalingData, kinds: Sequence[Kind], config: ScalingConfig) -> Scaling:
     """Fits, predictions and breaks of the chosen models."""
-    from viva.analysis.sizes.scalinggroups import best_of_size, frontier, grouped, studied
-    from viva.render.result import left_out
-    from viva.studies.scaling.tables import Scaling
-
     references = _references(found, config.reach)
     found = _chosen(found, config)
     notes: list[str] = []
     if config.families not in (None, NONE):
         named = read_families(Path(config.families), [point.model for point in found.points], notes)
         points = zip(found.points, named, strict=True)
-        found = replace(
-            found, points=tuple(replace(one, words={**one.words, "family": family}) for one, family in points)
-        )
+        models = (replace(one, words={**one.words, "family": family}) for one, family in points)
+        found = replace(found, models=(*models, *found.sizeless))
     groups: list[Group] = []
     for name, members in grouped(found.points, _parts(config.by)).items():
         kept = best_of_size(members) if config.best else members
@@ -199,11 +191,7 @@ def _chosen(found: ScalingData, config: ScalingConfig) -> ScalingData:
             and all(words[model].get(word) == value for word, _, value in (one.partition("=") for one in config.where))
         )
 
-    return replace(
-        found,
-        points=tuple(point for point in found.points if kept(point.model)),
-        sizeless=tuple(point for point in found.sizeless if kept(point.model)),
-    )
+    return replace(found, models=tuple(point for point in found.models if kept(point.model)))
 
 
 def _matches(model: str, pattern: str) -> bool:
@@ -212,8 +200,6 @@ def _matches(model: str, pattern: str) -> bool:
 
 def _curve_kinds(config: ScalingConfig) -> list[Kind]:
     """Return the kinds of curves that are asked for. Raises VivaError for unknown ones."""
-    from viva.analysis.sizes.scaling import KINDS
-
     asked = list(dict.fromkeys(_parts(config.fit))) or ["average" if config.predict else "log"]
     for name in asked:
         if name not in KINDS:

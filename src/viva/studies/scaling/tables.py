@@ -8,28 +8,22 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from viva.analysis.sizes.breakpoint import Bend, Segments
-from viva.analysis.sizes.scaling import Fit, Kind, Prediction
+from viva.analysis.sizes.scaling import Fit, Kind
 from viva.analysis.sizes.scalinggroups import Forecast, Group, Point, Reach
-from viva.analysis.wording import UNSURE, percent
+from viva.analysis.wording import UNSURE, bracket_text, percent
 from viva.errors import flag
 from viva.render.findings import Drawing, Findings
 from viva.render.result import left_out
 from viva.render.table import COUNT, DASH, NAME, PERCENT, Column, P, Table, fields, figure, p_text, places
 from viva.render.table import Kind as Printed
+from viva.shipped import shipped_table
 from viva.visible import some
 
-NAMES: dict[Kind, str] = {
-    "family": "family", "log": "log-linear", "segments": "two segments", "logistic": "logistic", "power": "power law",
-    "average": "average",
-}  # fmt: skip
+_WORDS = shipped_table(__file__, "names.toml", dict[str, dict[str, str]])
+NAMES, _RESTS = _WORDS["curves"], _WORDS["rests"]
 TEN = 0.30102999566398120
 """A doubling, in tenfolds."""
 SURE = 0.05
-_RESTS = {
-    "scatter": "scatter of the models around the curve",
-    "questions": "sampling of questions only",
-    "nothing": "nothing",
-}
 
 
 class Scaling(Struct, frozen=True, kw_only=True):
@@ -113,18 +107,6 @@ def _bent(found: Scaling, one: Forecast) -> Bend | None:
     return one.bend if one.bend is not None and one.bend.p * tested <= SURE else None
 
 
-def _range_text(fit: Fit) -> str:
-    return f"{size_text(fit.smallest)} to {size_text(fit.largest)}"
-
-
-def _size_predicted(said: Prediction) -> str:
-    return size_text(said.size) + (f", {said.beyond:.1f} times the largest" if said.beyond > 1 else "")
-
-
-def _between(said: Prediction) -> str:
-    return DASH if said.low is None or said.high is None else f"[{percent(said.low)}, {percent(said.high)}]"
-
-
 def _basis(row: Row) -> str:
     bent = f", from which they bend {_away(row.bend)}" if row.bend else ""
     return _RESTS[row.about.prediction.basis] + bent
@@ -140,10 +122,6 @@ def _sizes_text(said: Reach) -> str:
 def _profile_text(found: Segments) -> str:
     below, beyond = "below " if found.open_low else "", "beyond " if found.open_high else ""
     return f"{below}{size_text(found.low)} to {beyond}{size_text(found.high)}"
-
-
-def _bootstrap_text(found: Segments) -> str:
-    return DASH if found.boot_low is None else f"{size_text(found.boot_low)} to {size_text(found.boot_high or 0)}"
 
 
 def break_text(found: Segments) -> str:
@@ -175,19 +153,31 @@ _SIZE, _SCORE = Printed(size_text), Printed(_score)
 _SLOPE = Printed(lambda slope: f"{100 * TEN * slope:+.2f}")
 """Of slopes for a tenfold of size: what a doubling adds, in points."""
 _FITTED = (
-    _FIT, Column("models", "about.n", COUNT), Column("sizes", "about", Printed(_range_text), key=None),
+    _FIT,
+    Column("models", "about.n", COUNT),
+    Column("sizes", "about", Printed(lambda fit: f"{size_text(fit.smallest)} to {size_text(fit.largest)}"), key=None),
     Column("curve", "about", Printed(formula, words=True), key=None),
     Column("doubling adds", lambda row: row.about.parameters[1] if row.kind == "log" else None, _SLOPE, key="slope"),
-    Column("sd", "about.sd", PERCENT), Column("R²", "about.r2", figure(".3f")),
+    Column("sd", "about.sd", PERCENT),
+    Column("R²", "about.r2", figure(".3f")),
     Column("AICc", "about.aicc", figure(".1f")),
-)  # fmt: skip
+)
 _PREDICTED = (
-    _FIT, Column("size", "about.prediction", Printed(_size_predicted), key=None),
+    _FIT,
+    Column(
+        "size",
+        "about.prediction",
+        Printed(
+            lambda said: size_text(said.size) + (f", {said.beyond:.1f} times the largest" if said.beyond > 1 else "")
+        ),
+        key=None,
+    ),
     Column("predicted", "about.prediction.score", PERCENT),
-    Column("95 % interval", "about.prediction", Printed(_between), key=None), Column("rests on", _basis, key=None),
+    Column("95 % interval", "about.prediction", Printed(lambda said: bracket_text(said).strip() or DASH), key=None),
+    Column("rests on", _basis, key=None),
     Column("measured", "point", Printed(lambda point: f"{_score(point)} {point.model}", words=True), key=None),
     Column("difference", "off", Printed(lambda share: f"{100 * share:+.2f}")),
-)  # fmt: skip
+)
 _REACHED = (
     _FIT, Column("model", "point.model", NAME), Column("score", "point", _SCORE, key=None),
     Column("reached at", "about.reach.size", Printed(size_text, none="never", words=True)),
@@ -196,12 +186,25 @@ _REACHED = (
 )  # fmt: skip
 _BREAK = Column("break", "about", Printed(break_text), key=None)
 _BREAKS = (
-    Column("models", "about.fit.n", COUNT), _BREAK, Column("profile 95 %", "about", Printed(_profile_text), key=None),
-    Column("bootstrap 95 %", "about", Printed(_bootstrap_text), key=None),
+    Column("models", "about.fit.n", COUNT),
+    _BREAK,
+    Column("profile 95 %", "about", Printed(_profile_text), key=None),
+    Column(
+        "bootstrap 95 %",
+        "about",
+        Printed(
+            lambda found: (
+                DASH if found.boot_low is None else f"{size_text(found.boot_low)} to {size_text(found.boot_high)}"
+            )
+        ),
+        key=None,
+    ),
     Column("doubling adds, below", "about.below", _SLOPE, key="slope_below"),
-    Column("above", "about.above", _SLOPE, key="slope_above"), Column("F", "about.gain", figure(".2f")),
-    Column("p", "about.p", P), Column("naive p", "about.p_naive", P),
-)  # fmt: skip
+    Column("above", "about.above", _SLOPE, key="slope_above"),
+    Column("F", "about.gain", figure(".2f")),
+    Column("p", "about.p", P),
+    Column("naive p", "about.p_naive", P),
+)
 _MODEL = Printed(none="", words=True)
 _MOVED = (
     _BREAK, Column("lowest", "about.moved.low", _SIZE), Column("lowest without", "about.moved.low_without", _MODEL),
@@ -318,7 +321,9 @@ def _missing(found: Scaling) -> Iterator[str]:
             if not 0 <= said.curve <= 1
         )
         unsure = {
-            one.kind for one in group.forecasts if one.prediction.basis == "nothing" and not _troubled(group, one.kind)
+            one.kind
+            for one in group.forecasts
+            if one.prediction.basis == "nothing" and not any(fit.trouble for fit in group.fits if fit.kind == one.kind)
         }
         for fit in group.fits:
             if fit.kind in unsure and fit.spare > 0:
@@ -331,10 +336,6 @@ def _missing(found: Scaling) -> Iterator[str]:
                 f"{group.name}: as many models as the curve has parameters, so it passes through them and nothing says "
                 f"how far to trust it; {flag('questions', 'N')} gives at least the sampling error of the scores."
             )
-
-
-def _troubled(group: Group, kind: Kind) -> bool:
-    return any(fit.trouble for fit in group.fits if fit.kind == kind)
 
 
 def _cells(group: Group) -> Iterator[Sequence[object]]:

@@ -19,7 +19,7 @@ from viva.runs.exams import read_level_file
 from viva.runs.score_table import ModelScores, read_scores_table
 from viva.studies.item_scores import table_rows
 from viva.types import ScoreRow
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 if TYPE_CHECKING:
     from viva.render.findings import Findings
@@ -212,5 +212,4 @@ def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], row
 
 def _listed_models(models: Mapping[str, ModelScores]) -> str:
     """Return the models' names for an error message, at most 20."""
-    names = [repr(one_line(name, 60)) for name in models]
-    return ", ".join(names[:20]) + (" ..." if len(names) > 20 else "")
+    return some([repr(one_line(name, 60)) for name in models], 20)

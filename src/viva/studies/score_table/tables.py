@@ -83,7 +83,8 @@ def standing(
         found,
         published_as=published.name,
         published=share(published.figures["score"]),
-        published_sd=_deviation(published),
+        # A single group has none, where the table prints 0.
+        published_sd=share(published.figures["score_std"]) if published.figures["responses"] > 10 else None,
         published_mean=share(published.figures["mean_score"]),
     )
 
@@ -95,11 +96,6 @@ def same_questions(row: LeaderboardRow) -> bool:
     where no program was run.
     """
     return row.unscored <= MOST_LOST * row.answers
-
-
-def _deviation(published: Entry) -> float | None:
-    """Return the published standard deviation over groups of ten; None for a single group, where the table prints 0."""
-    return share(published.figures["score_std"]) if published.figures["responses"] > 10 else None
 
 
 def parts(

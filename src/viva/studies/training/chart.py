@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from viva.analysis.training import Training
-from viva.render.plots import Axis, Kinds, Layer, curves
+from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, Layer, curves, figures, one_exam, subtitle
 from viva.render.textchart import short_number
-from viva.render.theme import PER_CENT, ends, mark_of, one_exam, subtitle
-
-if TYPE_CHECKING:
-    from viva.render.plots import Drawn
 
 DECADE = 10**0.5
 """From this span on, training is drawn on a logarithmic axis: half a decade."""
@@ -33,12 +28,9 @@ def training_chart(every: Sequence[Training]) -> Drawn:
         {
             "curve": curve.name,
             "checkpoint": point.checkpoint,
-            "at": point.at,
-            "said": short_number(point.at),
-            "score": 100 * cell.mean,
-            **ends(cell),
-            "n": cell.n,
-            **mark_of(complete=cell.complete),
+            "_at": point.at,
+            found.axis: short_number(point.at),
+            **figures(cell),
         }
         for curve in found.curves
         for point in found.points
@@ -48,15 +40,11 @@ def training_chart(every: Sequence[Training]) -> Drawn:
     ]
     scale = {"type": "log", "nice": False, "padding": 16} if logarithmic else {}
     across = Axis(
-        "at", found.axis + (" (log scale)" if logarithmic else ""), scale,
+        "_at", found.axis + (" (log scale)" if logarithmic else ""), scale,
         {"labelExpr": BILLIONS, "labelSeparation": 14, "grid": False},
     )  # fmt: skip
-    shown = (
-        "curve:N", "checkpoint:N", ("said:N", found.axis), ("score:Q", "score, per cent", ".2f"),
-        ("low:Q", "95 % from", ".2f"), ("high:Q", "to", ".2f"), ("n:Q", "answers", ","),
-    )  # fmt: skip
     return curves(
-        [Layer("band", rows), Layer("line", rows), Layer("dots", rows, shown)], across, Axis("score", PER_CENT),
+        [Layer("band", rows), Layer("line", rows), Layer("dots", rows)], across, Axis("score", PER_CENT),
         title="Scores over training", below=[found.exam, subtitle(rows, "95 % intervals shaded")],
         kinds=Kinds("curve", [curve.name for curve in found.curves]),
     )  # fmt: skip

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Struct
 
+from viva.analysis.training import Point, Training, training
 from viva.commands import command
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError, flag
 from viva.fields import note
+from viva.render.findings import Findings
 from viva.runs.model_names import AXES, HF, Checkpoint, Checkpoints, read_checkpoints
 from viva.studies.item_scores import AUTO, ScoreSet, score_sets
 from viva.studies.sharedoptions import PAPERS_MEAN, Runs
-from viva.visible import one_line
-
-if TYPE_CHECKING:
-    from viva.analysis.training import Point, Training
-    from viva.render.findings import Findings
+from viva.studies.training.chart import training_chart
+from viva.studies.training.tables import findings
+from viva.visible import one_line, some
 
 
 class TrainingConfig(Struct, kw_only=True):
@@ -115,9 +115,6 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
 
     Raises DataError where no model's training is known.
     """
-    from viva.studies.training.chart import training_chart
-    from viva.studies.training.tables import findings
-
     progress = Progress(read_checkpoints(config.checkpoints) if config.checkpoints else None)
     found, notes = _trainings(config.runs, progress, config)
     return findings(tuple(found), notes, partial(training_chart, found))
@@ -125,8 +122,6 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
 
 def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:
     """Return a curve an exam, and what was left out."""
-    from viva.analysis.training import Point, training
-
     points: dict[str, list[Point]] = {}
     places: dict[tuple[str, Checkpoint], ScoreSet] = {}
     strangers: dict[str, None] = {}
@@ -141,7 +136,7 @@ def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig)
         point = Point(checkpoint=row.revision or one.model, at=row.at, cells=one.measured())
         points.setdefault(one.exam, []).append(point)
     if not points:
-        raise progress.nothing(", ".join(list(strangers)[:5]))
+        raise progress.nothing(some(list(strangers), 5))
     trainings = [training(exam, progress.axis, found) for exam, found in points.items()]
     return trainings, _notes(progress.checkpoints, points, places, strangers)
 
@@ -154,18 +149,16 @@ def _notes(
 ) -> list[str]:
     notes: list[str] = []
     if strangers:
-        first = ", ".join(list(strangers)[:3]) + (", …" if len(strangers) > 3 else "")
         why = (
             f"{checkpoints.path.name} has no row for them" if checkpoints else "nothing says how far they were trained"
         )
-        notes.append(f"Left out, since {why}: {first}.")
+        notes.append(f"Left out, since {why}: {some(list(strangers), 3)}.")
     rows = checkpoints.rows if checkpoints else ()
     for exam, here in points.items():
         missing = [row for row in rows if (exam, row) not in places]
         if missing:
-            names = [one_line(row.revision or row.model or row.run, 60) for row in missing[:3]]
-            more = ", …" if len(missing) > 3 else ""
-            notes.append(f"{exam}: no scores of {', '.join(names)}{more} ({len(missing)} of {len(rows)}).")
+            names = some([one_line(row.revision or row.model or row.run, 60) for row in missing], 3)
+            notes.append(f"{exam}: no scores of {names} ({len(missing)} of {len(rows)}).")
         sizes = {max(cell.n for cell in point.cells.values()) for point in here}
         if len(sizes) > 1:
             notes.append(

@@ -12,6 +12,7 @@ from viva.render.findings import Drawing, Findings
 from viva.render.result import RANGE
 from viva.render.table import ESTIMATE, NAME, PERCENT, Column, Kind, P, Table, counted, fields, figure, item
 from viva.render.textchart import short_number, sparkline
+from viva.visible import some
 
 _NONE = Estimate()
 
@@ -53,16 +54,20 @@ def training_tables(found: Training) -> Iterator[Table]:
     yield Table(f"Over training · {found.exam}", curves, found.curves)
 
 
-def _change(curve: Curve) -> float | None:
-    return None if curve.last is None or curve.first is None else curve.last - curve.first
-
-
 _AXIS = Kind(short_number)
 _CURVE = (
-    Column("first", "first", PERCENT), Column("last", "last", PERCENT),
-    Column("change", _change, Kind(lambda share: f"{100 * share:+.2f}")), Column("best", "best", PERCENT),
-    Column("best at", "best_at", _AXIS), Column("Kendall's tau", "tau", figure(".3f"), key="tau"), Column("p", "p", P),
-)  # fmt: skip
+    Column("first", "first", PERCENT),
+    Column("last", "last", PERCENT),
+    Column(
+        "change",
+        lambda one: None if one.last is None or one.first is None else one.last - one.first,
+        Kind(lambda share: f"{100 * share:+.2f}"),
+    ),
+    Column("best", "best", PERCENT),
+    Column("best at", "best_at", _AXIS),
+    Column("Kendall's tau", "tau", figure(".3f"), key="tau"),
+    Column("p", "p", P),
+)
 _DATA = (
     *fields("training", "exam"), *fields("point", "checkpoint"), *fields("training", "axis"),
     *fields("point", "at", form=".12g"), *fields("", name="curve"),
@@ -91,7 +96,7 @@ def legend(found: Training) -> list[str]:
         if partial:
             lines.append(
                 f"{UNSURE} {point.checkpoint} on {found.exam}: some answers are missing or not graded "
-                f"({', '.join(partial[:4])}{', …' if len(partial) > 4 else ''}); its means leave them out."
+                f"({some(partial, 4)}); its means leave them out."
             )
     if any(cell.ranged for point in found.points for cell in point.cells.values()):
         lines.append(f"{UNSURE} after a range: {RANGE}. It is no point of a curve.")
