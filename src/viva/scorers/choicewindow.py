@@ -23,7 +23,8 @@ _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
 _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
 _NAME = re.compile(
-    r"[A-Z]\. (?:[a-z]|[A-Z]\.|[A-Z][a-zà-ÿ]+(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|gave|found|built|made|a|hat)\b))"
+    r"[A-Z]\. (?:[a-z]|[A-Z]\.|[A-Z][a-zà-ÿ]+"
+    r"(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|gave|found|built|made|a|hat)\b))"
     r"|A: (?:I|The)\b"
 )
 """An initial: "D. melanogaster", "A. M. Turing", "A. Turing showed"; an A that is short for answer."""
@@ -105,9 +106,7 @@ class ChoiceWindow:
             return None
         judged = candidates.judge(self.marked, group) or candidates.judge_item(self.marked, group, group.end)
         numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
-        initial = _NAME.match(self.marked.text, group.left) and (
-            kinds[group.end] == ":" or kinds[group.end + 1] in "wlL"
-        )
+        initial = _NAME.match(self.marked.text, group.left) and re.match(r":|\.[wlL]", kinds[group.end : group.end + 2])
         if (judged and not judged.good) or numbered or (initial and not self.options) or self._is_a_part(group):
             return None
         return self._made(group, "letter at the beginning")

@@ -40,8 +40,9 @@ def grade(
 ) -> Graded:
     """Grade one answer. Never raises for what an answer or a question file contains.
 
-    `executions` holds one result a unit test, in order; `judged` is what judges came to; `post_handler` is applied to the keywords, or to the blanks of a rubric without keywords. With
-    `published`, blanks are aligned as the authors do, and points below 0 stay where the rubric has no `min_score`.
+    `executions` holds one result a unit test, in order; `judged` is what judges came to. `post_handler` is applied to
+    the keywords, or to the blanks of a rubric without keywords. With `published`, blanks are aligned as the authors do,
+    and points below 0 stay where the rubric has no `min_score`.
     The share is None, with a reason in `pending`, while a part is unknown or where the rubric cannot be applied.
     """
     parts: dict[str, Points] = {}
