@@ -77,13 +77,13 @@ def replies_of(data: Path) -> list[tuple[dict[str, str], str, dict[str, str], li
     return found
 
 
-def read(reply: str, row: dict[str, str], options: list[str], letters: str, language: str) -> str:
+def read(reply: str, row: dict[str, str], options: list[str], letters: str, *_: str) -> str:
     """The letters read, joined by commas; a question that asks for several is read as one."""
     if "," in row["label"]:
         reading = read_selection(reply, letters=letters, options=options)
         return ",".join(reading.read) if reading.committed else UNREAD
     shown = SHOWN if row.get("set", "mmlupro") == "mmlupro" else 0
-    reading = read_choice(reply, letters=letters, language=language, options=options, exemplars=shown)
+    reading = read_choice(reply, letters=letters, options=options, exemplars=shown)
     return reading.read if reading.committed else UNREAD
 
 
@@ -111,7 +111,7 @@ def model_row(data: Path, replies: Path) -> str:
     for reply in lines(replies):
         key = str(reply["question_id"])
         options = questions(data)[key]
-        ours = read(reply["reply"], {"label": ""}, options, LETTERS[: len(options)], "en")
+        ours = read(reply["reply"], {"label": ""}, options, LETTERS[: len(options)])
         theirs = reply["pred"] or UNREAD
         tally.update(n=1, authors=theirs == gold[key], viva=ours == gold[key], differ=ours != theirs)
         if ours != theirs:

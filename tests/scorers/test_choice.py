@@ -51,9 +51,9 @@ def test_options_repeated_in_full_count_as_their_letter(options, reply, read):
     assert read_choice(reply, options=options).read == read
 
 
-@each_row(*itertools.product(STATEMENTS, "ABCDEF", ("en", "zh", "de", "fr")))
-def test_a_plain_statement_is_read_whatever_the_language_of_the_question(statement, letter, language):
-    reading = read_choice(statement.format(letter), letters="ABCDEF", language=language)
+@each_row(*itertools.product(STATEMENTS, "ABCDEF"))
+def test_a_plain_statement_is_read_in_every_language(statement, letter):
+    reading = read_choice(statement.format(letter), letters="ABCDEF")
     assert reading.read == letter
     assert reading.rule
 

@@ -21,7 +21,7 @@ MISSED = frozenset(
 
 @each_row(*CHOICES)
 def test_the_letter_that_a_closing_sentence_commits_to(language, label, reply, options):
-    read = read_choice(reply, letters="ABCD", language=language, options=options).read
+    read = read_choice(reply, letters="ABCD", options=options).read
     assert read == ("unparsed" if reply in MISSED else label)
 
 

@@ -19,7 +19,7 @@ def read(row: dict[str, str]) -> str:
         return read_truth(row["reply"]).read  # type: ignore[arg-type]
     options = row.get("options") or ()
     letters = "ABCDEFGHIJ"[: len(options)] if options else "ABCD"
-    return read_choice(row["reply"], letters=letters, language=row["language"], options=options).read
+    return read_choice(row["reply"], letters=letters, options=options).read
 
 
 @functools.cache

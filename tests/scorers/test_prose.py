@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (a reply is one line, however long)
-"""Answers as replies put them in prose: ordinals, elimination, doubts, contradictions, other scripts, numerals."""
+"""Answers as replies put them in prose: elimination, doubts, contradictions, other scripts, numerals."""
 
 from rows import each_row
 from viva.scorers.choice import read_choice
@@ -8,11 +8,7 @@ from viva.scorers.truth import read_truth
 
 OPTIONS = ("Stack", "Queue", "Linked list", "Tree")
 CHOICES = (
-    ("選B", "B"), ("答案應為B", "B"), ("正確答案是B。", "B"), ("因此，選項B正確，其他選項錯誤。", "B"), ("我認為應選B", "B"), ("選B。A項錯誤，C項不對。", "B"), ("選B。A项说的是栈，C项是链表。", "B"), ("选B。A项…", "B"), ("第三个选项是正确的。", "C"),
-    ("答案是第三个选项。", "C"), ("The second option is correct.", "B"), ("I would go with the second option.", "B"), ("The answer is the third option.", "C"),
-    ("La deuxième option est correcte.", "B"), ("Die dritte Option ist richtig.", "C"), ("The correct answer is the last option.", "D"),
-    ("The first option describes a stack. The second option is the right one.", "B"), ("Answer (A, B, C or D): B", "B"), ("(A, B, C or D): C", "C"),
-    ("So the answer is A. Wait, let me check. Stacks are LIFO. So A is indeed correct.", "A"), ("So the answer is A... Wait... is it B? No, queues are FIFO. So A is indeed correct.", "A"),
+    ("選B", "B"), ("答案應為B", "B"), ("正確答案是B。", "B"), ("因此，選項B正確，其他選項錯誤。", "B"), ("我認為應選B", "B"), ("選B。A項錯誤，C項不對。", "B"), ("選B。A项说的是栈，C项是链表。", "B"), ("选B。A项…", "B"),
     ("{Rationale: a stack is LIFO, Answer: A}", "A"), ("The closest option is (D), but it is not correct.", "unparsed"),
     ("It could be A or D. D is ruled out because trees branch. ", "unparsed"), ("B, C and D are wrong.", "unparsed"),
     ("Options B, C, and D are incorrect because they are not LIFO.", "unparsed"), ("A and C", "unparsed"), ("The answer is E.", "unparsed"), ("The answer is (E) Queue", "B"),
@@ -23,10 +19,10 @@ CHOICES = (
     ("The answer is (C). The answer is (D). The answer is (A).", "unparsed"), ("Stacks are LIFO and that is what recursion needs. The answer is (A). Final Answer: (D)", "A"),
     ("The answer is (A).\nThe answer is (C).\nThe answer is (D).\nRecursion needs last in first out, as a stack does. The answer is (A).", "A"),
     ("A. False\nB. True\nC. False\nD. False", "B"), ("I think the answer's B because queues are FIFO.", "B"), ("B: Queue", "B"), ("Option B: Queue is correct", "B"),
-    ("The correct option is option number 2.", "B"), ("Option 2", "B"), ("The answer is 2.", "unparsed"), ("It's none of the above.", "unparsed"),
+    ("The answer is 2.", "unparsed"), ("It's none of the above.", "unparsed"),
     ("**Final answer:** $\\boxed{\\text{B}}$", "B"), ("\\boxed{B. Queue}", "B"), ("Final Answer: The final answer is $\\boxed{B}$. I hope it is correct.", "B"), ("<answer>B</answer>", "B"),
     ("### Answer: B", "B"), ("Answer:\n\n**B) Queue**", "B"), ("The best answer is **B**: Queue, because FIFO.", "B"),
-    ("Let me think. A is wrong, since LIFO. C is a list. D is a tree. That leaves B.", "B"), ("By elimination, B remains.", "B"), ("答案：第2个", "B"), ("应该选第二项", "B"), ("故选第二个选项。", "B"),
+    ("Let me think. A is wrong, since LIFO. C is a list. D is a tree. That leaves B.", "B"), ("By elimination, B remains.", "B"),
 )  # fmt: skip
 TRUTHS = (
     ("B. False", "false"), ("A. True", "true"), ("The statement does not hold.", "false"), ("This is not the case.", "false"), ("The claim fails.", "false"),

@@ -259,7 +259,6 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
             text,
             executions=[execution or NOT_RUN for execution in evidence.executions],
             judged=decision,
-            language=question.language,
             custom=item.custom,
             post_handler=item.post_handler,
             published=self.spec.as_published,

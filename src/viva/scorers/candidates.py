@@ -83,10 +83,9 @@ _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
 _HYPOTHETICAL = re.compile(r"h[^.n,:?FbcLPM]{0,14}$")
 _ONE_OF = re.compile(r"[LPM]O?,?[&/][fdO]{0,2}$")
 _BRACKETED = re.compile(r" {0,4}\([^()\n]{1,80}\)")
-_SURMISE = re.compile(r"(?:^|[.n,?])[fd]{0,3}h$")
 _INSTRUCTION = re.compile(r"i[^.n?F]{0,14}$")
 _CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
-_CONDITION = re.compile(r"(?:^|[.n])h[^.n]{0,16},[^.n]{0,8}$")
+_CONDITION = re.compile(r"(?:^|[.n,])h[^.n]{0,24}$")
 _HEADED = re.compile(r"[F+]{0,2}N:")
 _TAKEN_BACK = re.compile(r"b[^.nLPM]{0,8}$")
 _ASKED = re.compile(r"[^.n?]{0,20}\?")
@@ -165,29 +164,26 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
     judged = judge(marked, group)
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
-    surmised = marked.text.startswith("吧", group.right)  # "可能是B吧": a guess, but an answer
     found = _by_left(kinds, group, left, side) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
-    if found is None and surmised and _SURMISE.search(left):
-        found = "choice", Firmness.STATED, group.start - 1, group.end
     if found is None:
         return None
     rule, strength, start, end = found
     cue_left = left[: max(0, len(left) - (group.start - start))]
     corrects = kinds[start] == "b"  # what was doubted before no longer counts
-    if (_HYPOTHETICAL.search(cue_left) and not corrects and not surmised) or _NEGATED.search(cue_left):
+    if (_HYPOTHETICAL.search(cue_left) and not corrects) or _NEGATED.search(cue_left):
         return None
     inside = kinds[start : group.start]
     headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
     concluded = "F" in inside or _CONCLUDED.search(cue_left)
     plain = strength in (Firmness.SAID, Firmness.STATED)
-    if strength is Firmness.ODD_ONE and concluded:
+    if strength is Firmness.STATED and _CONDITION.search(cue_left):
+        rule = CONDITIONAL
+    elif strength is Firmness.ODD_ONE and concluded:
         strength = Firmness.STATED
     elif plain and rule != "conclusion" and (concluded or headed):
         strength = Firmness.FINAL
     elif plain and _TAKEN_BACK.search(cue_left):
         strength, rule = Firmness.CORRECTED, "last correction"
-    if strength is Firmness.STATED and _CONDITION.search(cue_left):
-        rule = CONDITIONAL
     letter = group.letters if len(group.letters) == 1 else ""
     return Candidate(letter, strength, rule, group.start, marked.span(start, end))
 

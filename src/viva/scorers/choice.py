@@ -37,16 +37,17 @@ _ARGUMENT = 4
 _WEAK = frozenset({"conclusion", "contrast", "arrow", "letter in brackets after the answer", CONDITIONAL})
 _OF_THE_ANSWER = frozenset({"statement of the answer", "heading of the answer", "boxed"})
 _CORRECTION = re.compile(r"b|[.n]x[,.n]")
+_CASES = re.compile(r"h[^.n]{1,60}[LPM][.,n]{1,2}h")
+"""A letter under a condition, and another condition: "If it is a list, it's B; if it is an array, …"."""
 _MARKED_AFTER = 3
 """Characters that may follow a judgement at the end of a reply: a stop, a particle."""
-_LETTERED_LINE = re.compile(r"^[ \t*_>-]{0,6}[(\[]?[A-Z][)\].:][^\n]{1,400}$", re.MULTILINE)
+_LINE = re.compile(r"[^\n]{2,400}")
 
 
 class AskedFor(Struct, frozen=True):
     """What is known of a question and its reply."""
 
     letters: str = "ABCD"
-    language: str = "en"
     options: Sequence[str] = ()
     """Their texts, in the order of `letters`."""
     exemplars: int = 0
@@ -59,18 +60,17 @@ def read_choice(
     reply: str,
     *,
     letters: str = "ABCD",
-    language: str = "en",
     options: Sequence[str] = (),
     exemplars: int = 0,
     ended: bool = True,
 ) -> Reading:
     """Return the letter of `letters` that the reply commits to, or why there is none.
 
-    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. All four
-    languages are recognised whatever `language` says; it only decides what a bare "A" may mean. A reply of as many bare
-    statements as the prompt had `exemplars`, and one more, answers the exemplars' questions before its own.
+    With `options` (their texts, in the order of `letters`) an option repeated in full counts as its letter. A reply of
+    as many bare statements as the prompt had `exemplars`, and one more, answers the exemplars' questions before its
+    own.
     """
-    known = AskedFor(letters, language, options, exemplars, ended)
+    known = AskedFor(letters, options, exemplars, ended)
     return read_visible(reply, lambda text: _read_part(text, known))
 
 
@@ -102,9 +102,9 @@ def _by_place(text: str, letters: str, extraction: Extraction) -> Reading:
 
 
 @lru_cache(maxsize=4096)
-def _lone(text: str, letters: str, language: str) -> Reading:
+def _lone(text: str, letters: str) -> Reading:
     """Return a letter alone reads the same whatever the options: worked out once by the rules, then remembered."""
-    return _by_rules(Part(text, AskedFor(letters, language)))
+    return _by_rules(Part(text, AskedFor(letters)))
 
 
 class Part:
@@ -122,7 +122,7 @@ class Part:
     @cached_property
     def view(self) -> ChoiceWindow:
         """The letters in it."""
-        marked = mark(fold(self.body), self.letters, self.known.language, self.options)
+        marked = mark(fold(self.body), self.letters, self.options)
         return ChoiceWindow(marked, self.letters, self.options)
 
     @cached_property
@@ -147,7 +147,7 @@ class Part:
 
 
 def _read_part(text: str, known: AskedFor) -> Reading:
-    if is_lone_letter(text) and (reading := _lone(text, known.letters, known.language)).committed:
+    if is_lone_letter(text) and (reading := _lone(text, known.letters)).committed:
         return reading
     return _by_rules(Part(text, known))
 
@@ -172,7 +172,7 @@ def _behind_exemplars(part: Part) -> Reading | None:
     bare = [_NUMBERED.sub("", piece.group().strip()) for piece in pieces]
     if len(bare) != known.exemplars + 1 or not all(map(is_lone_letter, bare)):
         return None
-    last = _lone(bare[-1], known.letters, known.language)
+    last = _lone(bare[-1], known.letters)
     return Reading(last.read, pieces[-1].span(), "the last, behind one for each exemplar") if last.committed else None
 
 
@@ -183,18 +183,13 @@ def _ticked(part: Part) -> Reading | None:
     return Reading(boxes, (0, len(part.text)), _TICKED) if len(boxes) == 1 else Reading(UNPARSED, None, _TICKED)
 
 
-def _with_own_text(part: Part) -> Reading | None:
-    own = with_own_text(part.text, part.texts) if part.texts else None
-    return Reading(own[0], own[1:], "letter with its own text") if own else None
-
-
 def _stated(part: Part) -> Reading | None:
     """Return what the reply states, unless it takes that back, or puts another option's text next to the letter."""
     chosen, view = part.chosen, part.view
-    if chosen is None or not chosen.letter or view.by_cases(chosen):
+    if chosen is None or not chosen.letter:
         return None
     if found_retraction(view.marked.text, chosen.span[1]):
-        return _affirmed(chosen, part.judged) or _last_resort(part) or _NOTHING
+        return _last_resort(part) or _NOTHING
     if part.texts and part.texts.other_beside(part.text, chosen.letter, *chosen.span):
         return Reading(UNPARSED, None, "a letter with another option's text")
     return Reading(chosen.letter, chosen.span, chosen.rule)
@@ -213,20 +208,11 @@ def _several(part: Part) -> Reading | None:
 
 def _lettered_line(part: Part) -> Reading | None:
     """Return the one line that is a letter with its own option's text, as an answer set apart; several are a list."""
-    lines = _LETTERED_LINE.finditer(part.body)
+    lines = _LINE.finditer(part.body)
     own = [(line.start(), each) for line in lines if part.texts and (each := with_own_text(line[0], part.texts))]
     if len({each[0] for _, each in own}) != 1:
         return None
     return Reading(own[-1][1][0], own[-1][1][1:], "letter with its own text").moved(own[-1][0])
-
-
-def _affirmed(chosen: Candidate, judged: Sequence[Judgement]) -> Reading | None:
-    """ "The answer is A. Wait … So A is indeed correct.": what the reply says last of an option, after its doubt."""
-    later = [judgement for judgement in judged if judgement.at > chosen.at]
-    good = {judgement.letters for judgement in later if judgement.good}
-    if len(good) != 1 or not later[-1].good or len(later[-1].letters) > 1:
-        return None
-    return Reading(later[-1].letters, later[-1].span, "the one option called correct")
 
 
 def _last_resort(part: Part) -> Reading | None:
@@ -242,7 +228,6 @@ def _last_resort(part: Part) -> Reading | None:
 RULES: dict[str, Callable[[Part], Reading | None]] = {
     "bare statements behind those of the exemplars": _behind_exemplars,
     "ticked boxes": _ticked,
-    "a letter with its own text": _with_own_text,
     "statements": _stated,
     "a line that is a letter with its own text": _lettered_line,
     "slots": _from_slots,
@@ -282,7 +267,9 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
         return None
     firm = _since_correction(firm, kinds)
     last = firm[-1]
-    if last.rule == CONDITIONAL and len({each.letter for each in firm if each.rule == CONDITIONAL}) > 1:
+    if last.rule == CONDITIONAL and (
+        len({each.letter for each in firm if each.rule == CONDITIONAL}) > 1 or _CASES.search(kinds)
+    ):
         return Candidate("", last.strength, SEVERAL, last.at, last.span)  # "If …, it is A. If …, it is B."
     stated = [each for each in firm if each.rule in _OF_THE_ANSWER]
     if stated and not stated[-1].letter:

@@ -15,24 +15,24 @@ from viva.scorers.optiontext import in_own_words, squeeze
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
-_HEAD_BRACKETED = re.compile("[=!hpVLPM]")
+_HEAD_BRACKETED = re.compile("[=!hpV]|w?[LPM]")
 _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
 _TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
 _HEAD_HAN = re.compile(r"O?[,&]w")
 _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
 _ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
-_CASE = re.compile(r"(?:^|(?<=[.n]))[fdc]{0,2}h[^.n]{1,60}")
+_NAME = re.compile(
+    r"[A-Z]\. (?:[a-z]|[A-Z]\.|[A-Z][a-zà-ÿ]+"
+    r"(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|gave|found|built|made|a|hat)\b))"
+    r"|A: (?:I|The)\b"
+)
+"""An initial: "D. melanogaster", "A. M. Turing", "A. Turing showed"; an A that is short for answer."""
+_COLUMN = re.compile(r"(?:^|n)[LP]\.?n[LP]\.?(?:n|$)")
+"""Two letters alone on lines of their own: a list of some kind, not an answer."""
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
-_INITIALS = re.compile(r"[A-Z]\. ?[A-Z]\. ?\w")
-_NAME = re.compile(
-    r"[A-Z]\. (?:(?P<species>[a-z]+)|(?P<surname>[A-Z][a-zà-ÿ]+)"
-    r"(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|wrote|gave|found|built|made|a|hat|fut|bewies|erfand)\b))"
-)
-
-
 _LONGEST_ITEM = 24
 """Characters of an option in a list within a line, where the options are unknown."""
 
@@ -94,16 +94,6 @@ class ChoiceWindow:
         """Return whether the letter is one that formulas of the reply use, as in a truth table."""
         return self.marked.kinds[group.start] != "P" and bool(set(group.letters) & self.variables)
 
-    def by_cases(self, chosen: Candidate) -> bool:
-        """Return whether it is one of several cases: "If it is a list, it's B; if it is an array, it's D."."""
-        cases = [case for case in _CASE.finditer(self.kinds) if re.search("[LPl]", case.group())]
-        if chosen.strength > Firmness.STATED or not any(case.start() <= chosen.at < case.end() for case in cases):
-            return False
-        named = {
-            self.marked.letters(index) for case in cases for index in range(*case.span()) if self.kinds[index] in "LPl"
-        }
-        return len(cases) > 1 and len(named) > 1
-
     def _head(self, group: Group) -> Candidate | None:
         """Return the letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
         kinds = self.kinds
@@ -116,25 +106,10 @@ class ChoiceWindow:
             return None
         judged = candidates.judge(self.marked, group) or candidates.judge_item(self.marked, group, group.end)
         numbered = kinds[0] == "#" and not _TAIL_RIGHT.match(kinds, group.end)  # "1. A, 2. C, …"
-        listed = (len(self.groups) > 1 and self._column(group, self.groups[1])) or self._lists_options()
-        if (judged and not judged.good) or numbered or listed or self._is_a_name(group) or self._is_a_part(group):
+        initial = _NAME.match(self.marked.text, group.left) and re.match(r":|\.[wlL]", kinds[group.end : group.end + 2])
+        if (judged and not judged.good) or numbered or (initial and not self.options) or self._is_a_part(group):
             return None
         return self._made(group, "letter at the beginning")
-
-    def _is_a_name(self, group: Group) -> bool:
-        """ "A. M. Turing", and "A: The queue …", where A is short for answer."""
-        if group.letters == "A" and re.match(r":[fd]", self.kinds[group.end : group.end + 2]):
-            return True
-        text, start = self.marked.text, group.left
-        if _INITIALS.match(text, start):
-            return True
-        match = _NAME.match(text, start)
-        if match is None or self.kinds[group.end + 1 : group.end + 2] not in {"w", ""}:
-            return False
-        place = self.letters.find(group.letters)
-        own = self.options[place].lower() if place < len(self.options) else ""
-        word = match["species"] or match["surname"].lower()
-        return word[:5] not in own  # "A. Turing showed …", unless option A is about Turing
 
     def _is_a_part(self, group: Group) -> bool:
         """ "(a) The current is …": the first part of a question with parts, unless the option's own words follow."""
@@ -160,9 +135,7 @@ class ChoiceWindow:
             return None
         if not _TAIL_LEFT.search(kinds, max(0, group.start - 4), group.start):
             return None
-        if (len(self.groups) > 1 and self._column(self.groups[-2], group)) or self._breaks_off(group):
-            return None
-        return self._made(group, "letter on the last line")
+        return None if self._breaks_off(group) else self._made(group, "letter on the last line")
 
     def _breaks_off(self, group: Group) -> bool:
         """Whether a reply ends in this letter only because it was cut off: "… E = mc²\n\nE", "(A) …\n(B) …\n(C)"."""
@@ -178,14 +151,9 @@ class ChoiceWindow:
             for kind, each in zip(self.kinds, self.marked.tokens, strict=True)
         )
 
-    def _column(self, upper: Group, lower: Group) -> bool:
-        """Return two letters alone on lines of their own: a list of some kind, not an answer."""
-        kinds = self.kinds
-        apart = kinds[upper.end : lower.start]
-        alone = kinds[lower.end : lower.end + 1] in {"", "n"} and (apart == "n" or (apart == "." and upper.start == 0))
-        return alone and upper.letters != lower.letters
-
-    def _made(self, group: Group, rule: str) -> Candidate:
+    def _made(self, group: Group, rule: str) -> Candidate | None:
+        if _COLUMN.search(self.kinds) and len({each.letters for each in self.groups}) > 1:
+            return None
         letter = group.letters if len(group.letters) == 1 else ""
         rule = rule if letter else "several letters"
         return Candidate(letter, Firmness.STATED, rule, group.start, (group.left, group.right))
@@ -205,19 +173,6 @@ class ChoiceWindow:
             and _ITEM_LEFT.search(kinds, max(0, group.start - 4), group.start)
         ]
 
-    def _lists_options(self) -> bool:
-        """Return whether the reply begins with the options restated or judged one by one: "A. … B. …"."""
-        if self.kinds.startswith(("n", ".n"), self.groups[0].end):  # a letter alone, then an analysis
-            return False
-        run = [
-            letter
-            for index, token in enumerate(self.marked.tokens)
-            if (letter := self.marked.letters(index)) in {*self.letters}
-            and self.marked.text.startswith((".", ":", ")", "、"), token.end)
-        ]
-        place = self.letters.find(run[0]) if run else 0
-        return self.letters[place : place + 2] == "".join(run[:2]) and len(run) > 1 and (place == 0 or len(run) > 2)
-
     def _opens_list(self, group: Group) -> bool:
         """ "Which is correct?\nA. …\nB. …": the first of the options restated, whatever stands before the list."""
         kinds = self.kinds
@@ -225,7 +180,7 @@ class ChoiceWindow:
             return False
         if (inline := _inline_list(self.letters[:3]).match(self.marked.text, group.left)) and self._own(inline):
             return True
-        if not kinds.endswith("n", 0, group.start) or kinds.startswith(("n", ".n"), group.end):
+        if not ("n" + kinds[: group.start]).rstrip("-").endswith("n") or kinds.startswith(("n", ".n"), group.end):
             return False
         items = self.items
         place = next((index for index, item in enumerate(items) if item is group), len(items))

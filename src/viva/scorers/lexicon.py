@@ -26,10 +26,6 @@ _LATIN = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
 _PUNCTUATION = r"[-=]>|(?<!\w)-|-(?!\w)|[" + re.escape("".join(m for m in _MARKS if len(m) == 1 and m != "-")) + "]"
 
 
-_SPLIT: Final = {"trifft": "zu", "kommt": "infrage"}
-"""German verbs that a clause splits, with their particle: the two of them are `zutreffend`."""
-
-
 _Phrases = dict[str, list[tuple[tuple[str, ...], str]]]
 """How a phrase may go on: by its second word, the words that follow and its kind."""
 _GROUP = 40
@@ -87,7 +83,6 @@ class Lexicon:
         found: list[str] = (self._ascii if text.isascii() else self._mixed).findall(lower)
         seen, find, letters = self._seen, lower.find, self._letters
         tokens: list[Token] = []
-        split: list[int] = []
         end = skip = 0
         for index, word in enumerate(found):
             start = find(word, end)  # nothing between tokens looks like the beginning of one
@@ -107,11 +102,7 @@ class Lexicon:
                         if _follows(found, index + 1, rest):
                             kind, skip = phrase_kind, len(rest)
                             break
-                if word in _SPLIT and not skip:
-                    split.append(len(tokens))
             tokens.append(Token(kind, start, end))
-        for index in split:
-            self._join(lower, tokens, index)
         return tokens
 
     def _look_up(self, word: str) -> tuple[str, _Phrases | None]:
@@ -124,23 +115,10 @@ class Lexicon:
             found = self._words.get(word) or self._unknown(word), self._phrases.get(word, {})
         else:
             key = _key(word)
-            found = self._words.get(key) or self._unknown(key), self._phrases.get(key, {} if word in _SPLIT else None)
+            found = self._words.get(key) or self._unknown(key), self._phrases.get(key)
         if len(self._seen) < _REMEMBERED:
             self._seen[word] = found
         return found
-
-    def _join(self, lower: str, tokens: list[Token], index: int) -> None:
-        """ "trifft nur C zu": the particle at the end of the clause takes the meaning of verb and particle together."""
-        first, *following = tokens[index : index + 12]
-        kinds = ["="]
-        for token in following:
-            if token.kind in ".n":
-                return
-            if lower[token.start : token.end] == _SPLIT[lower[first.start : first.end]]:
-                clause = zip([*kinds, self._words["zutreffend"]], tokens[index:], strict=False)
-                tokens[index : index + len(kinds) + 1] = [Token(kind, each.start, each.end) for kind, each in clause]
-                return
-            kinds.append("f" if token.kind == "w" else token.kind)
 
     def _unknown(self, word: str) -> str:
         first = word[0]

@@ -13,9 +13,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from viva.scorers.lexicon import Lexicon, Token, unaccented
+from viva.scorers.lexicon import Lexicon, Token
 from viva.scorers.optiontext import squeeze
-from viva.shipped import shipped_table
 
 _STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
 _STICKS_BEFORE = frozenset("+#@\\^%°_&")
@@ -48,40 +47,6 @@ class Marked(Struct, frozen=True):
         return self.text[slice(*self.span(start, end))] if start < end else ""
 
 
-_ORDINALS = shipped_table(__file__, "ordinals.toml", dict[str, int])
-_WORDS = "|".join(sorted((word for word in _ORDINALS if len(word) > 2), key=len, reverse=True)).replace("e", "[eèé]")
-_NOUN = re.compile("option|choice|alternative|antwort|r[ée]ponse|proposition|möglichkeit|选项|第")
-_BEFORE_NOUN = re.compile(rf"(?<!\w)({_WORDS}) (?:answer )?$")
-_AFTER_NOUN = re.compile(r" ?(?:number |no\.? ?|nummer |numero |#)?([1-9]|10)(?![\w%]|[.,]\d)")
-_HAN_ORDINAL = re.compile(r"第([一二三四五六七八九十]|[1-9](?!\d))(?:个(?=$|[.,;:\s])|(?=个?选?项|个?答案))")
-_ECHO = re.compile(r"\([A-J](?:(?:, ?(?:or |and )?|/| or | and |、)[A-J]){2,9}\)(?=\s{0,2}:)")
-"""The format repeated: "Answer (A, B, C or D): B"."""
-
-
-def with_letters(text: str, letters: str, options: Sequence[str]) -> str:
-    """Return a folded text with a letter in place of every ordinal that names an option, of the same length.
-
-    "the second option", "第二个选项", "option 2".
-    """
-    if "):" in text or ") :" in text:
-        text = _ECHO.sub(lambda match: " " * len(match.group()), text)
-    lower = text.lower()
-    edits: list[tuple[int, int, str]] = []
-    for noun in _NOUN.finditer(lower if len(lower) == len(text) else text):
-        if noun.group() == "第":
-            found = _HAN_ORDINAL.match(text, noun.start())
-        else:
-            found = _BEFORE_NOUN.search(lower, max(0, noun.start() - 20), noun.start())
-            found = found or _AFTER_NOUN.match(lower, noun.end())
-        place = _ORDINALS.get(unaccented(found[1]), len(letters)) if found else len(letters)
-        if found and place < len(letters) and not (found[1].isdigit() and found[1] in options):
-            start, end = found.span(noun.group() != "第")
-            edits.append((start, end, letters[place]))
-    for start, end, letter in reversed(edits):
-        text = text[:start] + letter.rjust(1 + (text[start] == "第")).ljust(end - start) + text[end:]
-    return text
-
-
 @lru_cache(maxsize=16)
 def lexicon(letters: str) -> Lexicon:
     """Return the lexicon for choices among `letters`."""
@@ -94,9 +59,8 @@ def _several(letters: str) -> re.Pattern[str]:
     return re.compile(rf"[{letters}]{{2}}")
 
 
-def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Marked:
+def mark(text: str, letters: str, options: Sequence[str]) -> Marked:
     """Lex a folded text and decide for every single letter whether it names an option."""
-    text = with_letters(text, letters, options)
     tokens = lexicon(letters).lex(text)
     raw = [token.kind for token in tokens]
     for index in _letters_in(raw):
@@ -110,45 +74,12 @@ def mark(text: str, letters: str, language: str, options: Sequence[str]) -> Mark
                     raw[index] = "M"
     kinds = raw.copy()
     for index in _letters_in(raw):
-        kinds[index] = _Mention(text, tokens, raw, index, language).kind(letters, options)
-    if "I" in letters:
-        _sort_out_numerals(text, tokens, kinds, options)
+        kinds[index] = _Mention(text, tokens, raw, index).kind(letters, options)
     return Marked(text, tokens, "".join(kinds))
 
 
 def _letters_in(kinds: list[str]) -> list[int]:
     return [match.start() for match in re.finditer("L", "".join(kinds))]
-
-
-_NUMERAL = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3}|IX|i{2,3}|iv|vi{0,3}|ix)(?![a-zA-Z])")
-_NUMERAL_NEXT = re.compile(
-    r"[)\].\s]{0,3}(?:,|and|or|&|[-–~和与及、])+[\s(,\[]{0,4}(?:and |or )?[(\[]?(?:I{2,3}|IV|VI{0,3})(?![a-zA-Z])"
-)
-_NUMERAL_LAST = re.compile(r"(?<![a-zA-Z])(?:I{2,3}|IV|VI{0,3})[)\]]?[\s,]{0,3}(?:,|and|or|&|[和与及、])[\s(\[]{0,3}$")
-
-
-def _sort_out_numerals(text: str, tokens: list[Token], kinds: list[str], options: Sequence[str]) -> None:
-    """The numeral I among II and III, and the pronoun, are no option I: "Thus, (i), (ii) and (iii) are true"."""
-    places = [index for index, kind in enumerate(kinds) if kind in "LP" and text[tokens[index].start] in "iI"]
-    if not places:
-        return
-    cases = {found[0] for found in _NUMERAL.findall(text) if found not in {"V", "v"}}
-    listed = "I" in cases or "V" in cases or _numbered(tuple(options))
-    for index in places:
-        start, end = tokens[index].start, tokens[index].end
-        if text[start] == "i":
-            if {"i", "v"} & cases:
-                kinds[index] = "l"
-            continue
-        pronoun = kinds[index] == "L" and "".join(kinds[index + 1 : index + 2]) in {*"!VhmfbwN"}
-        joined = _NUMERAL_NEXT.match(text, end) or _NUMERAL_LAST.search(text, max(0, start - 16), start)
-        if pronoun or (listed and (kinds[index] == "L" or joined)):
-            kinds[index] = "l"
-
-
-@lru_cache(maxsize=4096)
-def _numbered(options: tuple[str, ...]) -> bool:
-    return any(_NUMERAL.search(option) for option in options)
 
 
 def _lower_case(text: str, tokens: list[Token], index: int) -> str:
@@ -175,8 +106,8 @@ def _is_latin(char: str) -> bool:
 class _Mention:
     """One letter among its neighbours."""
 
-    def __init__(self, text: str, tokens: list[Token], raw: list[str], index: int, language: str) -> None:
-        self.text, self.tokens, self.raw, self.index, self.language = text, tokens, raw, index, language
+    def __init__(self, text: str, tokens: list[Token], raw: list[str], index: int) -> None:
+        self.text, self.tokens, self.raw, self.index = text, tokens, raw, index
         token = tokens[index]
         self.start, self.end = token.start, token.end
         self.char = text[token.start].upper()
@@ -194,8 +125,12 @@ class _Mention:
             return "P"
         if not named and previous in _NAMELIKE | {"L", "M"}:
             return "l"
-        article = self.char in "AI" and self._is_article()
-        touched = not named and following in _NAMELIKE | {"L", "M"} and not self._bold()
+        touched = not named and following in _NAMELIKE | {"L", "M"}
+        article = (
+            self.char in "AI"
+            and re.match(" (?![aeiou])[a-z]", self.text[self.end : self.end + 2])
+            and re.match("[f+xF]*[NOw]", "".join(self.raw[self.index + 1 : self.index + 8]))
+        )
         if following == "~" or article or touched:
             return "P" if self._own_text_follows(letters, options) else "l"
         return "L"
@@ -244,22 +179,6 @@ class _Mention:
         between = self.text[self.end : token.start] if step > 0 else self.text[token.end : self.start]
         apart = len(between) > 60 or set(between) & set("([)]" if step > 0 else ")]")
         return "" if apart else self.raw[at]
-
-    def _bold(self) -> bool:
-        """**B** Queue: set apart by markup (two blanks or more where it was)."""
-        return self.text[self.start - 2 : self.start] == "  " and self.text[self.end : self.end + 2] == "  "
-
-    def _is_article(self) -> bool:
-        """English "A" before something that an article can stand before."""
-        following = self._neighbour(+1)
-        if following not in set("+xNOFfw"):
-            return False
-        word = self.tokens[self.index + 1]
-        if not self.text[word.start].isascii() or (self.language in {"zh", "de"} and following != "w"):
-            return False
-        if following in "NO":
-            return self.text[word.start].lower() not in "aeiou"
-        return re.match(r"[f+xF]*[NOw]", "".join(self.raw[self.index + 1 : self.index + 8])) is not None
 
     def _own_text_follows(self, letters: str, options: Sequence[str]) -> bool:
         """ "B Queue" is a choice where option B reads "Queue"; for "A stack" the case must be the option's own too."""

@@ -176,7 +176,7 @@ def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     if len(text) > LONGEST:
         return None
     verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
-    for judged in ChoiceWindow(mark(fold(text), letters, "en", options), letters, options).judgements():
+    for judged in ChoiceWindow(mark(fold(text), letters, options), letters, options).judgements():
         for letter in judged.letters:
             verdicts[letter].add(judged.good)
     if any(len(found) != 1 for found in verdicts.values()):

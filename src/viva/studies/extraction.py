@@ -77,7 +77,6 @@ def reading_of(row: Row) -> Reading:
             return read_choice(
                 row.reply,
                 letters=letters,
-                language=row.language,
                 options=options,
                 exemplars=row.exemplars,
                 ended=ended,

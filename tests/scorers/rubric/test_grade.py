@@ -123,7 +123,7 @@ def test_choice_and_truth_are_read_from_the_answer():
     assert grade(Rubric(choice=CHOICE), "C").share == 0.0  # no such option
     assert grade(Rubric(choice=ChoicePart(options=("red", "green"), answer="b")), "green").share == 1.0
     assert grade(Rubric(truth=TRUTH), "True.").share == 1.0
-    assert grade(Rubric(truth=TRUTH), "错误", language="zh").share == 0.0
+    assert grade(Rubric(truth=TRUTH), "错误").share == 0.0
 
 
 @each_row((1.0, 4.0), (0.0, 0.0), (0.75, 3.0), (0.5, 2.0))

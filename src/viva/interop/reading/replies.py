@@ -58,7 +58,7 @@ def said(given: Given, item: Item, question: Question) -> str | None:
         return text
     if question.kind == "choices" or text.lstrip().startswith("{"):
         return None  # several letters, or a rationale that speaks of them: nobody could turn all of them back
-    letter = read_choice(text, letters=_LETTERS[: len(shown)], language=question.language, options=item.options).read
+    letter = read_choice(text, letters=_LETTERS[: len(shown)], options=item.options).read
     if len(letter) != 1 or letter not in _LETTERS[: len(shown)]:
         return text
     return _letter(shown[_LETTERS.index(letter)], ours) or text

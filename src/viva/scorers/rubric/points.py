@@ -34,22 +34,21 @@ def grade(
     *,
     executions: Sequence[Execution] = (),
     judged: Decision = NOT_JUDGED,
-    language: str = "en",
     post_handler: PostHandler | None = None,
     custom: Custom | None = None,
     published: bool = False,
 ) -> Graded:
     """Grade one answer. Never raises for what an answer or a question file contains.
 
-    `executions` holds one result a unit test, in order; `judged` is what judges came to; `language` is that of the
-    answer's prose. `post_handler` is applied to the keywords, or to the blanks of a rubric without keywords. With
-    `published`, blanks are aligned as the authors do, and points below 0 stay where the rubric has no `min_score`.
+    `executions` holds one result a unit test, in order; `judged` is what judges came to. `post_handler` is applied to
+    the keywords, or to the blanks of a rubric without keywords. With `published`, blanks are aligned as the authors do,
+    and points below 0 stay where the rubric has no `min_score`.
     The share is None, with a reason in `pending`, while a part is unknown or where the rubric cannot be applied.
     """
     parts: dict[str, Points] = {}
     points = total = 0.0
     pending = invalid_gold = ""
-    metrics = _metrics(rubric, text, executions, judged, language, post_handler, custom, published)
+    metrics = _metrics(rubric, text, executions, judged, post_handler, custom, published)
     for name, metric in metrics:
         try:
             part = metric()
@@ -83,7 +82,6 @@ def _metrics(
     text: str,
     executions: Sequence[Execution],
     judged: Decision,
-    language: str,
     post_handler: PostHandler | None,
     custom: Custom | None,
     published: bool,
@@ -106,7 +104,7 @@ def _metrics(
         yield (
             "choice",
             lambda: _grade_reading(
-                read_choice(text, letters=letters, language=language, options=choice.options),
+                read_choice(text, letters=letters, options=choice.options),
                 choice.answer.upper(),
                 choice.weight,
             ),
