@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from viva.errors import DataError
 from viva.review.items import TELLING, UNCERTAINTY, Item
+
+K = TypeVar("K", bound=Any)
 
 ERRORS = {"sure": 0.2, "between marks": 0.35, "near": 0.35, "far apart": 0.5}
 """What is expected of the standard deviation of an expert's mark about the verdict, a share of the full mark, by
@@ -51,7 +53,10 @@ def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = 
     for item in items:
         whose = (item.about.get("exam", ""), item.about.get("model", ""))
         groups.setdefault((*whose, *(item.values(by) if by else ())), []).append(item)
-    counts = _allocated(groups, wanted, by == UNCERTAINTY)
+    sizes = {name: len(group) for name, group in groups.items()}
+    uneven = by == UNCERTAINTY
+    weights = {name: size * (ERRORS[name[-1]] if uneven else 1.0) for name, size in sizes.items()}
+    counts = allocated(sizes, wanted, weights, LEAST if uneven else 0)
     drawn = {
         item.key
         for name, group in groups.items()
@@ -60,34 +65,24 @@ def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = 
     return [item for item in items if item.key in drawn]
 
 
-def _allocated(
-    groups: Mapping[tuple[str, ...], Sequence[Item]], wanted: int, uneven: bool
-) -> dict[tuple[str, ...], int]:
-    """Return how many of each group are drawn: in proportion to its items; `uneven`: to its items times their usual
-    error.
+def allocated(sizes: Mapping[K, int], wanted: int, weights: Mapping[K, float], least: int) -> dict[K, int]:
+    """Return how many of each group are drawn: in proportion to its weight, by largest remainders, but `least` at
+    least, of a smaller group all. A group cannot give more than it has: what is left over is shared by the others.
     """
-    sizes = {name: len(group) for name, group in groups.items()}
-    counts: dict[tuple[str, ...], int] = {}
-    if uneven:  # a group cannot give more than it has: what is left over is shared by the others
-        counts = {name: size for name, size in sizes.items() if size <= LEAST}
-        sizes = {name: size for name, size in sizes.items() if size > LEAST}
-    while sizes:
+    counts = {name: size for name, size in sizes.items() if size <= least}
+    while rest := {name: size for name, size in sizes.items() if name not in counts}:
         left = max(0, wanted - sum(counts.values()))
-        weights = {name: size * (ERRORS[name[-1]] if uneven else 1.0) for name, size in sizes.items()}
-        exact = {name: left * weight / sum(weights.values()) for name, weight in weights.items()}
-        whole = {
-            name: LEAST if share < LEAST else sizes[name]
-            for name, share in exact.items()
-            if uneven and not LEAST <= share < sizes[name]
-        }
-        if not whole:
+        whole = sum(weights[name] for name in rest)
+        exact = {name: left * weights[name] / whole for name in rest}
+        fixed = {name: least if exact[name] < least else size for name, size in rest.items()
+                 if not least <= exact[name] < size}  # fmt: skip
+        if not fixed:
             counts |= {name: int(share) for name, share in exact.items()}
-            by_remainder = sorted(sizes, key=lambda name: (counts[name] - exact[name], name))
+            by_remainder = sorted(rest, key=lambda name: (counts[name] - exact[name], name))
             for name in by_remainder[: max(0, wanted - sum(counts.values()))]:
                 counts[name] += 1
             return counts
-        counts |= whole
-        sizes = {name: size for name, size in sizes.items() if name not in whole}
+        counts |= fixed
     return counts
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -32,13 +33,17 @@ class Grouping(Struct, frozen=True, kw_only=True):
     """Which option names the run at temperature 1.0."""
 
 
+def _count(counts: Mapping[tuple[Levels, int], int], there: int, possible: Levels) -> int:
+    return counts[possible, there]
+
+
 def findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[Grouping]:
     """Return how many questions each level has, and which of them have which level in the other grouping; `rows` has
     every question: `level` is None where the rule leaves several, `possible` lists them. `more`: further notes."""
     sizes, counts = Counter(grouping.found.values()), agreement(grouping.found, grouping.given)
     there = sorted(set(grouping.given.values()))
     columns = [Column("level", named, NAME), Column("questions", sizes.__getitem__, COUNT)]
-    columns += [Column(f"level {n} there", lambda possible, n=n: counts[possible, n], COUNT) for n in there]
+    columns += [Column(f"level {n} there", partial(_count, counts, n), COUNT) for n in there]
     if there:
         columns.append(Column("agree", lambda possible: sum(counts[possible, n] for n in possible), COUNT))
     questions = (
