@@ -428,7 +428,7 @@ class Card:
         self.results: Sequence[Result] | None = ()
         """None while they are being read."""
         self.paid: float | None = None
-        self.overalld = record is not None and record.adaptive is not None
+        self.estimated = record is not None and record.adaptive is not None
         self.exams = folders.exam_labels(record) if record else []
         self.models = [folders.model_name(model) for model in record.models] if record else []
 
