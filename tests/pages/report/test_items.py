@@ -24,7 +24,7 @@ from viva.pages.report.itemindex import (
     integers,
     stratified,
 )
-from viva.review.filters import allocated
+from viva.review.items import allocated
 from viva.types import Generate, Response, Sampling, ScoreRow
 
 

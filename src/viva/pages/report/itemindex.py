@@ -32,7 +32,7 @@ from msgspec import Struct
 
 from viva.benchmarks.outcomes import FINER, finer
 from viva.engine.answerrecord import Answer, thought_size
-from viva.review.filters import allocated
+from viva.review.items import allocated
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import one_line
