@@ -19,8 +19,7 @@ import numpy as np
 from commandline import add_tiny
 
 from viva.analysis.raters.prediction import powered
-from viva.review.filters import sample_items
-from viva.review.items import UNCERTAINTY, Item, spread
+from viva.review.items import UNCERTAINTY, Item, sample_items, spread
 from viva.types import ANSWER, ReviewItem
 
 ANSWERS = 1000

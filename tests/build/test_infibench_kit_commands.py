@@ -37,7 +37,7 @@ from viva.errors import DataError, VivaError
 from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
-from viva.review.filters import Filter
+from viva.review.items import Filter
 from viva.types import ExamSpec
 
 MODELS = {

@@ -17,7 +17,7 @@ from pages.review import story
 from servers.fixtures import QUIET, Viva, Warm
 from viva.engine.folder import RunFolder
 from viva.engine.reviews import Review, ReviewLog, line_id
-from viva.review.filters import Filter
+from viva.review.items import Filter
 from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.runratings import Rated, filter_of, rated

@@ -14,7 +14,7 @@ from rows import table, tabled
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
-from viva.render.summary import summary_lines, summary_table, summary_terminal
+from viva.render.formats import summary_lines, summary_table, summary_terminal
 
 ROOT = Path(__file__).parents[2]
 ROUGH = Estimate(

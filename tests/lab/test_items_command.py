@@ -197,6 +197,7 @@ def test_abilities_and_difficulties_come_out_as_data() -> None:
     assert whole["KR-20"]["binary"] is True
 
 
+@pytest.mark.slow
 def test_what_is_guessed_and_a_second_ability_are_said() -> None:
     one = items(item_scores(world(100, 100, 5, guessing=0.25).scores), "--irt", "3pl")
     assert re.search(r"│ 3PL +│[^│]+│ +201 │[^│]+│[^│]+│ +2\d\.\d\d │", one)

@@ -212,6 +212,7 @@ def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, serve
     assert sum(server.asked.values()) <= JUDGED * FORMS + 3
 
 
+@pytest.mark.slow
 def test_a_program_gets_what_the_command_prints_and_limits_hold(viva: Viva, server: Weak) -> None:
     examined(viva, server, judge="")
     estimate = bias(viva, server, "fair", "--estimate", "--format", "terminal")

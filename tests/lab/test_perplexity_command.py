@@ -572,7 +572,7 @@ def served(server: LocalServer, *arguments: object) -> list[object]:
     return ["perplexity", *files, "--model", "openai/m", "--base-url", server.url, "--progress", "quiet", *arguments]
 
 
-@pytest.mark.parametrize("bos", [None, "<s>"])
+@pytest.mark.parametrize("bos", ["<s>", pytest.param(None, marks=pytest.mark.slow)])
 def test_a_server_that_echoes_gives_the_models_own_figures(serve: Serve, viva: Viva, bos: str | None) -> None:
     language = Language()
     rows = [[language.end] * (bos is not None) + language.encode(text) for text in SERVED]

@@ -95,6 +95,7 @@ def test_a_plan_is_near_what_compare_says_of_the_same_runs() -> None:
     assert shown["half_width"] == pytest.approx(1.96 * (mean * (1 - mean) / 400) ** 0.5, rel=0.01), "not of one alone"
 
 
+@pytest.mark.slow
 def test_what_a_design_moves_is_not_taken_for_chance() -> None:
     def second(prompt: Prompt) -> str:
         return "B"

@@ -239,7 +239,7 @@ def judges() -> Iterator[str]:
         yield server.url
 
 
-@pytest.mark.parametrize("vary", [(), ("prompt=2,order=2",)])
+@pytest.mark.parametrize("vary", [("prompt=2,order=2",), pytest.param((), marks=pytest.mark.slow)])
 def test_judges_are_a_factor_of_what_they_mark(judges: str, vary: tuple[str, ...]) -> None:
     asked = {"base_url": judges, "judge": ["openai/lenient", "openai/strict"], "samples": 2, "seed": 0}
     ask = partial(viva.lab.variance_run, vary=vary) if vary else viva.run

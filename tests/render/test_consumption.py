@@ -9,7 +9,7 @@ from render.samples import report, result
 from rows import table, tabled
 from viva.engine.budget import Consumed, Consumption, Price
 from viva.engine.journal import Entry
-from viva.render.summary import consumption_table, dollars, summary_terminal
+from viva.render.formats import consumption_table, dollars, summary_terminal
 from viva.types import Failure, Usage
 
 PRICE = Price(1.0, 10.0)

@@ -16,10 +16,9 @@ from benchmarks.explaining import opened
 from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table, texts
 from rows import table as rows_of
 from viva.analysis.wording import bounds_text, cell_text
-from viva.render.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal
+from viva.render.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal, summary_terminal
 from viva.render.markuptext import latex, markdown
 from viva.render.result import footnotes, side_by_side
-from viva.render.summary import summary_terminal
 from viva.render.table import outcomes_text
 from viva.render.terminal import tables_terminal
 from viva.types import OUTCOMES

@@ -28,8 +28,8 @@ from viva.engine.budget import Consumed
 from viva.published import catalogue, neighbours
 from viva.published import tables as published_tables
 from viva.render.findings import Findings
+from viva.render.formats import summary_terminal
 from viva.render.result import Report
-from viva.render.summary import summary_terminal
 from viva.render.table import Table
 from viva.render.terminal import LINES, folded, screen_terminal, tables_terminal
 from viva.studies.compare.tables import Comparison, Row, Side, findings

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import thorough
 from rows import each_row, tabled
-from viva.scorers.reading import EMPTY, UNPARSED
+from viva.scorers.reading import EMPTY, REFUSED, UNPARSED
 from viva.scorers.selection import grade_selection, read_selection
 from within import within
 
@@ -21,11 +21,11 @@ SHORT = ("AC", "DC", "CA", "none of the above", "all of the above")
 # fmt: off
 REPLIES: dict[str, tuple[str, ...]] = {
     "A": ("A", "a", " A. ", "(A)", "[A]", "A)", "**A**", "`A`", "$A$", "\\boxed{A}", "Ａ", "A only", "only A", "Option A", "The answer is A.",
-          "A is correct", "A.", "['A']", '["A"]', "A, A", "a stack", "A stack", "A. a stack", "(a) a stack", "A: a stack", "A) A stack.",
-          "Choice (A)", "a.", "\\text{A}", "A and a", "A is the only correct option"),
-    "C": ("C", "c", "C is a correct option", "A correct option is C.", "The only correct answer is C", "C. a heap, sorted or not",
+          "A is correct", "A.", "['A']", '["A"]', "a stack", "A stack", "A. a stack", "(a) a stack", "A: a stack", "A) A stack.",
+          "Choice (A)", "a.", "\\text{A}", "A is the only correct option"),
+    "C": ("C", "c", "~~A~~ C", "C is a correct option", "A correct option is C.", "The only correct answer is C", "C. a heap, sorted or not",
           "a heap, sorted or not", "c) a heap, sorted or not"),
-    "AC": ("A, C", "A,C", "A and C", "A & C", "AC", "ac", "A C", "A; C", "A/C", "A+C", "A + C", "A, and C", "both A and C", "C, A", "C and A",
+    "AC": ("A, C", "A,C", "A and C", "A & C", "AC", "A C", "A; C", "A/C", "A+C", "A + C", "A, and C", "both A and C", "C, A", "C and A",
            "A，C", "Ａ、Ｃ", "{A, C}", "[A, C]", "(A, C)", "(A), (C)", "(A)(C)", "(a) and (c)", "a and c", "a, c", "A) and C)", "A.C.", "A.\nC.",
            "- A\n- C", "* A\n* C", "• A\n• C", "['A', 'C']", '["A", "C"]', "['A','C']", '"A", "C"', "`A`, `C`", "**A, C**", "**A** and **C**",
            "$A, C$", "\\boxed{A, C}", "\\boxed{AC}", "$\\boxed{\\text{A, C}}$", "\\text{A}, \\text{C}", "Options A, C are correct", "A, C.",
@@ -40,20 +40,21 @@ REPLIES: dict[str, tuple[str, ...]] = {
     "ACDE": ("all but B", "all except B", "All options except B are correct."),
     "BD": ("B, D", "b) and d)", "a queue, A tree; balanced", "B. a queue\nD. A tree; balanced", "a queue\na tree; balanced"),
     "AE": ("a stack, arrays and lists", "a stack and arrays and lists", "arrays and lists, a stack", "A. a stack\nE. arrays and lists"),
-    "ABC": ("A, B, C", "ABC", "abc".upper(), "A, B and C", "A, B, and C", "A-B, C", "A, B, C are all correct", "A B C", "A and C. B as well.", "A, B\n\nAlso C."),
+    "ABC": ("A, B, C", "ABC", "abc".upper(), "A, B and C", "A, B, and C", "A, B, C are all correct", "A B C", "A and C. B as well.", "A, B\n\nAlso C."),
     "ABCDE": ("A, B, C, D, E", "ABCDE", "All of the above", "all of the above.", "All", "All of them", "All options", "all five options are correct",
               "All are correct.", "All of these", "A, B, C, D, E (all of the above)", "The answer is all of the above", "every one of them"),
     EMPTY: ("", " ", "\n\t", "\u200a"),
+    REFUSED: ("I cannot answer this question.",),
     UNPARSED: (
         "None", "None of the above", "none", "[]", "{}", "No option is correct", "Neither", "not A", "Not A and C",
         "A and B but not C", "A, C (not B)", "A, C and not D", "A or C", "either A or C", "A and/or C", "A, maybe C", "A or both", "F", "A, F",
         "A, C, F", "AF", "Z", "A-C", "A–C", "A to C", "A through C", "A...C", "A - E", "BAD", "CAB", "ACCA", "ace", "dab", "Abe", "ad hoc",
         "1, 3", "1", "2.", "A1", "C++", "C#", "C++, C", "stack", "a stack and B", "A and a stack", "a list", "B. a stack", "A. a stack, C. a queue",
         "A: a queue", "A. true B. false C. true", "A: true, B: false, C: true", "A. right. B. wrong.", "A is wrong, C is right", "A ✗ C ✓", "✓A ✗B ✓C",
-        "[x] A\n[ ] B\n[x] C", "~~A~~ C", "I think so", "I", "II and III", "It depends.", "A because B is wrong", "A. It implies C.", "A. see B. above",
+        "[x] A\n[ ] B\n[x] C", "I think so", "I", "II and III", "It depends.", "A because B is wrong", "A. It implies C.", "A. see B. above",
         "A, C because B fails", "A. And B, too.", "yes", "True", "the", "an option", "both", "Both are correct",
-        "A correct option", "a heap", "sorted or not", "a stack, sorted or not", "and", ",", "A, C" + " x" * 300, "Answer", "?", "e.g.", "i.e. nothing",
-        "I cannot answer this question.", "The answer depends on A", "P(A)", "A < C", "A = C", "A → C", "A∪C",
+        "A correct option", "a heap", "sorted or not", "a stack, sorted or not", "and", ",", "A, C" + " x" * 300, "Answer", "?", "e.g.",
+        "The answer depends on A", "P(A)", "A < C", "A = C", "A → C", "A∪C",
     ),
 }
 # fmt: on
@@ -139,9 +140,9 @@ def test_any_text_is_read_the_same_every_time_and_only_as_letters_in_order(text:
     if reading.committed:
         assert reading.read == "".join(sorted(set(reading.read)))
         assert set(reading.read) <= set("ABCDE")
-        assert reading.span == (0, len(text))
+        assert reading.quote(text)
     else:
-        assert reading.read in {UNPARSED, EMPTY}
+        assert reading.read in {UNPARSED, EMPTY, REFUSED}
 
 
 def test_a_long_answer_is_read_quickly() -> None:

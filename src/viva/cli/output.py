@@ -63,8 +63,7 @@ def _print_study(result: Findings[Any], form: str, out: Path | None, *, everythi
 
 def print_report(report: Report, output: OutputOptions) -> None:
     """Print or write a run's results: one screen, or the tables in the form asked for."""
-    from viva.render.formats import FORMATS, as_terminal
-    from viva.render.summary import summary_terminal
+    from viva.render.formats import FORMATS, as_terminal, summary_terminal
 
     width, colour = screen(output.out)
     if output.form != "terminal":

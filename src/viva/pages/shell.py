@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import re
 import secrets
@@ -9,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import parse_qsl
 
 from jinja2 import Environment
 
@@ -27,15 +29,6 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from viva.pages.serving.guard import Access, Guard
-
-
-import asyncio
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
 
 _OUTCOMES = shipped_table(__file__, "outcomes.toml", dict[str, dict[str, str]])
 SIGNS = _OUTCOMES["signs"]

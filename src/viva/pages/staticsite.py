@@ -10,9 +10,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from viva.pages.leaderboard.boards import Row, Site
-from viva.pages.leaderboard.sitefiles import build, check_out
 from viva.pages.leaderboard.sitepages import STYLES, TABLES, Way, Where, page_of
-from viva.pages.leaderboard.study import LeaderboardConfig, study
+from viva.pages.leaderboard.study import LeaderboardConfig, build, check_out, study
 from viva.pages.report.study import PageOptions, write_report
 from viva.pages.runs.run_views import Card, RunViews
 from viva.pages.runs.runpages import ago, listing

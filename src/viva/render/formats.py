@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from viva.analysis.wording import UNSURE
+from viva.analysis.estimate import Estimate
+from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, score_text
+from viva.engine.budget import SHARES, Consumed, who_answered
+from viva.errors import flag
+from viva.published import Neighbour
 from viva.render.deciders import canaries_table, deciding_tables
 from viva.render.markuptext import csv_text, json_text, tables_html, tables_latex, tables_markdown
 from viva.render.result import (
+    FILLED,
     LEFT_OUT,
     MIXED,
+    WHO,
     Report,
     Result,
     across_models,
+    beside_of,
+    constant_notes,
+    count_column,
     footnotes,
+    groups_text,
     mixed,
+    mixed_notes,
     published_notes,
+    score_column,
+    score_lines,
     score_table,
     side_by_side,
     summary,
 )
-from viva.render.summary import consumption_table, cut_off_notes, served_table
-from viva.render.table import Table
-from viva.render.terminal import tables_terminal
-from viva.types import OUTCOMES
+from viva.render.table import FIGURE, NAME, Column, Kind, Table, item
+from viva.render.terminal import SUMS_UP, screen_terminal, tables_terminal
+from viva.render.textchart import short_number
+from viva.scorers.grading import CUT_OFF_WORDS
+from viva.types import OUTCOMES, UNANSWERED, outcome_name
+from viva.visible import dollars, one_line, plural
 
 LEGEND = (
     "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "
@@ -157,3 +172,222 @@ FORMATS: dict[str, Callable[[Report], str]] = {
     "markdown": as_markdown,
     "latex": as_latex,
 }
+
+
+UNKNOWN = "unknown"
+"""What stands where a server counted nothing: never a zero."""
+
+
+def consumption_table(results: Sequence[Result]) -> Table:
+    """Return means over the answers that came, and percentiles of their latency. Columns in which nothing stands are
+    left out.
+
+    What recorded replies took is not known, and they have no row.
+    """
+    rows = [(result.model, result.exam, result.consumed) for result in results if result.consumed]
+    return _table("What answers took, without judging", _CONSUMED, rows)
+
+
+def served_table(results: Sequence[Result]) -> Table:
+    """Return who answered, by the replies' own word: a line each, the most frequent first."""
+    rows = [
+        (result.model, result.exam, each)
+        for result in results
+        for each in (result.consumed.served if result.consumed else ())
+    ]
+    return _table("Who answered", _SERVED, rows)
+
+
+def _table(title: str, columns: Sequence[Column], rows: Sequence[tuple[str, str, object]]) -> Table:
+    """Return rows without the columns in which nothing stands; where all have one model or exam, the title says
+    which.
+    """
+    whole = Table(title, (Column("model", "0", NAME), Column("exam", "1", NAME), *columns), rows)
+    alone = next((at for at in (0, 1) if len({row[at] for row in rows}) == 1), None)
+    kept = tuple(column for at, column in enumerate(whole.filled().columns) if at != alone)
+    return Table(title if alone is None else f"{title} · {rows[0][alone]}", kept, rows)
+
+
+def _mean(mean: float | None, took: Consumed) -> str:
+    """Return `1,234`; `1,234 (of 12)` where only so many answers came with their count."""
+    if mean is None:
+        return UNKNOWN
+    return f"{mean:,.0f}" + (f" (of {took.counted:,})" if took.counted < took.replies else "")
+
+
+def _money(took: Consumed) -> str:
+    if not took.priced:
+        return ""
+    if took.cost is None:
+        return UNKNOWN
+    return "–" if took.cost_of_right is None else dollars(took.cost_of_right)
+
+
+def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
+    """Return what each judge cost, where its price is known: US dollars, and the tokens of its prompts and replies. And
+    which judges are several models.
+    """
+    mixed = {f"the judge {judge}": said for judge, one in took.items() if (said := who_answered(one.served))}
+    return mixed_notes(mixed) + [
+        f"Judging, in no row of the table: {one_line(judge, 60)} US$ "
+        f"{UNKNOWN if one.cost is None else dollars(one.cost)} "
+        f"({short_number(one.input)}+{short_number(one.output)} tokens)."
+        for judge, one in took.items()
+        if one.priced and one.cost != 0
+    ]
+
+
+def seconds_text(value: float) -> str:
+    """Return `123`, `4.5`, `0.32`."""
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 0.95 else f"{value:.2f}"
+
+
+def cut_off_notes(results: Sequence[Result]) -> list[str]:
+    """Return how many replies of each model the limit of tokens cut off before they said anything, and what helps."""
+    notes: list[str] = []
+    for result in results:
+        for stopped, count in result.cut_off.items():
+            where = "thinking" if stopped == "thinking" else "answer"
+            notes.append(
+                f"{result.model} on {result.exam}: {plural(count, 'answer')} {CUT_OFF_WORDS[stopped]}: a new run with "
+                f"a larger {flag('max_tokens', 'N')} gives room; `viva show RUN {flag('cut_off')} {where}` "
+                "lists them."
+            )
+    return notes
+
+
+_SECONDS = Kind(seconds_text, none="")
+_CONSUMED = (
+    Column("tokens an answer", "2", Kind(lambda took: _mean(took.mean_output, took) if took.replies else "")),
+    Column("of them to think", "2", Kind(lambda took: _mean(took.mean_reasoning, took) if took.thoughts else "")),
+    Column("US$ a right one", "2", Kind(_money)), Column("first in s", "2.first", _SECONDS),
+    *(Column(f"{share} % in s", item("2.latency", share), _SECONDS) for share in SHARES),
+)  # fmt: skip
+"""Of short words: all of it stands in a terminal of 80 columns."""
+_WORD = Kind(lambda value: one_line(value, 60))
+_SERVED = (
+    Column("served model", "2.model", _WORD), Column("provider", "2.provider", _WORD),
+    Column("fingerprint", "2.system_fingerprint", _WORD), Column("answers", "2.answers", FIGURE),
+)  # fmt: skip
+
+
+_WAITS = (
+    f"{UNSURE} after a range: answers wait for a verdict, and whatever they get the score is in the range. "
+    "`viva resume` with --judge MODEL gives a mean."
+)
+_PLAIN = frozenset({"right", "wrong"})
+
+
+def summary_table(results: Sequence[Result]) -> Table:
+    """Return a line a model and exam, published rows last. One model alone stands in the title; columns in which
+    nothing stands are left out.
+    """
+    published = [(one.model, exam, one.score) for exam, one in published_scores(results)]
+    rows = score_lines(results, published)
+    models = {line.model for line in score_lines(results)} | {model for model, *_ in published}
+    count = replace(count_column(results), drop=4)
+    columns = (*(WHO if len(models) > 1 else WHO[1:]), score_column(results, mean_text), *_BOUNDS, count, *_TOOK)
+    title = "Scores in per cent" + (f" · {rows[0].model}" if len(models) == 1 else "")
+    always = ("exam", "score", "95 % interval", count.title or "")
+    return Table(title, columns, rows, dim=len(published)).filled(always)
+
+
+def published_scores(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
+    """Return published scores that are the same quantity as those of an exam, each once."""
+    exams = {
+        exam: [one for one in results if one.exam == exam and one.answered] for exam in {r.exam: 0 for r in results}
+    }
+    return [(exam, one) for exam, own in exams.items() for one in beside_of(own) if one.score is not None]
+
+
+def _outcomes(style: str, *, scored: bool) -> Kind:
+    def text(cell: Estimate) -> str:
+        return ", ".join(
+            f"{outcome_name(name)} {count:,}"
+            for name, count in cell.outcomes.items()
+            if count and name not in _PLAIN and (name in UNANSWERED) != scored
+        )
+
+    return Kind(text, "", words=True, style=style)
+
+
+def _took(title: str, text: Callable[[Consumed], str], drop: int) -> Column:
+    """Return a column of what answers took: `unknown` where a server did not count what has a price."""
+    shown = Kind(lambda took: text(took) if took.replies else "", none="")
+    return Column(title, "result.consumed", shown, drop=drop)
+
+
+_BOUNDS = (
+    Column("bounds", "result.overall", Kind(bounds_text, none=""), keep=True),
+    Column("95 % interval", "result.overall", Kind(interval_text, none=""), keep=True),
+)  # fmt: skip
+_TOOK = (
+    Column("other outcomes", "result.overall", _outcomes("yellow", scored=True), drop=5),
+    Column("not scored", "result.overall", _outcomes("red", scored=False), drop=6),
+    _took("US$", lambda took: "" if not took.priced else UNKNOWN if took.cost is None else dollars(took.cost), 3),
+    _took(
+        "tokens in+out",
+        lambda took: f"{short_number(took.input)}+{short_number(took.output)}" if took.counted else UNKNOWN,
+        1,
+    ),
+    _took("s each", lambda took: seconds_text(took.latency[50]) if took.latency else "", 2),
+)  # fmt: skip
+"""Given up first on a narrow screen are tokens, seconds and money; then the number of answers and the outcomes, never
+the interval."""
+
+
+def summary_lines(report: Report) -> list[str]:
+    """Return what must be known beside the table, a line each."""
+    lines = constant_notes(report.results)
+    cells = [(result.overall, result.judged) for result in report.results]
+    if any(not cell.complete and cell.mean is not None for cell, _ in cells):
+        judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
+        hint = (
+            f"; open answers and rationales need {flag('judge', 'MODEL')}, programs a sandbox (viva doctor)"
+            if judge
+            else ""
+        )
+        estimated = any(result.estimated for result in report.results)
+        lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{hint}.")
+    lines += [
+        f"{one.model} on {one.exam}: the mean leaves out whole groups{groups}."
+        for one in report.results
+        if (groups := groups_text(one.overall)) and one.overall.mean is not None
+    ]
+    if any(cell.ranged for cell, _ in cells):
+        lines.append(_WAITS)
+    lines += [
+        f"{one.model} on {one.exam}: no verdict can move the score, since what it takes besides is wrong already."
+        for one in report.results
+        if one.overall.ranged and one.overall.floor == one.overall.ceiling
+    ]
+    lines += mixed_notes(mixed(report.results))
+    lines += cut_off_notes(report.results)
+    sources = dict.fromkeys((exam, one.source.cited, one.condition) for exam, one in published_scores(report.results))
+    exams = [result.exam for result in report.results]
+    averages = dict.fromkeys(_average(one, alone=exams.count(one.exam) == 1) for one in report.results)
+    published = (f"Published beside {exam}: {where}; {how}." for exam, where, how in sources)
+    return [*lines, *filter(None, averages), *report.notes, *published]
+
+
+def _average(result: Result, *, alone: bool) -> str:
+    """Return which column of a table of several a score is; `alone`: with what the others come to."""
+    overall = result.overall
+    table = next((one for one in result.tables[:1] + result.tables[-1:] if len(one.columns) > 1), None)
+    if table is None:
+        return ""
+    row = next((row for row in table.cells if overall in row), None)
+    at = row.index(overall) if row else 0
+    if row is None or table.columns[at].casefold().startswith(SUMS_UP):
+        return ""
+    others = [f"{name} {score_text(row[place])}" for place, name in enumerate(table.columns) if place != at]
+    beside = f" ({', '.join(others)})" if alone else ""
+    return f"{result.exam}: the score is {table.columns[at]}{beside}."
+
+
+def summary_terminal(report: Report, *, width: int | None = None, colour: bool = False) -> str:
+    """Return the table and its lines, in one screen."""
+    table, notes = summary_table(report.results), summary_lines(report)
+    more = f"viva score {one_line(report.run, 200)} {flag('all')}"
+    tables = [table, served_table(report.results)] if mixed(report.results) else [table]
+    return screen_terminal(tables, notes, width=width, colour=colour, more=more)

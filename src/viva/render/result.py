@@ -174,6 +174,10 @@ def score_table(found: ScoreTable, beside: Sequence[Neighbour] = ()) -> Table:
     return Table(f"{found.title} · {found.exam} · {found.model}", (Column("", "0", NAME), *columns, *rest), rows)
 
 
+def _figure(figures: Mapping[str, float]) -> Callable[[Sequence[str]], float | None]:
+    return lambda row: figures.get(row[0])
+
+
 def _published_columns(table: ScoreTable, beside: Sequence[Neighbour]) -> tuple[int, dict[str, dict[str, float]]]:
     """Return where published columns stand, and header → row → figure, for every published row that has figures here.
 

@@ -5,10 +5,16 @@ What a reviewer may be called.
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlencode
 
+import msgspec
 from msgspec import Struct
 
+from viva.errors import DataError
 from viva.types import ReviewItem
 from viva.visible import escape_invisible
 
@@ -95,3 +101,166 @@ def tags(items: Sequence[Item], most: int = 80) -> dict[str, tuple[str, ...]]:
         if (len(values) > (name != FINER)) and len(values) <= most:
             found[name] = tuple(sorted(values))
     return found
+
+
+K = TypeVar("K", bound=Any)
+
+ERRORS = {"sure": 0.2, "between marks": 0.35, "near": 0.35, "far apart": 0.5}
+"""What is expected of the standard deviation of an expert's mark about the verdict, a share of the full mark, by
+`Item.values(UNCERTAINTY)`. Only how many are drawn rests on it: whatever the true ones, the estimate is unbiased."""
+LEAST = 5
+"""Items of each value of `UNCERTAINTY` that are drawn at least: the estimate takes its variance from them."""
+
+
+def read_size(text: str) -> int | float:
+    """Return how large a sample is: a number of items ("30"), or a share ("0.1", "10%"). Raises DataError."""
+    wrong = DataError(f"a sample of {text!r} cannot be drawn: give a number of items (30) or a share (0.1 or 10%)")
+    if len(text) > 20:
+        raise DataError("the size of the sample is too long to be a number: give a number (30) or a share (0.1)")
+    try:
+        size = float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise wrong from None
+    if text.isascii() and text.isdecimal() and size >= 1:
+        return int(text)
+    if not 0 < size <= 1:
+        raise wrong
+    return size
+
+
+def sample_items(items: Sequence[Item], size: int | float, seed: int, by: str = "") -> list[Item]:
+    """Return a simple random sample without replacement, in the order of the items: so many (int) or that share
+    (float).
+
+    Every exam and model gets its share of the sample (largest remainders), and with `by` every value of the tag in it.
+    Every item has a rank, made of seed and key; the lowest are drawn. By `UNCERTAINTY` a value's share is larger the
+    less sure the judges are: `ERRORS` times its number of items, and `LEAST` items at least.
+    """
+    total = len(items)
+    wanted = min(total, size if isinstance(size, int) else math.ceil(round(size * total, 9)))
+    groups: dict[tuple[str, ...], list[Item]] = {}
+    for item in items:
+        whose = (item.about.get("exam", ""), item.about.get("model", ""))
+        groups.setdefault((*whose, *(item.values(by) if by else ())), []).append(item)
+    sizes = {name: len(group) for name, group in groups.items()}
+    uneven = by == UNCERTAINTY
+    weights = {name: size * (ERRORS[name[-1]] if uneven else 1.0) for name, size in sizes.items()}
+    counts = allocated(sizes, wanted, weights, LEAST if uneven else 0)
+    drawn = {
+        item.key
+        for name, group in groups.items()
+        for item in sorted(group, key=lambda item: _rank(seed, item.key))[: counts[name]]
+    }
+    return [item for item in items if item.key in drawn]
+
+
+def allocated(sizes: Mapping[K, int], wanted: int, weights: Mapping[K, float], least: int) -> dict[K, int]:
+    """Return how many of each group are drawn: in proportion to its weight, by largest remainders, but `least` at
+    least, of a smaller group all. A group cannot give more than it has: what is left over is shared by the others.
+    """
+    counts = {name: size for name, size in sizes.items() if size <= least}
+    while rest := {name: size for name, size in sizes.items() if name not in counts}:
+        left = max(0, wanted - sum(counts.values()))
+        whole = sum(weights[name] for name in rest)
+        exact = {name: left * weights[name] / whole for name in rest}
+        fixed = {name: least if exact[name] < least else size for name, size in rest.items()
+                 if not least <= exact[name] < size}  # fmt: skip
+        if not fixed:
+            counts |= {name: int(share) for name, share in exact.items()}
+            by_remainder = sorted(rest, key=lambda name: (counts[name] - exact[name], name))
+            for name in by_remainder[: max(0, wanted - sum(counts.values()))]:
+                counts[name] += 1
+            return counts
+        counts |= fixed
+    return counts
+
+
+def _rank(seed: int, key: str) -> bytes:
+    return hashlib.blake2b(f"{seed}:{key}".encode("utf-8", "replace"), digest_size=16).digest()
+
+
+Order = Literal["given", "disagreement"]
+ORDERS: tuple[Order, ...] = ("given", "disagreement")
+Todo = Literal["all", "mine", "short"]
+TODOS: tuple[Todo, ...] = ("all", "mine", "short")
+"""Everything; what I have not marked yet; of that, what has fewer reviewers than it should."""
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """What a reviewer chose. `tags`: tag → value. `sample`: "", "30", "0.1" or "10%", by seed and tag `by`."""
+
+    tags: dict[str, str] = {}
+    sample: str = ""
+    seed: int = 0
+    by: str = ""
+    order: Order = "given"
+    todo: Todo = "all"
+    blind: bool = False
+    page: int = 1
+
+    @classmethod
+    def read(cls, query: Mapping[str, str], blind: bool) -> Filter:
+        """Return the filter of a query string; `blind` where that does not say. Raises DataError for what makes no
+        sense.
+        """
+        tags = {name.removeprefix("t."): value for name, value in query.items() if name.startswith("t.") and value}
+        hidden = query.get("blind", "1" if blind else "0") == "1"
+        if hidden:
+            tags = {name: value for name, value in tags.items() if name not in TELLING}
+        sample = query.get("sample", "").strip()
+        if sample:
+            read_size(sample)
+        order, todo = query.get("order", "given"), query.get("todo", "all")
+        if order not in ORDERS:
+            raise DataError(f"there is no order {order!r}; there are: {', '.join(ORDERS)}")
+        if todo not in TODOS:
+            raise DataError(f"there is no list {todo!r}; there are: {', '.join(TODOS)}")
+        return cls(
+            tags=dict(sorted(tags.items())),
+            sample=sample,
+            seed=_number(query.get("seed", "0"), "seed", 0),
+            by=query.get("by", "") if sample else "",
+            order=order,
+            todo=todo,
+            blind=hidden,
+            page=_number(query.get("page", "1"), "page", 1),
+        )
+
+    def query(self, **changes: object) -> str:
+        """Return the query string that says the same, or with changes."""
+        one = msgspec.structs.replace(self, **changes) if changes else self
+        pairs: list[tuple[str, str | int]] = [(f"t.{name}", value) for name, value in one.tags.items()]
+        if one.sample:
+            pairs += [("sample", one.sample), ("seed", one.seed), *([("by", one.by)] if one.by else [])]
+        if one.order != "given":
+            pairs.append(("order", one.order))
+        if one.todo != "all":
+            pairs.append(("todo", one.todo))
+        pairs.append(("blind", int(one.blind)))
+        if one.page > 1:
+            pairs.append(("page", one.page))
+        return urlencode(pairs, errors="replace")
+
+    @property
+    def design(self) -> str:
+        """The name of the random sample: its size, its seed, its strata, and what it was drawn from."""
+        if not self.sample:
+            return ""
+        name = f"random:{self.sample}:seed{self.seed}"
+        name += f":by={urlencode([('', self.by)], errors='replace')[1:]}" if self.by else ""
+        return name + (f":{urlencode(self.tags, errors='replace')}" if self.tags else "")
+
+    def select(self, items: Sequence[Item]) -> tuple[Item, ...]:
+        """Return the items, in order, without regard to who marked what. A sample is drawn from what the tags leave."""
+        found = [item for item in items if all(value in item.values(tag) for tag, value in self.tags.items())]
+        if self.sample:
+            found = sample_items(found, read_size(self.sample), self.seed, self.by)
+        if self.order == "disagreement":
+            found.sort(key=lambda item: -item.disagreement)
+        return tuple(found)
+
+
+def _number(text: str, name: str, least: int) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= least):
+        raise DataError(f"{name} {text[:40]!r} is no whole number from {least} on")
+    return int(text)

@@ -19,8 +19,8 @@ from viva.engine.folder import ExamRecord, ModelRecord, RunFolder
 from viva.engine.stages import recorded
 from viva.errors import VivaError
 from viva.render.deciders import CanaryMarks, DeciderCounts, canary_notes
+from viva.render.formats import judging_notes
 from viva.render.result import Result, signature
-from viva.render.summary import judging_notes
 from viva.runs.answers import answered, answered_without_questions
 from viva.runs.config import LimitOptions
 from viva.runs.graded import rows_by_evaluation

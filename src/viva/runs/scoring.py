@@ -20,8 +20,8 @@ from viva.engine.stages import Evaluation, recorded, scores, with_questions
 from viva.errors import flag
 from viva.providers import traits_of
 from viva.render.deciders import CanaryMarks, DeciderCounts, canary_notes
+from viva.render.formats import judging_notes
 from viva.render.result import Report, Result, signature
-from viva.render.summary import judging_notes
 from viva.render.table import signed
 from viva.runs.config import OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws

@@ -10,7 +10,7 @@ Regular expressions suffice here: nothing rests on them but whether an honest pr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from viva.types import Call
 
@@ -97,20 +97,16 @@ def _go_type(value: object) -> str:  # noqa: PLR0911  a list of cases
         case {"$map": [[key, item], *_]}:
             return f"map[{_go_type(key)}]{_go_type(item)}"
         case {"$tuple": [*items]} | {"$array": [*items]} | [*items] if items:
-            kinds = {_go_type(item) for item in items}
-            return f"[]{_wider(kinds, ('int', 'float64'), 'interface{}')}"
+            return f"[]{_go_common(items)}"
         case dict() if value:
-            return (
-                f"map[string]{_wider({_go_type(item) for item in value.values()}, ('int', 'float64'), 'interface{}')}"
-            )
+            return f"map[string]{_go_common(value.values())}"
     return "interface{}"
 
 
-def _wider(kinds: set[str], numbers: tuple[str, ...], otherwise: str) -> str:
-    """Return the one type of all items: of numbers the last that is among them, else what there is one of."""
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    return max(kinds, key=numbers.index) if kinds and kinds <= set(numbers) else otherwise
+def _go_common(items: Iterable[object]) -> str:
+    """Return the one type of all items, for numbers of both kinds a float."""
+    first, *more = sorted({_go_type(item) for item in items})
+    return first if not more else "float64" if [first, *more] == ["float64", "int"] else "interface{}"
 
 
 _CPP_NUMBERS = ("int", "long long", "unsigned long long", "double")
@@ -173,8 +169,8 @@ def _cpp_type(value: object, whole: str) -> str:  # noqa: PLR0911  a list of cas
 
 
 def _cpp_common(items: Sequence[object], whole: str) -> str:
-    kinds = {_cpp_type(item, whole) for item in items}
-    return _wider(kinds, _CPP_NUMBERS, next(iter(sorted(kinds)), "int"))
+    kinds = {_cpp_type(item, whole) for item in items} or {"int"}
+    return max(kinds, key=_CPP_NUMBERS.index) if kinds <= set(_CPP_NUMBERS) else min(kinds)
 
 
 DRIVERS: Mapping[str, Driver] = {"java": _java, "go": _go, "cpp": _cpp}

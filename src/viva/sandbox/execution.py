@@ -95,16 +95,12 @@ class Plan:
         )
         self.archives = prepared(row.shared.prepared).archives if row.shared.prepared else {}
         self.prepared = prepared(self.way.prepared).files(self.entry) if self.way.prepared else {}
-        common = limits()
         self.bounds = Bounds(
             own=request.seconds,
             wall=wall_seconds(request.seconds),
-            output=common.output,
             memory=row.memory * _MB,
             tasks=row.processes,
-            file=common.file * _MB,
-            open_files=common.open_files,
-            inodes=common.inodes,
+            inodes=limits().inodes,
             address_space=row.address_space * _MB,
         )
 
@@ -317,7 +313,7 @@ class Plan:
                 seconds=self.request.seconds,
                 wall=self.bounds.wall,
                 memory=self.row.memory,
-                output=self.bounds.output,
+                output=limits().output,
                 processes=self.row.processes,
                 inodes=self.bounds.inodes,
             )
@@ -327,7 +323,7 @@ class Plan:
                 return "compile" if ending.status == COMPILE_FAILED else "failed", said
             return "failed", f"ended with status {ending.status} before it ran: {self._repeatable(ending.said)} {said}"
         if ending.status == 128 + 25:
-            return "limit", f"stopped: it wrote a file larger than {limits().file} MB"
+            return "limit", f"stopped: it wrote a file larger than {limits().process['FSIZE'][0] // _MB} MB"
         if ending.status != 0:
             return "failed", f"ended with status {ending.status}: {said}"
         if ending.proved or not self.proved:

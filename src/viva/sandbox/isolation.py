@@ -14,15 +14,11 @@ from functools import cache
 from pathlib import Path
 
 from viva.errors import VivaError
+from viva.sandbox.languagetables import limits
 
 FIRST_UID = 62_400
 """Uids of sandboxes started by root: one for each slot, from the range that Debian leaves to the administrator."""
 INSIDE_UID = 65_534
-_ETC = (
-    "alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mono", "R", "python3", "python3.11",
-    "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "mime.types",
-)  # fmt: skip
-_ROOT_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _MB = 1024 * 1024
 
 
@@ -49,13 +45,13 @@ def drop_privileges(slot: int) -> list[str]:
 def _system() -> tuple[str, ...]:
     """Return the read-only system: /usr, the links or folders beside it, and the little of /etc that programs need."""
     words = ["--ro-bind", "/usr", "/usr"]
-    for name in _ROOT_LINKS:
+    for name in limits().root_links:
         path = Path("/", name)
         if path.is_symlink():
             words += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             words += ["--ro-bind", str(path), str(path)]
-    for name in _ETC:
+    for name in limits().etc:
         if Path("/etc", name).exists():
             words += ["--ro-bind", f"/etc/{name}", f"/etc/{name}"]
     return tuple(words)

@@ -19,13 +19,13 @@ _DPKG = Path("/var/lib/dpkg")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What every language is limited to. Sizes in bytes (`output`) or MB."""
+    """What every language is limited to, files of the system as well. Sizes in bytes (`output`) or MB."""
 
     output: int
-    file: int
     disk: int
     inodes: int
-    open_files: int
+    root_links: tuple[str, ...]
+    etc: tuple[str, ...]
     process: dict[str, tuple[int, int]]
     stopped: dict[str, str]
     elsewhere: dict[str, str]

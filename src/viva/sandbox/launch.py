@@ -45,15 +45,13 @@ _FOLDERS = ("box", "tmp", "dev/shm")
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What ends a program. `own` and `wall` in seconds, `output`, `memory` and `file` in bytes, 0 for no limit."""
+    """What ends a program, besides what all are limited to. `own` and `wall` in seconds, `memory` in bytes, 0 for no
+    limit."""
 
     own: float
     wall: float
-    output: int
     memory: int
     tasks: int
-    file: int
-    open_files: int
     inodes: int
     address_space: int = 0
 
@@ -84,7 +82,7 @@ def resource_limits(bounds: Bounds) -> dict[str, tuple[int, int]]:
     """The limits of each single process, soft and hard, by their names; never above what this process itself has."""
     cpu = int(bounds.own) + 2
     wanted = {**limits().process, "CPU": (cpu, cpu + 1)}
-    sizes = {"FSIZE": bounds.file, "NOFILE": bounds.open_files, "NPROC": bounds.tasks, "AS": bounds.address_space}
+    sizes = {"NPROC": bounds.tasks, "AS": bounds.address_space}
     wanted |= {name: (size, size) for name, size in sizes.items() if size}
     most = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in wanted}
     most = {name: sys.maxsize if hard == resource.RLIM_INFINITY else hard for name, hard in most.items()}
@@ -371,7 +369,7 @@ class Watching:
             kill(member)
         if self.ended:
             for output in self.outputs:
-                while self.printed <= self.bounds.output and self._read_output(output):
+                while self.printed <= limits().output and self._read_output(output):
                     pass
         self.selector.close()
         ends = [member.wait() for member in self.members]
@@ -419,7 +417,7 @@ class Watching:
         self.printed += len(chunk)
         self.tails[output] += chunk
         del self.tails[output][:-TAIL]
-        if self.printed > self.bounds.output:
+        if self.printed > limits().output:
             self.stopped = "output"
         return bool(chunk)
 

@@ -15,7 +15,7 @@ from viva.scorers.optiontext import in_own_words, squeeze
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
-_HEAD_BRACKETED = re.compile("[=!hpV]|w?[LPM]")
+_HEAD_BRACKETED = re.compile("[=!hpV]|[wf]?[LPM]")
 _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
 _TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
 _HEAD_HAN = re.compile(r"O?[,&]w")

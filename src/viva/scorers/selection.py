@@ -7,31 +7,25 @@ lettered options, or the options' own texts. Prose is read where a slot holds a 
 
 from __future__ import annotations
 
-import itertools
 import re
-import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from string import ascii_uppercase
 
 import msgspec
 
 from viva.scorers.choicewindow import ChoiceWindow
-from viva.scorers.fold import after_thinking, fold
+from viva.scorers.fold import BOX, fold
 from viva.scorers.grading import grade_reading, outcome_of
-from viva.scorers.lexicon import phrases
 from viva.scorers.mentions import mark
 from viva.scorers.optiontext import squeeze
-from viva.scorers.reading import EMPTY, UNPARSED, Reading
+from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.letters import ticked
+from viva.scorers.reading.segments import read_visible
 from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, boxes_in, marked, resolve, stated
 from viva.types import Question, Response, Score
 
-LONGEST = 20_000
-"""Characters; no selection is longer."""
 _LONGEST_LIST = 400
 """Characters of letters and words that say nothing."""
-_MOST_PIECES = 100
 _DENIALS = re.compile(
     r"\b(?:not|n't|isn't|aren't|except|neither|nor|or|either|incorrect|wrong|false|invalid|rejected|excluded|unless"
     r"|without|but|maybe|perhaps|possibly|no|none)\b",
@@ -43,15 +37,7 @@ _EVERYTHING = re.compile(
     r" (?:correct|right|true|valid)| hold| apply)?\W*",
     re.IGNORECASE,
 )
-_LATEX = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s{0,3}(?=\{)|\\[,;!: ]|\\[()\[\]]")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-# What may stand around letters. "C++" and "C#" are no letters, "✗ B" is no selection of B.
-_WRAPPING = re.compile(r"[\s,;.:()\[\]{}\"'`“”‘’*_$&/|!、。•\\-]")
-_NUMBERED = re.compile(r"(?:^|[\s;,])\d{1,2}[.)] ?(?=\(?[A-Za-z]\)?(?:[\s;,.]|$))")
-"""The numbers of a list of letters: "1. A 2. C"."""
-_HEDGE = re.compile(r"\A\W{0,9}(?:probably|(?:most )?likely) ", re.IGNORECASE)
-_SUM = re.compile(r"(?<=[\w)]) ?\+ ?(?=\(?[A-Za-z]\b)")
-_RANGE = re.compile(r"(?<![^\W_])([A-Z])\)? ?(?:[-–—~]|\.{2,3}) ?\(?([A-Z])(?![^\W_])", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?<![^\W_])A(?= (?!and|are|is|as|plus|only|holds|appl|also)[a-z])")
 _SEPARATORS = re.compile(
     r" ?(?:[\n;,]{1,3} ?(?:and |& )?|(?<= )(?:and|&) ) ?"
@@ -60,12 +46,14 @@ _SEPARATORS = re.compile(
 )
 _LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Za-z])\s?[)\].:*_\"']{1,4}(\s*)(.*)", re.DOTALL)
 _LISTED_BELOW = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|[(\[*]{0,3}[A-Z][)\].:*])\s*\S[^\n]*\n")
-_REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as both|as all)\b)")
+_REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as (?:both|all|they|these|it))\b)")
 _LETTERS_ALONE = re.compile(r"[ \t*_>(\[]{0,6}[A-Z](?:[A-Z ,;&)(\]\[.]|(?<= )and(?= )){0,60}[*_ ]{0,4}")
 _JOINED = re.compile(
-    r"(?<=[A-Z)\]])(?: ?(?:和|与|及|以及|跟|と|や) ?| (?-i:und|et|y|e|en|och|и|và|dan) )(?=[(\[]?[A-Z](?![a-z]))",
+    r"(?<=[A-Z)\]])(?: ?(?:和|与|及|以及|跟|と|や) ?| (?-i:und|et|y|e|en|och|и|và|dan) )(?=[(\[]?[A-Z](?![a-z]))"
+    r"|\b\d{1,2}[.)] ?(?=\(?[A-Z]\b)|(?<=\b[A-Z]) ?[+ .] ?(?=[A-Z]\b)|\bstatements\b| (?:hold|apply|as well(?! as))\b",
     re.IGNORECASE,
 )
+"""What joins letters, in more languages than have word lists, and words that say nothing of them."""
 _ADDED = re.compile(r"\b(?:also|too|as well(?! as\b))\b", re.IGNORECASE)
 _TAG = re.compile(r"<[a-z/|_]{1,20}>|\[/?INST\]")
 _ALL_EXCEPT = re.compile(
@@ -74,6 +62,9 @@ _ALL_EXCEPT = re.compile(
     r"(?: (?:are|is)(?: correct| right| true)?| apply| hold)?[.!]?",
     re.IGNORECASE,
 )
+_EITHER = re.compile(r"\b(?:or|oder|ou|to)\b|[或还>]|\.\.", re.IGNORECASE)
+_CAPITAL = re.compile(r"\b[A-Z]{1,10}\b")
+_SELECTED = re.compile(r"(?:[LPMO&,.n=+dfFNVpXo/]|l(?=[f+F]*[NO])|(?<![^n])-|(?<![LP]):)*")
 _LISTED = re.compile(r"[\n;]+|\",\s*\"|',\s*'|, |,? and ")
 
 
@@ -82,22 +73,23 @@ def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), end
 
     What was cut off (not `ended`) may name one more: it is read where a slot holds a selection.
     """
-    start, unfinished = after_thinking(reply)
-    text = "" if unfinished else reply[start:]
-    if not text.strip():
-        return Reading(UNPARSED if unfinished else EMPTY, rule="unfinished thinking" if unfinished else "nothing there")
-    plain = _LATEX.sub("", unicodedata.normalize("NFKC", text)) if len(text) <= LONGEST else ""
-    plain = re.sub(r"[^\S\n]+", " ", plain).strip()
-    plain = _HEDGE.sub("", _NUMBERED.sub(" ", plain).strip())
-    known = {squeeze(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
+    known = {_pieces(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
     if len(known) < len(options):
         known = {}  # two read alike: their texts tell nothing
-    reading = _of_whole(plain, letters, known) if ended else None
-    decided = reading or _in_prose(text, plain, letters, known, options, ended=ended)
-    if decided is None:
-        return Reading(UNPARSED, rule="names no selection")
-    chosen, rule = decided
-    return Reading("".join(letter for letter in letters if letter in chosen), (start, len(reply)), rule)
+
+    def read_part(text: str) -> Reading:
+        reading = _of_whole(_flat(text), letters, known) if ended else None
+        chosen, rule = reading or _in_prose(text, letters, known, options, ended=ended) or ("", "")
+        if not chosen:
+            return Reading(UNPARSED)
+        return Reading("".join(letter for letter in letters if letter in chosen), (0, len(text)), rule)
+
+    return read_visible(reply, read_part, loops=False)
+
+
+def _flat(text: str) -> str:
+    """Return a text without markup, its blanks alike."""
+    return re.sub(r"[^\S\n]+", " ", fold(_TAG.sub("", text)).replace(BOX, " ")).strip()
 
 
 def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
@@ -105,7 +97,7 @@ def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str]
     if listed := _as_list(plain, letters, known):
         return listed
     head, *reason = _REASON.split(plain, maxsplit=1)
-    reasoned = reason and not _names(reason[0], letters) and squeeze(reason[0]) not in known
+    reasoned = reason and not _names(reason[0], letters) and _pieces(reason[0]) not in known
     if reasoned and (found := _bare(head, letters, known)):
         return found, "letters, and a reason"
     return None
@@ -120,7 +112,7 @@ def _as_list(text: str, letters: str, known: dict[str, str]) -> tuple[set[str], 
 
 
 def _in_prose(
-    text: str, plain: str, letters: str, known: dict[str, str], options: Sequence[str], *, ended: bool
+    text: str, letters: str, known: dict[str, str], options: Sequence[str], *, ended: bool
 ) -> tuple[set[str], str] | None:
     """Return what a reply in sentences selects: where a slot holds a selection, or where it judges every option."""
     last = text.rstrip().rpartition("\n")[2]
@@ -137,7 +129,7 @@ def _in_prose(
     decided = resolve(slots, parse)
     if decided is not None:
         return None if isinstance(decided[0], Unsure) else (decided[0], decided[1].rule)
-    if found := _except(plain, letters):
+    if found := _except(_flat(text), letters):
         return found, "all except some"
     found = _judged(text, letters, options)
     return (found, "every option judged") if found else None
@@ -155,9 +147,7 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsu
     if not listed and _names(slot.rest[len(slot.text) :].strip(" .\n*"), letters):
         return UNSURE
     for written in (slot.rest, slot.text) if listed else (slot.text,):
-        said = unicodedata.normalize("NFKC", _TAG.sub("", written))
-        said = _LATEX.sub("", said).replace("选项", " ").replace("只有", "only ")
-        said = re.sub(r"[^\S\n]+", " ", said).strip(" \t\n:。.*")
+        said = _flat(written).strip(" \n:。.").replace("只有", "only ")
         selected = None if _ADDED.search(said) else _as_list(said, letters, known)
         if selected and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said)):
             return selected[0]
@@ -173,8 +163,6 @@ def _except(text: str, letters: str) -> set[str] | None:
 
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """Return the options called correct, where every option is judged, and none in two ways."""
-    if len(text) > LONGEST:
-        return None
     verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
     for judged in ChoiceWindow(mark(fold(text), letters, options), letters, options).judgements():
         for letter in judged.letters:
@@ -190,46 +178,16 @@ def _names(text: str, letters: str) -> bool:
 
 
 def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
-    """Nothing but letters and words that say nothing: "A and C", "[A, C]", "ACD", "Options (b) and (d)"."""
-    if len(text) > _LONGEST_LIST or _DENIALS.search(text):
+    """Nothing but letters, each once, and words that say nothing: "A and C", "[A, C]", "ACD", "Options (b) and (d)"."""
+    if len(text) > _LONGEST_LIST or _EITHER.search(text) or (text.isalnum() and _pieces(text) in known and text[1:]):
         return None
-    text = _SUM.sub(", ", _JOINED.sub(", ", text))
-    words = _WORD.findall(text)
-    if _WRAPPING.sub("", _WORD.sub("", text.replace("_", " "))) or any(
-        abs(ord(match[1].upper()) - ord(match[2].upper())) > 1 for match in _RANGE.finditer(text)
-    ):
+    shouted = text if _CAPITAL.search(text) else text.upper()
+    marked = mark(fold(_JOINED.sub(", ", shouted)), letters, ())
+    named = [letter for index, kind in enumerate(marked.kinds) if kind in "LPM" for letter in marked.letters(index)]
+    words = "M" in marked.kinds and shouted != text
+    if not _SELECTED.fullmatch(marked.kinds) or words or len(named) > len(set(named)):
         return None
-    shouted = any(len(word) == 1 and word.isupper() for word in words)
-    words = [word for word in _WORD.findall(_ARTICLE.sub("", text)) if not (shouted and word == "a")]
-    first, *more = [set(re.findall(rf"\b[{letters}]\b", part)) for part in re.split(r"\.\s", text)]
-    if any(part and part < first for part in more):  # "A, B, C, D are the options. The correct ones are A and C."
-        return None
-    found: set[str] = set()
-    for word in words:
-        if len(word) == 1:
-            if word.upper() not in letters:
-                return None
-            found.add(word.upper())
-        elif _run(word, letters) and squeeze(word) not in known:
-            found.update(word.upper())
-        elif word.lower() not in _fillers():
-            return None
-    return found
-
-
-@cache
-def _fillers() -> frozenset[str]:
-    return frozenset(phrases("selected"))
-
-
-def _run(word: str, letters: str) -> bool:
-    """Return letters without anything between them, each once and in order: "ACD", and no word ("BAD", "ace" are
-    none).
-    """
-    if not word.isupper() and not (word.islower() and len(word) == 2 and word not in _fillers()):
-        return False
-    places = [letters.find(letter) for letter in word.upper()]
-    return min(places) >= 0 and all(before < after for before, after in itertools.pairwise(places))
+    return set(named) or None
 
 
 def _lettered(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
@@ -240,48 +198,25 @@ def _lettered(text: str, letters: str, known: dict[str, str]) -> set[str] | None
         if match is None or match[1].upper() not in letters:
             return None
         letter, said = match[1].upper(), match[3]
-        means = known.get(squeeze(said), "")
-        if means != letter and (means or (said and not match[2]) or not _vouches(said, letters.replace(letter, ""))):
+        means = known.get(_pieces(said), "")
+        denied = len(said) > _LONGEST_LIST or _DENIALS.search(said) or _names(said, letters.replace(letter, ""))
+        if means != letter and (means or (said and not match[2]) or denied):
             return None
         found.add(letter)
     return found
 
 
-def _vouches(said: str, others: str) -> bool:
-    """Return whether what stands behind a letter may be its option in other words: short, without a no or another
-    letter.
-    """
-    return len(said) <= _LONGEST_LIST and not _DENIALS.search(said) and not _names(said, others)
-
-
 def _own_texts(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
     """Nothing but options' texts, one a line or with commas between them; the texts may hold commas themselves."""
-    if not known:
-        return None
-    if whole := known.get(squeeze(text)):
-        return {whole}
-    return _listed(text.strip(" []{}"), known)
+    own = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    pieces = _pieces(text)
+    named = re.findall(rf"(?:{own})(?=\0|$)", pieces) if own else []
+    return {known[each] for each in named} if named and "\0".join(named) == pieces else None
 
 
-def _listed(text: str, known: dict[str, str]) -> set[str] | None:
-    """Return the letters of the texts that a list is made of, the longest first; None where something is left over."""
-    gaps = [match.span() for match in _LISTED.finditer(text)]
-    if len(gaps) > _MOST_PIECES:
-        return None
-    starts, ends = [0, *(end for _, end in gaps)], [*(start for start, _ in gaps), len(text)]
-    capacity = 2 * max(map(len, known)) + 200
-    at, found = 0, set[str]()
-    while at < len(starts):
-        for last in range(len(ends) - 1, at - 1, -1):
-            part = text[starts[at] : ends[last]]
-            letter = known.get(squeeze(part)) if len(part) <= capacity else None
-            if letter or (last == at and not part.strip()):
-                found.update(letter or "")
-                at = last + 1
-                break
-        else:
-            return None
-    return found
+def _pieces(text: str) -> str:
+    """Return what is left of the parts of a list."""
+    return "\0".join(filter(None, map(squeeze, _LISTED.split(text.strip(" []{}")))))
 
 
 def grade_choices(question: Question, gold: str, response: Response) -> Score:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -14,12 +15,15 @@ from msgspec import UNSET, Struct
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
+from viva.analysis.multiplicity import Correction
 from viva.analysis.training import Lines, by_rows, by_table, by_tag, parts_of
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
 from viva.engine.scorefile import Averages, averages_of
 from viva.errors import DataError
+from viva.fields import note
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
+from viva.runs.progress import Mode
 from viva.runs.score_table import CLUSTER, ModelScores, read_scores_table
 from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
 from viva.visible import one_line
@@ -231,3 +235,26 @@ def table_rows(exam: str, model: str, found: ModelScores, group: int = 0) -> Ite
                 tags=tags,
                 cluster=cluster,
             )
+
+
+Runs = Annotated[
+    tuple[Path, ...],
+    note("Run folders, folders of runs, tables of item scores.", metavar="RUN|TABLE...", argument=True),
+]
+Sources = Annotated[
+    tuple[str, ...],
+    note(
+        "Run folders, folders of runs, tables, or a benchmark: its published table.",
+        metavar="BENCHMARK|RUN|TABLE...",
+        argument=True,
+    ),
+]
+Correct = Annotated[
+    Correction, note("How p-values are adjusted for their number: Holm; Benjamini-Hochberg; not at all.")
+]
+OnlyModels = Annotated[tuple[str, ...], note("Only this model; repeatable.", metavar="NAME")]
+OnlyExams = Annotated[tuple[str, ...], note("Only this exam (csbench-en, say); repeatable.", metavar="NAME")]
+BenchmarkFiles = Annotated[Path | None, note("Folder of the published files of benchmarks.", metavar="DIR")]
+Languages = Annotated[tuple[str, ...], note("en, zh, de, fr (CS-Bench); several: en,zh or repeat.", metavar="LANG")]
+ProgressLine = Annotated[Mode, note("A live line, plain lines for logs, or nothing.")]
+PAPERS_MEAN = f"`{UNGROUPED}`: the plain mean.  [default: the paper's]"

@@ -10,7 +10,7 @@ import pytest
 
 from pages.leaderboard.made import entry, made, zoo
 from viva.pages.leaderboard.boards import Facts
-from viva.pages.leaderboard.sitefiles import build
+from viva.pages.leaderboard.study import build
 from web.hostile import MODELS, TEXTS
 
 EVIL = (*MODELS, TEXTS["handler"], TEXTS["bidi"], TEXTS["attribute"])

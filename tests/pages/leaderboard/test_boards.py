@@ -18,8 +18,8 @@ from viva.pages.leaderboard.assembling import Entry, model_pages, own_boards, ra
 from viva.pages.leaderboard.boards import Facts, page_name
 from viva.pages.leaderboard.publishedboards import family, published_boards, published_rows, tuned
 from viva.pages.leaderboard.settings import comparable, in_words, titles
-from viva.pages.leaderboard.sitefiles import MARKER, board_csv, build
 from viva.pages.leaderboard.sitepages import Way, linkable, pages
+from viva.pages.leaderboard.study import MARKER, board_csv, build
 from viva.types import ExamSpec
 from web.hostile import MODELS, TEXTS, assert_no_formula, assert_only_text
 

@@ -22,9 +22,9 @@ from viva.pages.report.itemindex import (
     Written,
     beginning,
     integers,
-    shares,
     stratified,
 )
+from viva.review.items import allocated
 from viva.types import Generate, Response, Sampling, ScoreRow
 
 
@@ -177,7 +177,8 @@ def test_tags_that_some_items_lack_stay_with_their_items() -> None:
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 800))
 def test_strata_keep_their_shares(sizes: list[int], wanted: int) -> None:
-    taken = shares(sizes, wanted)
+    of_each = dict(enumerate(sizes))
+    taken = [*map(allocated(of_each, min(wanted, sum(sizes)), of_each, 1).get, of_each)]
     assert all(1 <= one <= size for one, size in zip(taken, sizes, strict=True))
     assert sum(taken) == max(min(wanted, sum(sizes)), len(sizes))
     if len(sizes) * 4 < wanted < sum(sizes):

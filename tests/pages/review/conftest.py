@@ -18,8 +18,7 @@ from viva.engine.reviews import ReviewLog
 from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
 from viva.pages.serving.guard import Access
-from viva.review.filters import Filter
-from viva.review.items import Item
+from viva.review.items import Filter, Item
 
 TESTS = Path(__file__).parents[2]
 

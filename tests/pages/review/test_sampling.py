@@ -15,8 +15,7 @@ from pages.review.material import many
 from rows import table
 from viva.analysis.raters.prediction import powered
 from viva.errors import DataError
-from viva.review.filters import Filter, read_size, sample_items
-from viva.review.items import DECIDED, UNCERTAINTY, Item, spread, tags
+from viva.review.items import DECIDED, UNCERTAINTY, Filter, Item, read_size, sample_items, spread, tags
 
 ITEMS = many(90)
 

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from pages.runs.growing import Growing
 from rows import tabled
 from viva.pages.runs.answerfilters import Chosen
-from viva.pages.runs.folders import slug
+from viva.pages.runs.following import slug
 
 Visit = Callable[..., TestClient]
 

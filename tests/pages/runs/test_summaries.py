@@ -30,7 +30,7 @@ def test_the_list_has_the_scores_of_viva_runs(visit: Visit, growing: Growing, vi
     listed = json.loads(viva("runs", growing.root, "--format", "json").out)["rows"]
     best, worst = sorted(listed, key=lambda one: -one["floor"])
     low, high = (f"{100 * best[name]:.2f}" for name in ("low", "high"))
-    assert f'<b class="score">{100 * best["mean"]:.2f}</b> <span class="quiet">[{low}–{high}]</span>' in page
+    assert f'<b class="score">{100 * best["mean"]:.2f}</b><span class="quiet"> [{low}, {high}]</span>' in page
     bounds = "–".join(f"{100 * worst[name]:.2f}" for name in ("floor", "ceiling"))
     assert f'to</span> <b class="score">{100 * worst["mean"]:.2f}† ({bounds})</b>' in page, "it leaves a failure out"
     assert 'aria-label="right 13, wrong 6, error 1"' in page

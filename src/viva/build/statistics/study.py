@@ -14,7 +14,7 @@ from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.runs.config import TaskOptions
-from viva.studies.sharedoptions import BenchmarkFiles, Languages
+from viva.studies.item_scores import BenchmarkFiles, Languages
 
 if TYPE_CHECKING:
     from viva.benchmarks.csbench.recordfiles import Raw

@@ -26,7 +26,7 @@ from viva.visible import one_line, some
 @derive(LeaderboardConfig)
 def leaderboard_command(out: Path, **given: Any) -> int:
     """`viva leaderboard`."""
-    from viva.pages.leaderboard.sitefiles import check_out
+    from viva.pages.leaderboard.study import check_out
 
     check_out(out)
     result = study(pick(LeaderboardConfig, given)).found

@@ -16,7 +16,7 @@ from viva.fields import note
 from viva.lab.duplicates.corpora import Unit
 from viva.runs.config import TaskOptions
 from viva.runs.progress import Mode, Screen
-from viva.studies.sharedoptions import BenchmarkFiles, Languages, ProgressLine
+from viva.studies.item_scores import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from viva.errors import DataError, flag, option
 from viva.lab.items.sources import ItemSources
 from viva.render.findings import Findings
 from viva.runs.exams import read_level_file
-from viva.studies.score_table.difficultygroups import Grouping, findings
+from viva.studies.score_table.tables import Grouping, grouping_findings
 from viva.visible import one_line
 
 STRONGER, WARM = 0.2, 1.0
@@ -56,7 +56,7 @@ def levelled(one: ItemSources, wanted: Parts) -> Findings[Grouping]:
         told = _temperature(one, name)
         if told is not None and told != expected:
             notes.append(f"The paper's rule has {name} at temperature {expected:g}; this run asked it at {told:g}.")
-    return findings(found, notes)
+    return grouping_findings(found, notes)
 
 
 def _temperature(one: ItemSources, name: str | None) -> float | None:

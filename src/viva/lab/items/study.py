@@ -13,7 +13,7 @@ from viva.analysis.items.itemscores import TRIALS
 from viva.commands import command
 from viva.errors import VivaError, flag, option
 from viva.fields import note
-from viva.studies.sharedoptions import Runs
+from viva.studies.item_scores import Runs
 
 if TYPE_CHECKING:
     from viva.lab.items.response import Fitted

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from viva.commands import command
 from viva.errors import DataError, VivaError, flag, option
 from viva.fields import note
-from viva.studies.item_scores import EXAM, score_sets
-from viva.studies.sharedoptions import OnlyExams, OnlyModels, Runs
+from viva.studies.item_scores import EXAM, OnlyExams, OnlyModels, Runs, score_sets
 from viva.visible import one_line
 
 if TYPE_CHECKING:

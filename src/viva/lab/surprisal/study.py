@@ -17,7 +17,7 @@ from viva.fields import note
 from viva.providers import traits_of
 from viva.runs.config import BaseUrl, KeyVariable, TaskOptions, WeightsOptions
 from viva.runs.progress import notify
-from viva.studies.sharedoptions import BenchmarkFiles, Languages, ProgressLine
+from viva.studies.item_scores import BenchmarkFiles, Languages, ProgressLine
 from viva.version import __version__
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
 from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.open import open_evidence, prepare
-from viva.studies.sharedoptions import OnlyExams, OnlyModels
+from viva.studies.item_scores import OnlyExams, OnlyModels
 from viva.types import ScoreRow
 from viva.visible import one_line
 

@@ -2,19 +2,206 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import Struct
 
+from viva.analysis.wording import score_text
 from viva.commands import command
-from viva.errors import DataError, VivaError
+from viva.errors import DataError, StorageError, VivaError, option
 from viva.fields import note
+from viva.files import write_whole
+from viva.pages.leaderboard.boards import BenchmarkPage, Board, Row, Site
 from viva.pages.leaderboard.entries import entries_of, site_of, sound_sources
 from viva.pages.leaderboard.publishedboards import ModelFacts
-from viva.pages.leaderboard.sitefiles import Ranking, findings
+from viva.pages.leaderboard.sitepages import FILES, Way, csv_of, pages
 from viva.render.findings import Findings
-from viva.studies.sharedoptions import Runs
+from viva.render.markuptext import csv_text
+from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table, fields, places
+from viva.studies.item_scores import Runs
+from viva.visible import csv_safe
+
+MARKER = ".viva-site.json"
+"""Says that a folder is a site of ours, and which of its files are."""
+
+
+class Marker(Struct, kw_only=True):
+    """What MARKER holds."""
+
+    viva: str
+    made: str
+    files: list[str]
+
+
+More = Sequence[tuple[str, Callable[[Path], object]]]
+"""Further files of a site: path in it, and what writes it there."""
+
+
+def build(site: Site, out: Path, way: Way = FILES, more: More = ()) -> list[str]:
+    """Write the site and give its files' paths. Only files that an earlier build wrote are replaced or removed; what
+    else lies in the folder (a CNAME, a .git) stays.
+
+    Raises VivaError for a folder that is neither new, empty nor a site, StorageError where it cannot be written.
+    """
+    earlier = check_out(out)
+    written: list[str] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _mark(site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
+        try:
+            for name, made in site_files(site, way):
+                _write(out, name, made())
+                written.append(name)
+            for name, write in more:
+                path = _inside(out, name)
+                path.parent.mkdir(exist_ok=True)
+                write(path)
+                written.append(name)
+            for name in sorted(set(earlier) - set(written)):
+                _inside(out, name).unlink(missing_ok=True)
+            earlier = []
+        finally:
+            _mark(site, out, list(dict.fromkeys([*written, *earlier])))
+    except OSError as problem:
+        raise StorageError(
+            f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}; choose a folder for "
+            f"{option('out')} that "
+            "you may write in"
+        ) from None
+    return written
+
+
+def _mark(site: Site, out: Path, files: list[str]) -> None:
+    """Say which files are the site's."""
+    marker = Marker(viva=site.viva, made=site.made, files=files)
+    _write(out, MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=1).decode() + "\n")
+
+
+def check_out(out: Path) -> list[str]:
+    """Return the files of the site that is there already; empty for a new or empty folder. Writes nothing.
+
+    Raises VivaError for what must not be overwritten.
+    """
+    if not out.exists() and not out.is_symlink():
+        return []
+    if not out.is_dir():
+        raise VivaError(f"{out} is a file: name a folder for the site", field="out")
+    marker = out / MARKER
+    if not marker.exists():
+        if any(out.iterdir()):
+            raise VivaError(
+                f"{out} holds other things than a site of Viva's (it has no {MARKER}): name a new folder", field="out"
+            )
+        return []
+    try:
+        files = msgspec.json.decode(marker.read_bytes(), type=Marker).files
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as problem:
+        raise VivaError(f"{marker} is damaged ({problem}): name a new folder for the site") from None
+    for name in files:
+        _inside(out, name)
+    return files
+
+
+def _inside(out: Path, name: str) -> Path:
+    """Return the path of a file of the site. Never outside the folder, whatever the marker file says."""
+    parts = name.split("/")
+    safe = 1 <= len(parts) <= 2 and all(
+        part and part[0] != "." and "\\" not in part and "\0" not in part for part in parts
+    )
+    if not safe or (len(parts) == 2 and (out / parts[0]).is_symlink()):
+        raise VivaError(f"{out / MARKER} names {name!r}, which is no file of a site: name a new folder for the site")
+    return out.joinpath(*parts)
+
+
+def _write(out: Path, name: str, content: str) -> None:
+    """Whole or not at all: who reads the site meanwhile sees the old page or the new one."""
+    path = out / MARKER if name == MARKER else _inside(out, name)
+    path.parent.mkdir(exist_ok=True)
+    write_whole(path, content.encode())
+
+
+def site_files(site: Site, way: Way) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield path in the site → what makes the text there."""
+    yield from pages(site, way)
+    for page in site.benchmarks:
+        for board in page.boards:
+            yield csv_of(page, board), partial(board_csv, board)
+    yield "leaderboard.json", lambda: msgspec.json.encode(site).decode() + "\n"
+
+
+_FACTS = ("family", "type", "domain", "access", "total", "active", "url")
+_COLUMNS = (
+    "model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
+    "ceiling", "cost", *_FACTS, "source", "signature",
+)  # fmt: skip
+
+
+def board_csv(board: Board) -> str:
+    """Return a row a model, shares of 1, unrounded."""
+    named = [f"{one.group}: {one.label}" for one in board.dimensions]
+    rows = [(*_cells(row), *(figure and figure.mean for figure in row.figures)) for row in board.rows]
+    return csv_text((*_COLUMNS, *map(csv_safe, named)), rows)
+
+
+def _cells(row: Row) -> tuple[object, ...]:
+    score, rank = row.score, row.rank
+    return (
+        *(row.model, "own" if row.own else "published", row.kind),
+        *((rank.place, rank.first, rank.last) if rank else (None, None, None)),
+        *((score.mean, score.low, score.high) if score else (None, None, None)),
+        "yes" if row.widest else "",
+        *((score.n, score.unanswered, score.floor, score.ceiling) if score and score.n else (None, 0, None, None)),
+        row.cost,
+        *(getattr(row.facts, word) for word in _FACTS),
+        *(row.origin, row.signature),
+    )
+
+
+_BOARD = (
+    Column("model", "model", NAME),
+    Column("rank", "rank.text", FIGURE),
+    Column("score", "score", Kind(score_text), "estimate"),
+    Column("answers", lambda row: (row.score and row.score.n) or None, COUNT),
+    Column("source", "origin", FIGURE),
+)
+
+
+class Ranking(Struct, frozen=True):
+    """Rankings as a site, which can be written."""
+
+    site: Site
+    left_out: Sequence[str] = ()
+    """What could not be ranked, and why."""
+    unused: Sequence[str] = ()
+    """Models of the user's file that no run has."""
+
+    def write(self, folder: str | PathLike[str]) -> list[str]:
+        """Write the site as static files, whose paths these are. Raises VivaError, StorageError."""
+        return build(self.site, Path(folder))
+
+
+def findings(found: Ranking) -> Findings[Ranking]:
+    """Return a table a board; `rows` has one a model and board, shares of 1, unrounded."""
+    site = found.site
+    boards = [(page, board) for page in site.benchmarks for board in page.boards]
+    return Findings(
+        found=found,
+        shown=[
+            *(Table(f"{page.title} · {board.title}", _BOARD, board.rows) for page, board in boards),
+            Table("Benchmarks", fields("", *BenchmarkPage.__struct_fields__), site.benchmarks),
+        ],
+        rows=Table(
+            site.title,
+            places("benchmark", "board", *_COLUMNS),
+            [(page.name, board.title, *_cells(row)) for page, board in boards for row in board.rows],
+        ),
+        notes=[*site.notes, *(note for _, board in boards for note in board.notes)],
+    )
 
 
 class LeaderboardConfig(Struct, kw_only=True):

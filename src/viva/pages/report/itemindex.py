@@ -32,29 +32,10 @@ from msgspec import Struct
 
 from viva.benchmarks.outcomes import FINER, finer
 from viva.engine.answerrecord import Answer, thought_size
+from viva.review.items import allocated
 from viva.scorers.grading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, outcome_name
 from viva.visible import one_line
-
-
-def shares(sizes: Sequence[int], wanted: int) -> list[int]:
-    """Return how many to take of each stratum: in proportion, by largest remainders, and at least one of each that is
-    there.
-
-    Where there are more strata than wanted items, every one still gives one: rare outcomes are what readers look for.
-    """
-    total = sum(sizes)
-    if total <= wanted:
-        return list(sizes)
-    taken = [max(1, size * wanted // total) if size else 0 for size in sizes]
-    by_remainder = sorted(range(len(sizes)), key=lambda at: (-(sizes[at] * wanted % total), at))
-    while sum(taken) < wanted:
-        for at in by_remainder:
-            if sum(taken) < wanted and taken[at] < sizes[at]:
-                taken[at] += 1
-    while sum(taken) > wanted and max(taken) > 1:
-        taken[taken.index(max(taken))] -= 1
-    return taken
 
 
 def stratified(strata: Sequence[Hashable], wanted: int, seed: int) -> set[int] | None:
@@ -67,10 +48,9 @@ def stratified(strata: Sequence[Hashable], wanted: int, seed: int) -> set[int] |
     for place, stratum in enumerate(strata):
         places.setdefault(stratum, []).append(place)
     draw = random.Random(seed)
-    chosen: set[int] = set()
-    for found, count in zip(places.values(), shares([len(one) for one in places.values()], wanted), strict=True):
-        chosen.update(draw.sample(found, count))
-    return chosen
+    sizes = {stratum: len(own) for stratum, own in places.items()}
+    counts = allocated(sizes, wanted, sizes, 1)  # one of each: rare outcomes are what readers look for
+    return {place for stratum, own in places.items() for place in draw.sample(own, counts[stratum])}
 
 
 CHUNK_ITEMS = 256

@@ -8,6 +8,7 @@ items' texts, so that a large file is in use while the browser still reads it.
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import shutil
@@ -379,6 +380,10 @@ def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> I
     starts = [0, *itertools.accumulate(len(run.strata) for run in read)]
     for number, run in enumerate(read):
         yield from run.items(
-            lambda place, start=starts[number]: chosen is None or start + place in chosen,
+            functools.partial(_wanted, chosen, starts[number]),
             lambda *which, run=number: names[run, *which],
         )
+
+
+def _wanted(chosen: set[int] | None, start: int, place: int) -> bool:
+    return chosen is None or start + place in chosen

@@ -13,8 +13,7 @@ from msgspec import Struct
 from viva.errors import VivaError, option
 from viva.fields import note
 from viva.files import read_regular
-from viva.review.filters import Filter
-from viva.review.items import TELLING, UNCERTAINTY, Item, name_problem
+from viva.review.items import TELLING, UNCERTAINTY, Filter, Item, name_problem
 from viva.runs.trust import personal_key
 from viva.visible import escape_invisible
 

@@ -27,8 +27,7 @@ from viva.pages.shell import Form, FormError, Served, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
 from viva.render.markuptext import csv_text
-from viva.review.filters import Filter
-from viva.review.items import TELLING, THOUGHT, Item, name_problem
+from viva.review.items import TELLING, THOUGHT, Filter, Item, name_problem
 from viva.shipped import shipped_table
 
 _SAID = shipped_table(__file__, "said.toml", dict[str, str])

@@ -11,8 +11,7 @@ from msgspec import Struct
 from viva.engine.reviews import Review, ReviewLog
 from viva.pages.shell import Kept
 from viva.render.findings import Findings
-from viva.review.filters import Filter
-from viva.review.items import Item, tags
+from viva.review.items import Filter, Item, tags
 
 _KEPT_SELECTIONS = 64
 

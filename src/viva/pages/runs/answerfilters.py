@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.outcomes import FINER, finer
-from viva.pages.runs.folders import slug
-from viva.pages.runs.following import Reader
+from viva.pages.runs.following import Reader, slug
 from viva.pages.runs.gradedrows import Sheet
 from viva.render.result import Result
 from viva.types import NOT_ASKED, OUTCOMES, Question, points_of

@@ -14,6 +14,7 @@ from viva.engine.folder import RunFolder
 from viva.engine.stages import Evaluation, EvidenceStore, recorded
 from viva.errors import StorageError
 from viva.render.deciders import deciding_tables
+from viva.render.formats import consumption_table, cut_off_notes, judging_notes, published_scores
 from viva.render.result import (
     Result,
     across_models,
@@ -24,7 +25,6 @@ from viva.render.result import (
     signature,
     summary,
 )
-from viva.render.summary import consumption_table, cut_off_notes, judging_notes, published_scores
 from viva.render.table import Table
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare

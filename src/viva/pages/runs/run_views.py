@@ -25,9 +25,8 @@ from viva.engine import batchlog
 from viva.engine.budget import Price, list_price
 from viva.engine.folder import ModelRecord, RunRecord, writer
 from viva.errors import StorageError, VivaError
-from viva.pages.runs import folders
-from viva.pages.runs.folders import RunEntry
-from viva.pages.runs.following import Followed, Tokens
+from viva.pages.runs import following
+from viva.pages.runs.following import Followed, RunEntry, Tokens
 from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
 from viva.pages.runs.live_tables import Opened, Tables, graded_results, open_run
 from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting, with_verdicts
@@ -77,7 +76,7 @@ class RunView:
         self._guard = threading.RLock()
         self._changed = threading.Condition(self._guard)
         self.answers = Followed(path / "responses.jsonl")
-        self._stages = {stage: Followed(path / f"{stage}.jsonl") for stage in folders.STAGES[1:]}
+        self._stages = {stage: Followed(path / f"{stage}.jsonl") for stage in following.STAGES[1:]}
         self._record: RunRecord | None = None
         self._record_file: Sizes = ()
         self._waiting = Waiting()
@@ -99,7 +98,7 @@ class RunView:
         with self._guard:
             found = _sizes(self.path, ("run.json",))
             if self._record is None or found != self._record_file:
-                self._record = folders.read_record(self.path)
+                self._record = following.read_record(self.path)
                 if self._record_file and found != self._record_file:
                     self._opened, self._sheets, self._seen = None, [], ((), ())
                 self._record_file = found
@@ -120,7 +119,7 @@ class RunView:
             whole = self.count(most)
             progress = progress_of(
                 record,
-                folders.per_model(self.path, record),
+                following.per_model(self.path, record),
                 self.answers,
                 self._stages,
                 self._sheets if self._counted() else [],
@@ -208,8 +207,8 @@ class RunView:
             opened, sheets = self._opened, self._sheets
             newest = max((one[2] for one in (*_sizes(self.path, ("run.json",)), *seen[0], *seen[1])), default=0)
             record, answers = self.record(), self.answers
-            whole = len(answers.answered) + len(answers.failed) >= folders.answers_wanted(self.path, record)
-        total = folders.answers_wanted(self.path, record)
+            whole = len(answers.answered) + len(answers.failed) >= following.answers_wanted(self.path, record)
+        total = following.answers_wanted(self.path, record)
         if opened is None:
             self._does("opening the questions", 0)
             opened = open_run(self.path)
@@ -307,7 +306,7 @@ class RunViews:
     @property
     def alone(self) -> bool:
         """Whether there is one run, and no folder of them."""
-        return folders.is_run(self.root)
+        return following.is_run(self.root)
 
     def begin(self) -> None:
         """Open the run while its reader's browser starts, where there is only one; what is wrong, its page says."""
@@ -317,7 +316,7 @@ class RunViews:
 
     def found(self) -> list[RunEntry]:
         """Return every run, newest first. Raises StorageError."""
-        return folders.runs_in(self.root)
+        return following.runs_in(self.root)
 
     def view(self, slug: str) -> RunView:
         """Return the run of that name in addresses. Raises StorageError where there is none (any more)."""
@@ -348,8 +347,8 @@ class RunViews:
             record = view.record()
         except StorageError:
             return name.casefold()
-        models = (folders.model_name(model) for model in record.models)
-        return "\n".join((name, *folders.exam_labels(record), *models)).casefold()
+        models = (following.model_name(model) for model in record.models)
+        return "\n".join((name, *following.exam_labels(record), *models)).casefold()
 
     def cards(self, found: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
         """Return what a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for
@@ -428,9 +427,9 @@ class Card:
         self.results: Sequence[Result] | None = ()
         """None while they are being read."""
         self.paid: float | None = None
-        self.overalld = record is not None and record.adaptive is not None
-        self.exams = folders.exam_labels(record) if record else []
-        self.models = [folders.model_name(model) for model in record.models] if record else []
+        self.estimated = record is not None and record.adaptive is not None
+        self.exams = following.exam_labels(record) if record else []
+        self.models = [following.model_name(model) for model in record.models] if record else []
 
     @property
     def outcomes(self) -> dict[str, int]:

@@ -14,7 +14,7 @@ from viva.engine.asking import LASTING
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunRecord
 from viva.errors import StorageError
-from viva.pages.runs import folders
+from viva.pages.runs import following
 from viva.pages.runs.following import Followed
 from viva.pages.runs.gradedrows import Sheet
 from viva.providers import traits_of
@@ -213,10 +213,10 @@ def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
 
 def _rough(record: RunRecord, wanted: Sequence[int], answers: Followed) -> list[Part]:
     """By benchmark, as the lines themselves say; enough where no benchmark is sat twice."""
-    labels = dict(zip(folders.exam_labels(record), zip(record.exams, wanted, strict=True), strict=True))
+    labels = dict(zip(following.exam_labels(record), zip(record.exams, wanted, strict=True), strict=True))
     found = []
     for model in record.models:
-        name = folders.model_name(model)
+        name = following.model_name(model)
         for benchmark in dict.fromkeys(exam.spec.benchmark for exam, _ in labels.values()):
             of_exam = [label for label, (exam, _) in labels.items() if exam.spec.benchmark == benchmark]
             total = sum(labels[label][1] for label in of_exam)

@@ -20,9 +20,8 @@ from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
 from viva.files import read_regular
 from viva.pages.leaderboard.boards import Row
-from viva.pages.leaderboard.sitefiles import site_files
 from viva.pages.leaderboard.sitepages import CHARTS, STYLES, Way, Where
-from viva.pages.leaderboard.study import LeaderboardConfig, study
+from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
 from viva.pages.runs import answerfilters
 from viva.pages.runs.answerfilters import (
     ROWS,
@@ -36,7 +35,7 @@ from viva.pages.runs.answerfilters import (
     with_text,
     without_text,
 )
-from viva.pages.runs.folders import slug
+from viva.pages.runs.following import slug
 from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews, scored_at

@@ -108,7 +108,7 @@ _STOP = re.compile(
     r"(?!(?<=\b[A-Z]\.)\s(?:[A-Z]\.\s)*[A-Z][\w'-]+[.!*_\s]*(?:\n|\Z))|\?)(?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff]|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
 )
 _SENTENCE = re.compile(r"(?:[.!?](?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff])|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n])")
-_REASON = re.compile(r",? (?:because|since)\b[^\n]*|,因为[^\n]*")
+_REASON = re.compile(r",? (?:because|since|as (?:both|all|they|these|it))\b[^\n]*|,因为[^\n]*")
 _NEGATED = re.compile(r"(?:\bnot|n't|\bnever|不[是为]?|\bnicht|\bpas|\bне)[\s$\x01(:]{0,4}$", re.IGNORECASE)
 _DRESSED = re.compile(r"(?:\\(?:text|mathrm|mathbf|textbf|mathit)\s?\{|[$\\(\[*_`\"'“ ])+\Z")
 _WRAPPED = re.compile(

@@ -26,8 +26,7 @@ from viva.engine.reviews import ReviewLog, item_key
 from viva.engine.stages import parts_shown
 from viva.errors import DataError, VivaError, flag
 from viva.render.table import FIGURE, Column, Kind, Table, figure
-from viva.review.filters import Filter
-from viva.review.items import FINER, OUTCOME, THOUGHT, UNCERTAINTY, Item, spread
+from viva.review.items import FINER, OUTCOME, THOUGHT, UNCERTAINTY, Filter, Item, spread
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, OpenRun, open_evidence, prepare
 from viva.studies.agreement.tables import ScoreFromLabels

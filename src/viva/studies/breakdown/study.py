@@ -17,8 +17,7 @@ from viva.render.findings import Findings
 from viva.runs.score_table import rows_of
 from viva.studies.breakdown.chart import slices_chart
 from viva.studies.breakdown.tables import Shown, findings
-from viva.studies.item_scores import EXAM, ScoreSet, once_each, score_sets
-from viva.studies.sharedoptions import Correct, OnlyExams, OnlyModels, Runs
+from viva.studies.item_scores import EXAM, Correct, OnlyExams, OnlyModels, Runs, ScoreSet, once_each, score_sets
 from viva.visible import one_line
 
 SMALLEST = 10

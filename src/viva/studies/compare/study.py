@@ -35,8 +35,7 @@ from viva.studies.compare.contestants import (
 )
 from viva.studies.compare.publishedsweeps import PUBLISHED, compare_published
 from viva.studies.compare.tables import Comparison, Row, Side, findings
-from viva.studies.item_scores import EXAM, existing, score_sets
-from viva.studies.sharedoptions import PAPERS_MEAN, Correct, OnlyModels, Sources
+from viva.studies.item_scores import EXAM, PAPERS_MEAN, Correct, OnlyModels, Sources, existing, score_sets
 from viva.types import Aggregate
 from viva.visible import plural
 

@@ -19,10 +19,9 @@ from viva.render.result import left_out
 from viva.shipped import shipped_table
 from viva.studies.correlate.chart import chart
 from viva.studies.correlate.tables import Correlations, findings
-from viva.studies.item_scores import EXAM, existing, once_each, score_sets
+from viva.studies.item_scores import EXAM, Sources, existing, once_each, score_sets
 from viva.studies.model_table import Families, WideTable, families_of, is_wide, only_model_table, read_wide
 from viva.studies.scaling.sizedmodels import SCORES
-from viva.studies.sharedoptions import Sources
 from viva.visible import one_line, some
 
 

@@ -64,7 +64,7 @@ def cost_of(result: Result) -> float | None:
 
 
 def _cost(line: Line) -> float | None:
-    return line.result and cost_of(line.result)
+    return cost_of(line.result) if line.result else None
 
 
 _RUN = fields("", "created", "state", "exams", "models", "judging", "spent", path="run")

@@ -19,11 +19,11 @@ from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.render.findings import Findings
 from viva.render.result import left_out
+from viva.studies.item_scores import Sources
 from viva.studies.model_table import NONE, Families, read_families
 from viva.studies.scaling.chart import drawing
 from viva.studies.scaling.sizedmodels import Parameters, ScalingData, Source, found_in, read_sizes
 from viva.studies.scaling.tables import Scaling, findings
-from viva.studies.sharedoptions import Sources
 from viva.visible import one_line
 
 

@@ -23,8 +23,7 @@ from viva.visible import one_line, some
 
 if TYPE_CHECKING:
     from viva.render.findings import Findings
-    from viva.studies.score_table.difficultygroups import Grouping
-    from viva.studies.score_table.tables import LeaderboardRow
+    from viva.studies.score_table.tables import Grouping, LeaderboardRow
 
 _Count = Annotated[int, Meta(ge=1, le=100_000)]
 
@@ -115,7 +114,7 @@ def _difficulty(
     models: Mapping[str, ModelScores], config: ScoreTableConfig, given: Mapping[str, int]
 ) -> Findings[Grouping]:
     from viva.analysis.items.itemscores import levels
-    from viva.studies.score_table.difficultygroups import Grouping, findings
+    from viva.studies.score_table.tables import Grouping, grouping_findings
 
     def scores(name: str | None) -> dict[str, list[float | None]] | None:
         if name is None:
@@ -134,7 +133,7 @@ def _difficulty(
         found=levels(weaker or {}, stronger or {}, warm, trials=config.trials),
         given=dict(given),
     )
-    return findings(grouping)
+    return grouping_findings(grouping)
 
 
 def _refuse_contradictions(wanted: ScoreTableConfig) -> None:

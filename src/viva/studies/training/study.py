@@ -16,8 +16,7 @@ from viva.errors import DataError, flag
 from viva.fields import note
 from viva.render.findings import Findings
 from viva.runs.model_names import AXES, HF, Checkpoint, Checkpoints, read_checkpoints
-from viva.studies.item_scores import AUTO, ScoreSet, score_sets
-from viva.studies.sharedoptions import PAPERS_MEAN, Runs
+from viva.studies.item_scores import AUTO, PAPERS_MEAN, Runs, ScoreSet, score_sets
 from viva.studies.training.chart import training_chart
 from viva.studies.training.tables import findings
 from viva.visible import one_line, some
