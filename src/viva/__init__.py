@@ -43,21 +43,17 @@ _PLACES = {
     "viva.errors": ("DataError", "MissingDataError", "RefusedError", "StorageError", "VivaError"),
     "viva.api.examining": ("UnansweredWarning", "grade", "resume", "run"),
     "viva.api.opened": ("Run", "Tables", "open_run"),
-    "viva.api.studies": (
-        "agreement", "breakdown", "compare", "correlate", "error_types", "leaderboard", "published_tables", "scaling",
-        "score_table", "training",
-    ),
     "viva.models.called": ("Prompt",),
-}  # fmt: skip
-"""Where the names are: loaded when they are used, so that `import viva` is quick."""
+}
+"""Where the names are that are no studies: loaded when they are used, so that `import viva` is quick."""
 
 
 def __getattr__(name: str) -> object:
     import importlib.util
 
-    for module, names in _PLACES.items():
-        if name in names:
-            return getattr(importlib.import_module(module), name)
+    if name in __all__:
+        module = next((module for module, names in _PLACES.items() if name in names), "viva.api.studies")
+        return getattr(importlib.import_module(module), name)
     if importlib.util.find_spec(f"viva.{name}") is not None:  # what lies on another floor: `viva.NAME.function`
         return importlib.import_module(f"viva.{name}")
     raise AttributeError(f"module 'viva' has no attribute {name!r}")
