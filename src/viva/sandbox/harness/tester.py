@@ -186,8 +186,8 @@ def _imports(tree):
 def _libraries(tree):
     """Return the modules that a test means by names of which it only uses what these modules have, by name."""
     fields = [node for node in _every(tree, ast.Attribute) if isinstance(node.value, ast.Name)]
-    whole = {id(node) for node in _every(tree, ast.Name)} - {id(node.value) for node in fields}
-    used = {node.value.id for node in fields} - {node.id for node in _every(tree, ast.Name) if id(node) in whole}
+    owners = {id(node.value) for node in fields}
+    used = {node.value.id for node in fields} - {node.id for node in _every(tree, ast.Name) if id(node) not in owners}
     modules = {name: sys.modules.get({"np": "numpy", "pd": "pandas"}.get(name, name)) for name in used}
     return {
         name: module
