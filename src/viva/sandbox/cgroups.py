@@ -197,14 +197,14 @@ def locate(root: Path) -> Groups | str:
     for parent in (ours, *ours.parents):
         if not os.access(parent, os.W_OK) and parent == ours:
             return f"{parent} cannot be written"
-        if _gives_controllers(parent, root, may_move=parent == ours):
+        if _gives_controllers(parent, may_move=parent == ours):
             return Groups(2, dict.fromkeys(("memory", "pids"), parent))
         if parent == top:
             break
     return f"{ours} holds processes of others, and no group above it that can be written gives memory and pids on"
 
 
-def _gives_controllers(parent: Path, root: Path, *, may_move: bool) -> bool:
+def _gives_controllers(parent: Path, *, may_move: bool) -> bool:
     """Whether children of this group have the controllers; for our own, after giving them if we are alone in it."""
     if not os.access(parent, os.W_OK):
         return False
@@ -214,7 +214,7 @@ def _gives_controllers(parent: Path, root: Path, *, may_move: bool) -> bool:
     if not may_move or not {"memory", "pids"} <= set(_read(parent / "cgroup.controllers").split()):
         return False
     members = set(_read(parent / "cgroup.procs").split())
-    if not members <= _family(root):
+    if not members <= set(map(str, tree(os.getpid()))):
         return False
     try:
         (parent / _OWN).mkdir(exist_ok=True)
@@ -224,11 +224,6 @@ def _gives_controllers(parent: Path, root: Path, *, may_move: bool) -> bool:
     except OSError:
         return False
     return True
-
-
-def _family(root: Path) -> set[str]:
-    """This process and its descendants."""
-    return {str(process) for process in tree(os.getpid())} if root == Path("/") else {str(os.getpid())}
 
 
 def _mounts(root: Path) -> dict[str, tuple[str, str]]:

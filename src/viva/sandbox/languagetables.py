@@ -88,6 +88,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     environment: dict[str, str] = {}
     warm: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+    library_words: str = ""
     stand_ins: tuple[str, ...] = ()
 
 

@@ -137,7 +137,7 @@ class Sandbox:
         if self.unsafe:
             return Plan(request, row).on_the_host(stop)
         if row.warm and self._broken <= _PATIENCE:
-            named = not set(row.libraries).isdisjoint(re.findall(r"\w+", request.program + request.test))
+            named = re.search(row.library_words, f"{request.program} {request.test}") is not None
             with suppress(OSError):
                 return Plan(request, row).forked(self._warm(name, row.warm + row.libraries * named), stop)
             self._broken += 1

@@ -171,8 +171,7 @@ def test_the_program_that_looks_for_traces_finds_its_own(arena: Arena, installed
     both = msgspec.structs.replace(looks, program=leaves.program + "\n" + looks.program, seconds=5.0)
     execution = arena.wait(arena.sandbox.run(both))
     assert execution.verdict == "passed", execution.detail
-    for road in ("patched", "in_environment", "file", "knock", "process"):
-        assert f"found {road}" in execution.detail
+    assert all(f"found {way}" in execution.detail for way in ("patched", "in_environment", "file", "knock", "process"))
 
 
 def test_two_programs_at_once_see_nothing_of_each_other(arena: Arena, installed: Callable[[str], None]) -> None:
@@ -251,6 +250,7 @@ COLD = (
     "finds the key of the proof by introspection",
     "finds the key of the proof in its memory",
     "replaces the methods of the harness's objects",
+    "stands in for NumPy where the test does not import it",
 )
 
 

@@ -377,7 +377,7 @@ class Coder:
             return self.mine[inner]
         if tag in ("int", "float"):
             return int(inner, 16) if tag == "int" else float(inner)
-        return tables.together(tag, [self.decode(one) for one in inner])
+        return tables.TOGETHER[tag](*[self.decode(one) for one in inner])
 
     def _looked_up(self, module, path):
         if self.link.trusting or module in MODULES:

@@ -218,11 +218,6 @@ def become(value, other):
 # ---- putting together
 
 
-def together(name, parts):
-    """Return the value of that kind with these parts. Raises whatever they are worth."""
-    return TOGETHER[name](*parts)
-
-
 def _zoned(times, zone):
     return times if zone is None else times.tz_localize("UTC").tz_convert(zone)
 

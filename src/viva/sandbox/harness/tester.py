@@ -31,11 +31,21 @@ CHECKING = re.compile("assert|check|equal|expect|match|same|should|test|verify",
 ALWAYS_OWN = frozenset(("type", "isinstance", "issubclass", "__import__", "super", "object"))
 
 
+def _imported(name):
+    """Return a library by its name, which the test may leave to its program to import; None where it is missing."""
+    try:
+        __import__(name)
+    except ImportError:
+        return None
+    return sys.modules[name]
+
+
 def known(name):
-    """Return what Python or a library calls so; None for nothing."""
+    """Return what Python or a library calls so; None for nothing. To import all for any name would be dear."""
     found = getattr(builtins, name, None)
+    library = _imported if name[:7] == "assert_" else sys.modules.get
     for module in LIBRARIES if found is None and name[:1] != "_" else ():
-        found = getattr(sys.modules.get(module), name, None) or found
+        found = getattr(library(module), name, None) or found
     return None if isinstance(found, types.ModuleType) else found
 
 
@@ -186,15 +196,14 @@ def _imports(tree):
 def _libraries(tree):
     """Return the modules that a test means by names of which it only uses what these modules have, by name."""
     fields = [node for node in _every(tree, ast.Attribute) if isinstance(node.value, ast.Name)]
-    whole = {id(node) for node in _every(tree, ast.Name)} - {id(node.value) for node in fields}
-    used = {node.value.id for node in fields} - {node.id for node in _every(tree, ast.Name) if id(node) in whole}
-    modules = {name: sys.modules.get({"np": "numpy", "pd": "pandas"}.get(name, name)) for name in used}
+    owners = {id(node.value) for node in fields}
+    used = {node.value.id for node in fields} - {node.id for node in _every(tree, ast.Name) if id(node) not in owners}
+    names = {name: {"np": "numpy", "pd": "pandas"}.get(name, name) for name in used}
+    modules = {name: _imported(module) for name, module in names.items() if module in crossing.MODULES}
     return {
         name: module
         for name, module in modules.items()
-        if module
-        and module.__name__ in crossing.MODULES
-        and all(hasattr(module, node.attr) for node in fields if node.value.id == name)
+        if module and all(hasattr(module, node.attr) for node in fields if node.value.id == name)
     }
 
 

@@ -174,10 +174,9 @@ def monitor(request, descriptors, rules):
         os._exit(1)
     for descriptor in descriptors[1:]:
         os.close(descriptor)
-    _, ended, used = os.wait4(child, 0)
-    code = os.waitstatus_to_exitcode(ended)
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    cpu = used.ru_utime + used.ru_stime + own.ru_utime + own.ru_stime
+    code = os.waitstatus_to_exitcode(os.wait()[1])
+    taken = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    cpu = sum(one.ru_utime + one.ru_stime for one in taken)
     os.write(descriptors[0], b'{"status": %d, "cpu": %f}' % (code if code >= 0 else 128 - code, cpu))
     os._exit(0)
 
