@@ -81,6 +81,34 @@ def test_first_lines_of_functions_are_imperative_in_no_fewer_than_before() -> No
     assert [is_imperative(text) for text in ("Return a row.", "The row.", "Whether it is.")] == [True, False, False]
 
 
+def is_there(name: str, files: list[str]) -> bool:
+    """Whether what a page quotes (`runs/plan.py`, `runs/plan`, `runs.plan.Way`) is a file, a folder or in a module."""
+    if re.search(r"\.(py|toml|md|yml|json|csv)$", name):
+        return any(file.endswith(f"/{name}") for file in files)
+    parts = re.split(r"[./]", name.removeprefix("viva.").rstrip("/"))
+    for end in range(len(parts), 0, -1):
+        path = "/".join(parts[:end])
+        if any(f"/{path}.py" in file for file in files):
+            return set(parts[end:]) <= known()
+        if any(f"/{path}/" in file for file in files):
+            return end == len(parts)
+    return not unknown(f"`{name}`", of_function=True)
+
+
+def test_pages_for_contributors_name_what_there_is() -> None:
+    root = SOURCE.parents[1]
+    folders = ("src/viva", "tests", "performance", "docs", ".ci")
+    paths = [*root.glob("*.*"), *(path for folder in folders for path in (root / folder).rglob("*.*"))]
+    files = [f"/{path.relative_to(root).as_posix()}" for path in paths]
+    for page, row in tabled("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        with row:
+            text = (root / page).read_text("utf-8")
+            own = "".join(re.findall(r"```.*?```|`[a-z/]+\.py`:", text, re.DOTALL))
+            quoted = [name for name in set(re.findall(r"`([a-z]\w*[./][\w./]*)`", text)) if "NAME" not in name]
+            assert [name for name in quoted if name not in own and not is_there(name, files)] == []
+    assert [is_there(name, files) for name in ("runs.plan.Way", "runs.ways.Way", "no/file.py")] == [True, False, False]
+
+
 def test_names_in_backticks_exist() -> None:
     for (path, tree), row in tabled(*trees().items()):
         with row:
