@@ -10,13 +10,13 @@ from viva.analysis.training import Training
 from viva.api.examining import Answers, ModelArgument
 from viva.api.opened import Run
 from viva.engine.labelling import Labelled
-from viva.pages.leaderboard.sitefiles import Ranking
+from viva.pages.leaderboard.study import Ranking
 from viva.render.findings import Findings
 from viva.runs.plan import Way
 from viva.studies.agreement.tables import Reports
 from viva.studies.correlate.tables import Correlations
 from viva.studies.scaling.tables import Scaling
-from viva.studies.score_table.difficultygroups import Grouping
+from viva.studies.score_table.tables import Grouping
 from viva.studies.score_table.tables import LeaderboardRow
 
 def run(
