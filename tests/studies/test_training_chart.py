@@ -8,6 +8,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.training import Curve, Point, Training
 from viva.render.charts import save, spec
 from viva.render.plots import TOGETHER
+from viva.studies.scaling.study import ScalingConfig, study
 from viva.studies.training.chart import training_chart
 
 
@@ -37,3 +38,9 @@ def test_more_curves_than_colours_can_tell_apart_have_a_panel_each(tmp_path: Pat
     save(training_chart([training(TOGETHER + 3)]), tmp_path / "many.svg")
     drawn = (tmp_path / "many.svg").read_text(encoding="utf-8")
     assert all(f"part {number}" in drawn for number in range(TOGETHER + 3))
+
+
+def test_curves_of_many_layers_have_panels_with_all_that_is_theirs() -> None:
+    drawn = spec(study(ScalingConfig(sources=("infibench",), by=("family",), reach=("GPT-4-0613",))).drawing())  # type: ignore[misc]
+    (rows,) = drawn["datasets"].values()
+    assert {row["group"] for row in rows if row.get("name")} == set(drawn["facet"]["sort"]), "the line in each panel"

@@ -19,7 +19,8 @@ from viva.runs.open import prepare
 from viva.runs.published_rows import refuse_unknown, settings_of
 from viva.runs.results import read_run
 from viva.runs.scoring import grade_run
-from viva.studies.compare.study import CompareConfig, study
+from viva.studies.compare.choices import CompareConfig
+from viva.studies.compare.study import study
 from viva.visible import one_line
 
 if TYPE_CHECKING:

@@ -167,9 +167,7 @@ def score_table(found: ScoreTable, beside: Sequence[Neighbour] = ()) -> Table:
     rows = [(label, *cells) for label, cells in zip(found.rows, found.cells, strict=True) if cells[-1].n]
     last = str(len(found.columns))
     columns = [Column(name, str(place), ESTIMATE) for place, name in enumerate(found.columns, 1)]
-    columns[at:at] = (
-        Column(name, lambda row, figures=figures: figures.get(row[0]), PUBLISHED) for name, figures in published.items()
-    )
+    columns[at:at] = (Column(name, _figure(figures), PUBLISHED) for name, figures in published.items())
     rest = (counted((cells[-1] for cells in found.cells), last), Column("outcomes", last, OUTCOMES))
     return Table(f"{found.title} · {found.exam} · {found.model}", (Column("", "0", NAME), *columns, *rest), rows)
 

@@ -111,7 +111,10 @@ def tables_of(results: Sequence[Result], notes: Sequence[str] = ()) -> Tables:
     """Return what the page of a run and a report show of results; `notes` come before those on single figures."""
     answered = [result for result in results if result.answered]
     by_exam = {exam: [r for r in answered if r.exam == exam] for exam in dict.fromkeys(r.exam for r in answered)}
-    alone, beside = len(results) == 1, [(one.model, exam, one.score) for exam, one in published_scores(results)]
+    alone, exams = len(results) == 1, list(by_exam)
+    published = [(exam, -(one.score or 0.0), one.model) for exam, one in published_scores(results)]
+    published.sort(key=lambda row: (exams.index(row[0]), *row[1:]))  # best first
+    beside = [(model, exam, -score) for exam, score, model in published]
     return Tables(
         results=results,
         summary=summary(results, beside),

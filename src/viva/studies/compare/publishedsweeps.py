@@ -27,7 +27,7 @@ from viva.studies.compare.tables import SIDES
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.studies.compare.study import CompareConfig
+    from viva.studies.compare.choices import CompareConfig
 
 
 class Published(Struct, frozen=True, kw_only=True):

@@ -93,6 +93,7 @@ def _task(task: str, benchmark: str, opened: Asked, how: Settings) -> str:
     sampling = msgspec.structs.replace(draws.sampling, max_tokens=longest or None, stop=tuple(sorted(stops)))
     system = not isinstance(prompt, str) and any(turn.role == "system" for turn in prompt)
     signature = opened.settings()
+    take = {"function": "take_first_k", "k": draws.samples}
     content: dict[str, Any] = {
         "task": task,
         "task_alias": f"{opened.about.title} (Viva)",
@@ -106,7 +107,8 @@ def _task(task: str, benchmark: str, opened: Asked, how: Settings) -> str:
         "process_results": _Function("process_results"),
         "generation_kwargs": _generation(sampling),
         "repeats": draws.samples,
-        **(_all_of(draws.samples) if draws.samples > 1 else {}),
+        # Without a filter lm-eval scores the first reply alone.
+        **({"filter_list": [{"name": "all", "filter": [take]}]} if draws.samples > 1 else {}),
         "metric_list": [
             {"metric": "viva", "aggregation": _Function("headline"), "higher_is_better": True},
             {"metric": "viva_unscored", "aggregation": _Function("unscored"), "higher_is_better": False},
@@ -131,8 +133,3 @@ def _generation(sampling: Sampling) -> dict[str, Any]:
         "temperature": sampling.temperature or 0.0,
         **({"top_p": sampling.top_p} if warm and sampling.top_p is not None else {}),
     }
-
-
-def _all_of(samples: int) -> dict[str, Any]:
-    """Return all replies to a document: without it lm-eval scores the first one alone."""
-    return {"filter_list": [{"name": "all", "filter": [{"function": "take_first_k", "k": samples}]}]}
