@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.resources
 import json
 import os
 import re
@@ -11,8 +10,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import pytest
@@ -25,7 +22,6 @@ from rows import tabled
 from viva.benchmarks import BENCHMARKS, find_benchmark
 from viva.cli.main import COMMANDS
 from viva.models import PROVIDERS
-from viva.published import catalogue
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {
@@ -143,71 +139,6 @@ def test_the_licence_is_there_and_named() -> None:
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
-def below(folder: Traversable, at: str = "") -> Iterator[tuple[str, Traversable]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from below(entry, f"{at}{entry.name}/")
-        else:
-            yield f"{at}{entry.name}", entry
-
-
-def published_files() -> set[str]:
-    return {table.file for benchmark in catalogue().values() for table in benchmark.tables}
-
-
-def test_the_package_holds_the_data_that_it_needs() -> None:
-    files = dict(below(importlib.resources.files("viva")))
-    needed = {
-        "py.typed",
-        "sources/sources.toml",
-        "scorers/phrases.toml",
-        *(f"benchmarks/csbench/{name}" for name in ("prompts.toml", "judge.toml", "errors.toml", "README.md")),
-        *(f"benchmarks/cmmlu/{name}" for name in ("prompts.toml", "negation.toml", "subjects.csv", "README.md")),
-        *(f"benchmarks/infibench/{name}" for name in ("prompts.toml", "areas.toml", "README.md")),
-        *(f"build/stackexchange/{name}" for name in ("instructions.toml", "drafting.toml", "tagtree.toml")),
-        *(f"build/translation/{name}" for name in ("checks.toml", "translating.toml")),
-        *(f"build/reasoning/{name}" for name in ("drafting.toml", "headings.toml", "example.csv")),
-        *(f"benchmarks/syneval/{name}" for name in ("prompts.toml", "README.md")),
-        "build/treebank/wordings.toml",
-        *(f"benchmarks/syneval/sample/{name}" for name in ("test.jsonl", "exemplars.jsonl", "build.json")),
-        "benchmarks/syneval/sample/treebank/subjects.mrg",
-        *(f"benchmarks/clrbench/{name}" for name in ("prompts.toml", "judge.toml", "README.md")),
-        *(f"benchmarks/clrbench/sample/{name}" for name in ("test.jsonl", "exemplars.jsonl")),
-        *("benchmarks/rationale/asking.toml", "benchmarks/rationale/rubric.toml", "models/encoders.toml"),
-        *("scorers/rationale.toml", "scorers/numbers.toml", "build/reasoning/instructions.toml"),
-        *(f"web/static/{name}" for name in ("chart.css", "charts.js", "theme.json")),
-        *(str(path.relative_to(ROOT / "src/viva")) for path in (ROOT / "src/viva/pages").rglob("*.html")),
-        *(str(path.relative_to(ROOT / "src/viva")) for path in (ROOT / "src/viva/pages/static").rglob("*.*")),
-        *("render/templates/chart.html", "pages/report/methods.toml", "pages/leaderboard/settings.toml"),
-        *("published/catalogue.toml", "published/sizes.csv", "interop/writing/licences.toml"),
-        *(f"published/{name}" for name in published_files()),
-        *("benchmarks/infibench/sample/answers.jsonl", "benchmarks/infibench/sample/README.md"),
-        *("benchmarks/custom/keys.toml", "benchmarks/custom/prompts.toml"),
-        *(
-            "scorers/rubric/code_languages.toml",
-            "sandbox/languages.toml",
-            "sandbox/seccomp.toml",
-            "sandbox/narrow.toml",
-            "sandbox/overlay.toml",
-        ),
-        *(
-            f"sandbox/harness/{name}"
-            for name in ("python.py", "javascript.js", "main.R", "main.rb", "Entry.java", "link.R")
-        ),
-        *(
-            f"benchmarks/csbench/sample/CSBench-{name}/{split}.json"
-            for name in ("EN", "CN")
-            for split in ("test", "valid")
-        ),
-    }
-    assert needed <= set(files)
-    assert len([name for name in files if re.fullmatch(r"benchmarks/infibench/sample/[\w-]+\.yaml", name)]) == 5
-    assert len([name for name in files if re.fullmatch(r"benchmarks/cmmlu/sample/(test|dev)/\w+\.csv", name)]) == 16
-    assert all(files[name].read_bytes().strip() for name in needed - {"py.typed"})
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
-    assert wheel["wheel"]["packages"] == ["src/viva"], "hatch takes every file of the package that git does not ignore"
-
-
 def test_no_data_of_the_package_is_ignored_by_git() -> None:
     """What git ignores, the wheel would lack."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
@@ -219,6 +150,9 @@ def test_no_data_of_the_package_is_ignored_by_git() -> None:
         ["git", "check-ignore", "--no-index", *data], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
     assert ended.stdout == ""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    assert wheel["wheel"]["packages"] == ["src/viva"], "hatch takes every file of the package that git does not ignore"
+    assert (ROOT / "src" / "viva" / "py.typed").exists()
 
 
 def test_the_samples_hold_nothing_of_the_published_sets(published: Path) -> None:

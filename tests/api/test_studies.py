@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import inspect
+import io
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ from viva.render.findings import Findings
 VIEWS = {"help", "chart", "format", "out", "html", "all", "json", "quiet", "verbose", "log-level"}
 """What commands have for terminals and files."""
 COMMANDS = {"published_tables": "published", "score_table": "score"}
+FIGURE = re.compile(r"\d+\.\d+")
 OF_COMMANDS = {
     "error_types": {"labels"}, "published_tables": {"bibtex"}, "score_table": {"tables", "published-rows"},
 }  # fmt: skip
@@ -62,7 +66,8 @@ def assert_same_options(name: str, known: dict[str, Option], command: click.Comm
 
 
 def assert_shape(found: Findings[Any], *, drawn: bool) -> None:
-    """What every study finds: tables, a frame, CSV, JSON, text, HTML, and a chart where there is one."""
+    """What every study finds: tables, a frame, CSV, JSON, text, HTML, and a chart where there is one; and that every
+    form has the figures of the tables."""
     grids = found.tables()
     assert grids
     assert all(len(line) == len(grid.header) for grid in grids for line in grid.texts())
@@ -70,9 +75,17 @@ def assert_shape(found: Findings[Any], *, drawn: bool) -> None:
     assert frame.height == len(found.to_csv().splitlines()) - 1 > 0
     assert frame.columns == found.to_csv().splitlines()[0].split(",")
     assert any(kind.is_numeric() for kind in frame.dtypes), "figures are figures"
+    written = list(csv.DictReader(io.StringIO(found.to_csv())))
+    for name in (name for name, kind in frame.schema.items() if kind.is_float()):
+        assert [float(row[name]) for row in written if row[name]] == pytest.approx(frame[name].drop_nulls().to_list())
     assert json.loads(found.to_json())
     assert repr(found) == found.to_text().rstrip("\n")
     assert found._repr_html_().count("<table>") == len(grids)
+    figures = Counter(one for grid in grids for line in grid.texts() for text in line for one in FIGURE.findall(text))
+    assert figures
+    for form in ("markdown", "latex", "terminal"):
+        shown = Counter(FIGURE.findall(found.to_text(form, width=1_000)))
+        assert not figures - shown, (form, figures - shown)
     assert (found.chart() is not None) == drawn
 
 

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -71,18 +70,6 @@ def test_the_published_design_from_a_file() -> None:
         "score (tilted)",
     ):
         assert said in text
-
-
-@pytest.mark.slow
-def test_every_form_and_the_picture() -> None:
-    written(SMALL)
-    for form in ("terminal", "markdown", "latex", "json", "csv"):
-        run("r.csv", "--judge", "judge", "--ppi", "--format", form, "--out", f"o.{form}")
-        assert Path(f"o.{form}").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(io.StringIO(Path("o.csv").read_text(encoding="utf-8"))))
-    assert {row["measure"] for row in rows} >= {"cronbach", "kappa_quadratic", "combined mean", "mean of the judge"}
-    run("r.csv", "--judge", "judge", "--chart", "c.svg")
-    assert ET.parse("c.svg").getroot().tag.endswith("svg")
 
 
 def test_where_there_is_no_interval_every_surface_says_so_with_one_reason() -> None:

@@ -113,19 +113,17 @@ def test_benjamini_hochbergs_p_is_never_above_holms() -> None:
         assert a["adjusted_p"] >= b["adjusted_p"] >= c["adjusted_p"] == c["p"]
 
 
-def test_every_format_says_the_same() -> None:
+def test_csv_and_a_file_say_the_same() -> None:
     item_scores({"m": WEAK})
     rows = list(csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--format", "csv"))))
     slices = found("t.csv", "--by", "domain")[0]["slices"]
     assert [float(row["mean"]) for row in rows] == pytest.approx([each["estimate"]["mean"] for each in slices])
     assert [row["significant"] for row in rows] == ["no", "no", "yes", "no"]
-    for form in ("markdown", "latex", "terminal"):
-        assert "13.33 " in breakdown("t.csv", "--by", "domain", "--format", form)
     breakdown("t.csv", "--by", "domain", "--out", "o.txt")
     assert Path("o.txt").read_text(encoding="utf-8") == breakdown("t.csv", "--by", "domain")
 
 
-def test_pooled_scores_stand_beside_the_plain_ones_in_every_format() -> None:
+def test_pooled_scores_come_with_the_plain_ones() -> None:
     item_scores({"m": WEAK})
     plain, both = (found("t.csv", "--by", "domain", *more)[0]["slices"] for more in ((), ("--pooled",)))
     assert [{name: each[name] for name in each if not name.startswith("pooled")} for each in both] == plain
@@ -134,10 +132,7 @@ def test_pooled_scores_stand_beside_the_plain_ones_in_every_format() -> None:
     rows = list(csv.DictReader(io.StringIO(breakdown("t.csv", "--by", "domain", "--pooled", "--format", "csv"))))
     assert [float(row["pooled"]) for row in rows] == pytest.approx(means)
     assert all(float(row["pooled_low"]) < float(row["pooled"]) < float(row["pooled_high"]) for row in rows)
-    for form in ("markdown", "latex", "terminal"):
-        text = breakdown("t.csv", "--by", "domain", "--pooled", "--format", form)
-        assert f"{100 * means[2]:.2f} " in text
-        assert "not for one unlike all others" in " ".join(text.split())
+    assert "not for one unlike all others" in " ".join(breakdown("t.csv", "--by", "domain", "--pooled").split())
     assert "pooled" not in breakdown("t.csv", "--by", "domain")
 
 

@@ -100,18 +100,6 @@ def test_other_forms_of_the_table_are_the_same() -> None:
     assert ("x, y", "z", "kendall") in values(quoted, "--columns", "x, y", "--columns", "z")
 
 
-def test_every_format_says_the_same() -> None:
-    written(TABLE)
-    rows = list(csv.DictReader(io.StringIO(correlate("t.csv", "--format", "csv"))))
-    assert {(row["first"], row["second"], row["kind"]): float(row["value"]) for row in rows} == pytest.approx(
-        values("t.csv")
-    )
-    for form in ("markdown", "latex", "terminal"):
-        assert "0.667" in correlate("t.csv", "--format", form)
-    correlate("t.csv", "--out", "o.txt")
-    assert Path("o.txt").read_text(encoding="utf-8") == correlate("t.csv")
-
-
 def test_models_of_runs_by_format_and_by_exam(viva: Viva) -> None:
     names = ("random", "first", "last", "longest")
     models = [part for name in names for part in ("--model", f"baseline/{name}")]

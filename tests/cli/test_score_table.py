@@ -274,13 +274,6 @@ def test_hostile_names_drive_no_terminal_and_break_no_table(viva: Viva) -> None:
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
 
 
-def test_latex_and_markdown_hold_the_same_numbers(viva: Viva) -> None:
-    content = item_scores(*suite("A", A))
-    for form in ("markdown", "latex"):
-        said = reduced(viva, content, "--group", 2, "--format", form).out
-        assert "52.50 ± 3.54" in said.replace(r"\ensuremath{\pm}", "±")
-
-
 def test_what_viva_grade_writes_can_be_reduced(viva: Viva) -> None:
     rows = [
         row | {"sample": sample}

@@ -331,14 +331,6 @@ def test_names_that_want_to_run_do_not() -> None:
     assert "<U+001B>" in Path("anchors.csv").read_text()
 
 
-@pytest.mark.parametrize("suffix", ["svg", "json", "png"])
-def test_charts_of_every_kind(suffix: str) -> None:
-    made = world(6, 40, 2)
-    made.scores[:, 0] = 1
-    items(item_scores(made.scores), "--irt", "1pl", "--chart", f"c.{suffix}")
-    assert Path(f"c.{suffix}").stat().st_size > 3000
-
-
 def test_a_chart_without_a_fit_and_one_of_a_single_model() -> None:
     item_scores(world(6, 40, 2).scores)
     items("scores.csv", "--chart", "many.json")
