@@ -122,7 +122,7 @@ class Part:
     @cached_property
     def view(self) -> ChoiceWindow:
         """The letters in it."""
-        marked = mark(fold(self.body), self.letters, self.options)
+        marked = mark(fold(self.body), self.letters)
         return ChoiceWindow(marked, self.letters, self.options)
 
     @cached_property

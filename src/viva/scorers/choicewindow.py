@@ -11,7 +11,7 @@ from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group, Judgement
 from viva.scorers.fold import BOX
 from viva.scorers.mentions import Marked
-from viva.scorers.optiontext import in_own_words, squeeze
+from viva.scorers.optiontext import in_own_words
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
@@ -33,8 +33,6 @@ _COLUMN = re.compile(r"(?:^|n)[LP]\.?n[LP]\.?(?:n|$)")
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
-_LONGEST_ITEM = 24
-"""Characters of an option in a list within a line, where the options are unknown."""
 
 
 @cache
@@ -178,24 +176,13 @@ class ChoiceWindow:
         kinds = self.kinds
         if group.letters != self.letters[:1]:
             return False
-        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, group.left)) and self._own(inline):
+        if _inline_list(self.letters[:3]).match(self.marked.text, group.left):
             return True
         if not ("n" + kinds[: group.start]).rstrip("-").endswith("n") or kinds.startswith(("n", ".n"), group.end):
             return False
         items = self.items
         place = next((index for index, item in enumerate(items) if item is group), len(items))
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
-
-    def _own(self, listed: re.Match[str]) -> bool:
-        """Return whether what stands behind the letters of a list within a line are the options' texts, as far as
-        known.
-        """
-        if not self.options:
-            return max(len(said) for said in listed.groups()) <= _LONGEST_ITEM
-        return all(
-            squeeze(said).startswith(squeeze(option))
-            for said, option in zip(listed.groups(), self.options, strict=False)
-        )
 
     def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
         """Without what follows when a base model answers in the first line, then writes a new question with options."""

@@ -56,7 +56,8 @@ def concluded(marked: Marked) -> Candidate | None:
     if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
         return None
     letter = named.pop()
-    if _UNSURE.search(kinds, start, end) or _names_things(marked, at, letter, start, end):
+    others = [index for index in range(start + 1, end) if kinds[index] == "l" and kinds[index - 1] in "wl#"]
+    if _UNSURE.search(kinds, start, end) or not {*others} <= {*at}:
         return None
     if found_in("comparison", marked.said(start, end)) or not any(_points(marked, index, start, end) for index in at):
         return None
@@ -70,26 +71,6 @@ def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
     left, right = (unaccented(marked.said(*part).lower()) for part in ((start, index), (index + 1, end)))
     before = [match.end() for match in _pattern("conclusive").finditer(left)]
     return bool((before and before[-1] >= len(left)) or _pattern("conclusive_after").match(right))
-
-
-def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: int) -> bool:
-    """Return whether letters name things in this reply (process A, node B), so that a letter alone may be one of
-    them.
-    """
-    kinds = marked.kinds
-    others = [
-        index
-        for index, kind in enumerate(kinds)
-        if kind == "l"
-        and index not in at
-        and kinds[max(0, index - 1) : index] in {"w", "l", "#"}
-        and marked.said(index, index + 1).isupper()
-        and not marked.text.startswith((".", "、", ")", ":"), marked.tokens[index].end)
-    ]
-    if any(start <= index < end and marked.said(index, index + 1) != letter for index in others):
-        return True
-    options = all(kinds[index] == "P" or "O" in kinds[max(0, index - 1) : index + 2] for index in at)
-    return bool(others) and not options
 
 
 def _points(marked: Marked, index: int, start: int, end: int) -> bool:
