@@ -56,7 +56,8 @@ def concluded(marked: Marked) -> Candidate | None:
     if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
         return None
     letter = named.pop()
-    others = [index for index in range(start + 1, end) if kinds[index] == "l" and kinds[index - 1] in "wl#"]
+    first = 0 if kinds[at[-1]] == "l" else start  # letters that name things: process A, node B
+    others = [index for index in range(first + 1, end) if kinds[index] == "l" and kinds[index - 1] in "wl#"]
     if _UNSURE.search(kinds, start, end) or not {*others} <= {*at}:
         return None
     if found_in("comparison", marked.said(start, end)) or not any(_points(marked, index, start, end) for index in at):

@@ -180,7 +180,7 @@ _UNQUOTED = (
     r"()(<S>)(?:\s<tie>\s|\s{0,2}(?:[-=]>|:)\s{0,2})<TERMED>",
 )
 """A role ("" where none is named), the phrase that it is a role of, and behind the match what is claimed."""
-_UNQUOTED_BEFORE = r"([^\n\x02\x04]{1,300}?)\s(?:<serves>\s(?:the|an?|its)\s<ROLE>|<tie>\s(?:the\s)?<S>())"
+_UNQUOTED_BEFORE = r"([^\n\x02\x04(]{1,300}?)\s(?:<serves>\s(?:the|an?|its)\s<ROLE>|<tie>\s(?:the\s)?<S>())"
 
 
 class Claim(Struct, frozen=True):

@@ -232,7 +232,8 @@ class Masked:
         self.plain = plain(text)
         pieces, at = [], 0
         for phrase in quoted(text):
-            if self._no_phrase(phrase):
+            own = asked.sentence and text[phrase.start : phrase.end] in asked.sentence.text
+            if own or self._no_phrase(phrase):
                 continue
             self.phrases[phrase.start] = phrase
             mark = S if asked.shows(text[phrase.left : phrase.right]) else Q
@@ -273,6 +274,10 @@ class Masked:
         if opening := pattern(r"\s{0,4}<CALLED>(<Q>)").match(self.masked, start, end):
             return None if self.goes_on(opening.end(), end) else self.inside(opening.start(1))
         cut = self._trim(start, end)
+        sentence = self.asked.sentence
+        adverb = pattern(r"\s{0,4}(?:just|only|merely|simply)\s").match(self.masked, start, cut)
+        if adverb and sentence and not sentence.holds(clean(self.text[start:cut])):  # "it is just the board"
+            start = adverb.end() if sentence.holds(clean(self.text[adverb.end() : cut])) else start
         return (start, cut) if cut > start else None
 
     def goes_on(self, at: int, end: int) -> bool:
