@@ -68,7 +68,7 @@ def folder(viva: Viva) -> Path:
     ),
     (
         ("run", "own.yaml", "--model", "baseline/first", "--shots", "1", "--cot", "--run", "r", "--tables"),
-        "card.9.own",
+        "card.10.own",
     ),
     (("run", "own.yaml", "--model", "baseline/first", "--form", "base", "--run", "b", "--tables"), "form:base"),
     (
@@ -82,7 +82,7 @@ def folder(viva: Viva) -> Path:
     (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),
     (("run", "own.yaml", "--model", "baseline/first", "--shard", "2/2", "--run", "s2"), "shard 2/2 alone"),
     (("merge", "s1", "s2", "--out", "s"), ""),
-    (("resume", "g", "--tables"), "card.9.own"),
+    (("resume", "g", "--tables"), "card.10.own"),
     (("score", "g", "--tables"), "Overall"),
     (("show", "g", "--wrong"), "read: B   gold: A"),
     (("compare", "g"), "good"),

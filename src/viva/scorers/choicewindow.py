@@ -11,13 +11,11 @@ from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group, Judgement
 from viva.scorers.fold import BOX
 from viva.scorers.mentions import Marked
-from viva.scorers.optiontext import in_own_words
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
 _HEAD_BRACKETED = re.compile("[=!hpV]|[wf]?[LPM]")
 _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
-_TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
 _HEAD_HAN = re.compile(r"O?[,&]w")
 _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
@@ -98,8 +96,7 @@ class ChoiceWindow:
         asked = "¿" in self.marked.text[: group.left]
         if group.listing or asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
             return None
-        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, group.right)
-        bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
+        bracketed = kinds[group.start] == "P" and not _HEAD_BRACKETED.match(kinds, group.end)
         if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
             return None
         judged = candidates.judge(self.marked, group) or candidates.judge_item(self.marked, group, group.end)
@@ -110,14 +107,10 @@ class ChoiceWindow:
         return self._made(group, "letter at the beginning")
 
     def _is_a_part(self, group: Group) -> bool:
-        """ "(a) The current is …": the first part of a question with parts, unless the option's own words follow."""
+        """ "(a) The current is …": the first part of a question with parts."""
         if self.kinds[group.start] != "P" or group.letters not in {"A", "I"}:
             return False
-        if not re.match(r"[^LPM.n,:\-r]", self.kinds[group.end : group.end + 1]):
-            return False
-        return not in_own_words(
-            self.marked.text[group.right : group.right + 400], group.letters, self.letters, self.options
-        )
+        return re.match(r"[^LPM.n,:\-r].{12}", self.kinds[group.end :]) is not None
 
     def _han_follows(self, group: Group) -> bool:
         """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""

@@ -19,8 +19,6 @@ _REACH = 60
 _FINISHED = re.compile(r"(?:(?<!\.)[.!]|[)\]\"'}])$")
 _UNSURE = re.compile(r"[!hix?~]")
 _NEXT = re.compile(r"O?(?:$|[.n,r)&:\-]|[+NVcf](?![LP])|=[fd]{0,3}[+N])")
-_TIED = re.compile(r"[=VNpOm+X][fdON+=:&Vp]{0,4}$")
-_DRAWN = re.compile(r"F[^.n?:LPMlx!hi]{0,14}$")
 
 
 def _pattern(role: str) -> re.Pattern[str]:
@@ -83,7 +81,4 @@ def _points(marked: Marked, index: int, start: int, end: int) -> bool:
     if before and len(left) - before.end() <= 60 and _NEXT.match(kinds, index + 1):
         return True
     named = kinds[index - 1 : end] == "=P" and marked.said(index, index + 1).isupper()  # "The metal that fits is (H)."
-    if kinds[index] == "l" or named:
-        return True
-    drawn = _DRAWN.search(kinds[max(start, index - 16) : index])
-    return bool(drawn and _TIED.search(kinds[start:index]) and _NEXT.match(kinds, index + 1))
+    return kinds[index] == "l" or named
