@@ -16,6 +16,7 @@ _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
 _HEAD_BRACKETED = re.compile("[=!hpV]|[wf]?[LPM]")
 _IN_BRACKETS = re.compile(r" {0,4}\([^()\n]{1,80}\)[ *]{0,4}[:：–-]")
+_TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
 _HEAD_HAN = re.compile(r"O?[,&]w")
 _TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
 _TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
@@ -96,7 +97,8 @@ class ChoiceWindow:
         asked = "¿" in self.marked.text[: group.left]
         if group.listing or asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
             return None
-        bracketed = kinds[group.start] == "P" and not _HEAD_BRACKETED.match(kinds, group.end)
+        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, group.right)
+        bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
         if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
             return None
         judged = candidates.judge(self.marked, group) or candidates.judge_item(self.marked, group, group.end)
