@@ -71,7 +71,7 @@ class ChoiceWindow:
             if (
                 at is None
                 or self._is_cut_off(group, at)
-                or (self._is_variable(group) and not _OF_AN_OPTION.search(self._text_of(at)))
+                or (self._is_variable(group) and not _OF_AN_OPTION.search(self.marked.text[slice(*at.span)]))
             ):
                 continue
             found.append(at)
@@ -83,9 +83,6 @@ class ChoiceWindow:
         before = text[: token.start]
         opened = before.endswith("(") and not text[token.end :].strip()
         return opened and bool(before.strip(" (")) and not found.rule.startswith("statement")
-
-    def _text_of(self, found: Candidate) -> str:
-        return self.marked.text[slice(*found.span)]
 
     def _is_variable(self, group: Group) -> bool:
         """Return whether the letter is one that formulas of the reply use, as in a truth table."""
@@ -110,9 +107,8 @@ class ChoiceWindow:
 
     def _is_a_part(self, group: Group) -> bool:
         """ "(a) The current is …": the first part of a question with parts."""
-        if self.kinds[group.start] != "P" or group.letters not in {"A", "I"}:
-            return False
-        return re.match(r"[^LPM.n,:\-r].{12}", self.kinds[group.end :]) is not None
+        long = re.match(r"[^LPM.n,:\-r].{12}", self.kinds[group.end :])
+        return self.kinds[group.start] == "P" and group.letters in "AI" and long is not None
 
     def _han_follows(self, group: Group) -> bool:
         """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""

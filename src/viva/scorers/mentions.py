@@ -18,6 +18,7 @@ _STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
 _STICKS_BEFORE = frozenset("+#@\\^%°_&")
 _NAMELIKE = frozenset("w#lo")
 _BEFORE_LOWER = frozenset("NO=:~V&/FbcX+-pnr")
+_NUMERAL = re.compile(r"\b(?:II|III|IV)\b")
 _AFTER_LOWER = frozenset(".,:n&/-rF?)")
 
 
@@ -125,11 +126,12 @@ class _Mention:
             return "l"
         touched = not named and following in _NAMELIKE | {"L", "M"}
         article = (
-            self.char in "AI"
+            self.char == "A"
             and re.match(" (?![aeiou])[a-z]", self.text[self.end : self.end + 2])
             and re.match("[f+xF]*[NOw]", "".join(self.raw[self.index + 1 : self.index + 8]))
         )
-        if following == "~" or article or touched:
+        other = self.char == "I" and (following in {*"!VhmfbN"} or _NUMERAL.search(self.text))  # a pronoun, a numeral
+        if following == "~" or article or other or touched:
             return "l"
         return "L"
 
