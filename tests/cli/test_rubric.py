@@ -79,7 +79,7 @@ def test_a_question_file_is_an_examination(viva: Viva, questions: Path) -> None:
     assert {entry["question"] for entry in viva.entries(stage="executions")} == {"double"}
     (result,) = ended.report["results"]
     assert [table["name"] for table in result["tables"]] == ["overall", "area"]
-    assert "questions.9.mine" in result["signature"]
+    assert "questions.10.mine" in result["signature"]
 
 
 @pytest.mark.sandbox

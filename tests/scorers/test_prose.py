@@ -14,7 +14,7 @@ CHOICES = (
     ("Options B, C, and D are incorrect because they are not LIFO.", "unparsed"), ("A and C", "unparsed"), ("The answer is E.", "unparsed"), ("The answer is (E) Queue", "B"),
     ("The answer is (B) Tree", "unparsed"), ("Therefore, I cannot determine the answer.", "unparsed"), ("Thus, (i), (ii), and (iii) are true. The answer is (C).", "C"),
     ("the acceleration is also g. The answer is (D).", "D"), ("The key change in data structure is B. Queue.", "B"), ("The structure that fits best here is B. Queue.", "B"),
-    ("When is it due? The answer is (C).", "C"),
+    ("When is it due? The answer is (C).", "C"), ("Therefore, the output is:\n```\nThe answer is (D)\n```", "D"), ("A correct answer cannot be given.", "unparsed"),
     ("Reasoning about it: queues are first in first out, as described. The answer is B.\n\nNow, let's combine all: The answer is A. The answer is C.", "B"),
     ("The answer is (C). The answer is (D). The answer is (A).", "unparsed"), ("Stacks are LIFO and that is what recursion needs. The answer is (A). Final Answer: (D)", "A"),
     ("The answer is (A).\nThe answer is (C).\nThe answer is (D).\nRecursion needs last in first out, as a stack does. The answer is (A).", "A"),
@@ -31,7 +31,7 @@ TRUTHS = (
 )  # fmt: skip
 SELECTIONS = (
     ("A and C are correct. B is incorrect. D is incorrect.", "AC"), ("all except B and D", "AC"), ("All except B and D are correct.", "AC"), ("1. A 2. C", "AC"),
-    ("A, C", "AC"), ("The correct options are A and C.", "AC"), ("A is correct. B is incorrect. C is correct. D is incorrect.", "AC"), ("答案：ABD", "ABD"),
+    ("A, C", "AC"), ("Both keep an order. The answer is (A) and (C), as they are sorted.", "AC"), ("The correct options are A and C.", "AC"), ("A is correct. B is incorrect. C is correct. D is incorrect.", "AC"), ("答案：ABD", "ABD"),
     ("答案是A和C", "AC"), ("【答案】: A, C <eoa>", "AC"), ("正确的是ACD", "ACD"), ("故选AC", "AC"), ("Everything but B.", "ACD"), ("A: true\nB: false\nC: true\nD: false", "AC"),
     ("选项A、C正确，B、D错误。", "AC"),
 )  # fmt: skip

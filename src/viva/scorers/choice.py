@@ -122,7 +122,7 @@ class Part:
     @cached_property
     def view(self) -> ChoiceWindow:
         """The letters in it."""
-        marked = mark(fold(self.body), self.letters, self.options)
+        marked = mark(fold(self.body), self.letters)
         return ChoiceWindow(marked, self.letters, self.options)
 
     @cached_property
@@ -153,7 +153,7 @@ def _read_part(text: str, known: AskedFor) -> Reading:
 
 
 def _by_rules(part: Part) -> Reading:
-    return next((found for rule in RULES.values() if (found := rule(part))), _NOTHING)
+    return next((found for rule in _RULES if (found := rule(part))), _NOTHING)
 
 
 _NOTHING = Reading(UNPARSED)
@@ -225,15 +225,15 @@ def _last_resort(part: Part) -> Reading | None:
     return Reading(hint.letter, hint.span, hint.rule)
 
 
-RULES: dict[str, Callable[[Part], Reading | None]] = {
-    "bare statements behind those of the exemplars": _behind_exemplars,
-    "ticked boxes": _ticked,
-    "statements": _stated,
-    "a line that is a letter with its own text": _lettered_line,
-    "slots": _from_slots,
-    "several letters": _several,
-    "the closing sentence": _last_resort,
-}
+_RULES: tuple[Callable[[Part], Reading | None], ...] = (
+    _behind_exemplars,
+    _ticked,
+    _stated,
+    _lettered_line,
+    _from_slots,
+    _several,
+    _last_resort,
+)
 """What reads a letter, in this order: the first that says something decides."""
 
 

@@ -11,7 +11,6 @@ from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group, Judgement
 from viva.scorers.fold import BOX
 from viva.scorers.mentions import Marked
-from viva.scorers.optiontext import in_own_words, squeeze
 
 _HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
 _HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
@@ -33,8 +32,6 @@ _COLUMN = re.compile(r"(?:^|n)[LP]\.?n[LP]\.?(?:n|$)")
 _IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
 """Letters among operators: two alternatives, one of which is empty."""
 _OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
-_LONGEST_ITEM = 24
-"""Characters of an option in a list within a line, where the options are unknown."""
 
 
 @cache
@@ -74,7 +71,7 @@ class ChoiceWindow:
             if (
                 at is None
                 or self._is_cut_off(group, at)
-                or (self._is_variable(group) and not _OF_AN_OPTION.search(self._text_of(at)))
+                or (self._is_variable(group) and not _OF_AN_OPTION.search(self.marked.text[slice(*at.span)]))
             ):
                 continue
             found.append(at)
@@ -86,9 +83,6 @@ class ChoiceWindow:
         before = text[: token.start]
         opened = before.endswith("(") and not text[token.end :].strip()
         return opened and bool(before.strip(" (")) and not found.rule.startswith("statement")
-
-    def _text_of(self, found: Candidate) -> str:
-        return self.marked.text[slice(*found.span)]
 
     def _is_variable(self, group: Group) -> bool:
         """Return whether the letter is one that formulas of the reply use, as in a truth table."""
@@ -112,14 +106,9 @@ class ChoiceWindow:
         return self._made(group, "letter at the beginning")
 
     def _is_a_part(self, group: Group) -> bool:
-        """ "(a) The current is …": the first part of a question with parts, unless the option's own words follow."""
-        if self.kinds[group.start] != "P" or group.letters not in {"A", "I"}:
-            return False
-        if not re.match(r"[^LPM.n,:\-r]", self.kinds[group.end : group.end + 1]):
-            return False
-        return not in_own_words(
-            self.marked.text[group.right : group.right + 400], group.letters, self.letters, self.options
-        )
+        """ "(a) The current is …": the first part of a question with parts."""
+        long = re.match(r"[^LPM.n,:\-r].{12}", self.kinds[group.end :])
+        return self.kinds[group.start] == "P" and group.letters in "AI" and long is not None
 
     def _han_follows(self, group: Group) -> bool:
         """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
@@ -178,24 +167,13 @@ class ChoiceWindow:
         kinds = self.kinds
         if group.letters != self.letters[:1]:
             return False
-        if (inline := _inline_list(self.letters[:3]).match(self.marked.text, group.left)) and self._own(inline):
+        if _inline_list(self.letters[:3]).match(self.marked.text, group.left):
             return True
         if not ("n" + kinds[: group.start]).rstrip("-").endswith("n") or kinds.startswith(("n", ".n"), group.end):
             return False
         items = self.items
         place = next((index for index, item in enumerate(items) if item is group), len(items))
         return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
-
-    def _own(self, listed: re.Match[str]) -> bool:
-        """Return whether what stands behind the letters of a list within a line are the options' texts, as far as
-        known.
-        """
-        if not self.options:
-            return max(len(said) for said in listed.groups()) <= _LONGEST_ITEM
-        return all(
-            squeeze(said).startswith(squeeze(option))
-            for said, option in zip(listed.groups(), self.options, strict=False)
-        )
 
     def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
         """Without what follows when a base model answers in the first line, then writes a new question with options."""

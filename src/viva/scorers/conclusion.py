@@ -19,8 +19,6 @@ _REACH = 60
 _FINISHED = re.compile(r"(?:(?<!\.)[.!]|[)\]\"'}])$")
 _UNSURE = re.compile(r"[!hix?~]")
 _NEXT = re.compile(r"O?(?:$|[.n,r)&:\-]|[+NVcf](?![LP])|=[fd]{0,3}[+N])")
-_TIED = re.compile(r"[=VNpOm+X][fdON+=:&Vp]{0,4}$")
-_DRAWN = re.compile(r"F[^.n?:LPMlx!hi]{0,14}$")
 
 
 def _pattern(role: str) -> re.Pattern[str]:
@@ -56,7 +54,9 @@ def concluded(marked: Marked) -> Candidate | None:
     if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
         return None
     letter = named.pop()
-    if _UNSURE.search(kinds, start, end) or _names_things(marked, at, letter, start, end):
+    first = 0 if kinds[at[-1]] == "l" else start  # letters that name things: process A, node B
+    others = [index for index in range(first + 1, end) if kinds[index] == "l" and kinds[index - 1] in "wl#"]
+    if _UNSURE.search(kinds, start, end) or not {*others} <= {*at}:
         return None
     if found_in("comparison", marked.said(start, end)) or not any(_points(marked, index, start, end) for index in at):
         return None
@@ -72,26 +72,6 @@ def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
     return bool((before and before[-1] >= len(left)) or _pattern("conclusive_after").match(right))
 
 
-def _names_things(marked: Marked, at: list[int], letter: str, start: int, end: int) -> bool:
-    """Return whether letters name things in this reply (process A, node B), so that a letter alone may be one of
-    them.
-    """
-    kinds = marked.kinds
-    others = [
-        index
-        for index, kind in enumerate(kinds)
-        if kind == "l"
-        and index not in at
-        and kinds[max(0, index - 1) : index] in {"w", "l", "#"}
-        and marked.said(index, index + 1).isupper()
-        and not marked.text.startswith((".", "、", ")", ":"), marked.tokens[index].end)
-    ]
-    if any(start <= index < end and marked.said(index, index + 1) != letter for index in others):
-        return True
-    options = all(kinds[index] == "P" or "O" in kinds[max(0, index - 1) : index + 2] for index in at)
-    return bool(others) and not options
-
-
 def _points(marked: Marked, index: int, start: int, end: int) -> bool:
     """Return whether the sentence leads up to this letter, or says of it what is said of an answer."""
     kinds, left = marked.kinds, marked.said(start, index)
@@ -101,7 +81,4 @@ def _points(marked: Marked, index: int, start: int, end: int) -> bool:
     if before and len(left) - before.end() <= 60 and _NEXT.match(kinds, index + 1):
         return True
     named = kinds[index - 1 : end] == "=P" and marked.said(index, index + 1).isupper()  # "The metal that fits is (H)."
-    if kinds[index] == "l" or named:
-        return True
-    drawn = _DRAWN.search(kinds[max(start, index - 16) : index])
-    return bool(drawn and _TIED.search(kinds[start:index]) and _NEXT.match(kinds, index + 1))
+    return kinds[index] == "l" or named

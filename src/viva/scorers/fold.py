@@ -124,28 +124,6 @@ def _blank(match: re.Match[str]) -> str:
 
 
 _HAS_MARKUP = re.compile(r"[\\<*_`$~]")
-_FENCE = re.compile(r"```")
-_KEEP_FENCED = re.compile(
-    r"[\"']?(?:answer|antwort|réponse|reponse|答案|choice|option|verdict|result)\w{0,12}[\"']?\s{0,4}[:：=]"
-    r"|```\w{0,10}\s{0,4}\(?\w+\)?[.。]?\s{0,4}\Z",
-    re.IGNORECASE,
-)
-
-
-def _without_code(text: str) -> str:
-    """Fenced code blanked, for its variables are no answers; a block that holds one (JSON, a lone letter) stays."""
-    fences = [match.start() for match in _FENCE.finditer(text)]
-    if len(fences) < 2:
-        return text
-    pieces: list[str] = []
-    at = 0
-    for opening, closing in zip(fences[::2], fences[1::2], strict=False):
-        pieces.append(text[at:opening])
-        block = text[opening:closing]
-        pieces.append(block if _KEEP_FENCED.search(block) else " " * len(block))
-        at = closing
-    pieces.append(text[at:])
-    return "".join(pieces)
 
 
 def fold(text: str) -> str:
@@ -153,6 +131,4 @@ def fold(text: str) -> str:
     text = plain(text)
     if not _HAS_MARKUP.search(text):
         return text
-    if "```" in text:
-        text = _without_code(text)
     return _markup().sub(_blank, text)

@@ -8,18 +8,17 @@ name is not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
 from viva.scorers.lexicon import Lexicon, Token
-from viva.scorers.optiontext import squeeze
 
 _STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
 _STICKS_BEFORE = frozenset("+#@\\^%°_&")
 _NAMELIKE = frozenset("w#lo")
 _BEFORE_LOWER = frozenset("NO=:~V&/FbcX+-pnr")
+_NUMERAL = re.compile(r"\b(?:II|III|IV)\b")
 _AFTER_LOWER = frozenset(".,:n&/-rF?)")
 
 
@@ -59,7 +58,7 @@ def _several(letters: str) -> re.Pattern[str]:
     return re.compile(rf"[{letters}]{{2}}")
 
 
-def mark(text: str, letters: str, options: Sequence[str]) -> Marked:
+def mark(text: str, letters: str) -> Marked:
     """Lex a folded text and decide for every single letter whether it names an option."""
     tokens = lexicon(letters).lex(text)
     raw = [token.kind for token in tokens]
@@ -74,7 +73,7 @@ def mark(text: str, letters: str, options: Sequence[str]) -> Marked:
                     raw[index] = "M"
     kinds = raw.copy()
     for index in _letters_in(raw):
-        kinds[index] = _Mention(text, tokens, raw, index).kind(letters, options)
+        kinds[index] = _Mention(text, tokens, raw, index).kind()
     return Marked(text, tokens, "".join(kinds))
 
 
@@ -114,7 +113,7 @@ class _Mention:
         self.before = text[token.start - 1] if token.start else "\n"
         self.after = text[token.end : token.end + 1] or "\n"
 
-    def kind(self, letters: str, options: Sequence[str]) -> str:
+    def kind(self) -> str:
         """L, P or l; what the neighbours leave of it."""
         bracketed = "call" if self._sticks() else self._bracketed()
         if bracketed == "call":
@@ -127,12 +126,13 @@ class _Mention:
             return "l"
         touched = not named and following in _NAMELIKE | {"L", "M"}
         article = (
-            self.char in "AI"
+            self.char == "A"
             and re.match(" (?![aeiou])[a-z]", self.text[self.end : self.end + 2])
             and re.match("[f+xF]*[NOw]", "".join(self.raw[self.index + 1 : self.index + 8]))
         )
-        if following == "~" or article or touched:
-            return "P" if self._own_text_follows(letters, options) else "l"
+        other = self.char == "I" and (following in {*"!VhmfbN"} or _NUMERAL.search(self.text))  # a pronoun, a numeral
+        if following == "~" or article or other or touched:
+            return "l"
         return "L"
 
     def _sticks(self) -> bool:
@@ -179,16 +179,3 @@ class _Mention:
         between = self.text[self.end : token.start] if step > 0 else self.text[token.end : self.start]
         apart = len(between) > 60 or set(between) & set("([)]" if step > 0 else ")]")
         return "" if apart else self.raw[at]
-
-    def _own_text_follows(self, letters: str, options: Sequence[str]) -> bool:
-        """ "B Queue" is a choice where option B reads "Queue"; for "A stack" the case must be the option's own too."""
-        place = letters.find(self.char)
-        if not 0 <= place < len(options) or self._neighbour(-1) in _NAMELIKE:
-            return False
-        option = options[place].strip()
-        rest = self.text[self.end : self.end + len(option) + 40].lstrip()
-        if not option or squeeze(rest[: len(option)]) != squeeze(option):
-            return False
-        if self.char in "AI" and rest[: len(option)] != option:
-            return False
-        return re.match(r"\s*(?:$|[.,;:\n])", rest[len(option) :]) is not None

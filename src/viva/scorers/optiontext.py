@@ -161,20 +161,3 @@ def with_own_text(text: str, texts: OptionTexts) -> tuple[str, int, int] | None:
     if rest.strip(_ENDING) != own.strip(_ENDING) and (squeeze(rest) or None) != squeeze(own):
         return None
     return letter, match.start(match.lastindex or 0), len(text.rstrip("*_ \n"))
-
-
-_WORDS = re.compile(r"[^\W_]+")
-
-
-def in_own_words(text: str, letter: str, letters: str, options: Sequence[str]) -> bool:
-    """Return whether the sentence that begins `text` uses at least half of the words of the option that the letter
-    names.
-
-    True where the options are unknown.
-    """
-    place = letters.find(letter)
-    if not 0 <= place < len(options):
-        return True
-    own = {word.casefold() for word in _WORDS.findall(options[place])}
-    said = {word.casefold() for word in _WORDS.findall(re.split(r"[.!?。](?:\s|$)|\n", text, maxsplit=1)[0])}
-    return bool(own) and 2 * len(own & said) >= len(own)

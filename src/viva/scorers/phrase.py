@@ -121,12 +121,9 @@ def _slot(text: str, span: tuple[int, int] | None, strength: Strength, rule: str
 
 
 def _chosen(claimed: list[Claim], masked: Masked) -> Claim:
-    """Return the last final statement; else the first about what was asked, unless a later one corrects it."""
-    fits = {claim.at: masked.asked.fits(claim.role) for claim in claimed}
-    about = [claim for claim in claimed if fits[claim.at] is not False]
-    final = [claim for claim in about if claim.final]
-    chosen = (final[-1:] or [claim for claim in about if fits[claim.at]] or about or claimed)[0]
-    for later in about:
+    """Return the last final statement; else the first, unless a later one corrects it."""
+    chosen = ([claim for claim in claimed if claim.final][-1:] or claimed)[0]
+    for later in claimed:
         between = masked.masked[chosen.at : later.at + 24]
         if later.at > chosen.at and pattern(r"[\n.!?–-]\s{0,4}<correction>\b").search(between):
             chosen = later
@@ -183,7 +180,7 @@ _UNQUOTED = (
     r"()(<S>)(?:\s<tie>\s|\s{0,2}(?:[-=]>|:)\s{0,2})<TERMED>",
 )
 """A role ("" where none is named), the phrase that it is a role of, and behind the match what is claimed."""
-_UNQUOTED_BEFORE = r"([^\n\x02\x04]{1,300}?)\s(?:<serves>\s(?:the|an?|its)\s<ROLE>|<tie>\s(?:the\s)?<S>())"
+_UNQUOTED_BEFORE = r"([^\n\x02\x04(]{1,300}?)\s(?:<serves>\s(?:the|an?|its)\s<ROLE>|<tie>\s(?:the\s)?<S>())"
 
 
 class Claim(Struct, frozen=True):
@@ -195,7 +192,6 @@ class Claim(Struct, frozen=True):
     span: tuple[int, int] | None
     at: int
     rule: str
-    role: str = ""
     final: bool = False
     weak: bool = False
 
@@ -209,9 +205,9 @@ def claims(masked: Masked) -> list[Claim]:
     return found
 
 
-def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str, role: str = "") -> Claim:
+def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str) -> Claim:
     final = pattern(r"<EDGE>{0,4}<final>\b").match(masked.masked, at) is not None
-    return Claim(span, at, rule, " ".join(role.lower().split()), final)
+    return Claim(span, at, rule, final)
 
 
 def behind(masked: Masked, slot: Slot) -> Claim:
@@ -226,10 +222,9 @@ def behind(masked: Masked, slot: Slot) -> Claim:
         inner = _in_quotes(masked, start, end) or _unquoted(masked, start, end)
     drawn = pattern(r"\b<final>\W{1,3}$").search(masked.masked, max(0, start - 16), start)
     final = slot.strength is Strength.STATED or drawn is not None
-    aside = inner and inner.rule == _WITHOUT and masked.asked.fits(inner.role) is False
-    if inner and not inner.weak and not aside:
-        return Claim(inner.span, start, inner.rule, inner.role, final)
-    return Claim(masked.whole(start, end), start, slot.rule, "", final)
+    if inner and not inner.weak:
+        return Claim(inner.span, start, inner.rule, final)
+    return Claim(masked.whole(start, end), start, slot.rule, final)
 
 
 def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
@@ -238,11 +233,9 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
         return None
     named = _named(masked, start, end)
     distinct = {squeeze(clean(masked.text[slice(*masked.inside(at))])) for at in named}
-    found = pattern("<ROLE>").search(text, start, end)
-    role = found[1] if found else ""
     if len(distinct) == 1 and (text.find(S, start, end) >= 0 or _says_so(masked, start, end)):
-        return _claim(masked, masked.inside(named[0]), start, "the one phrase named", role)
-    if claim := _stated(masked, start, end, named, role):
+        return _claim(masked, masked.inside(named[0]), start, "the one phrase named")
+    if claim := _stated(masked, start, end, named):
         return claim
     if not named:
         return None
@@ -251,14 +244,14 @@ def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
     return Claim(None, start, "several phrases", weak=True)
 
 
-def _stated(masked: Masked, start: int, end: int, named: list[int], role: str) -> Claim | None:
+def _stated(masked: Masked, start: int, end: int, named: list[int]) -> Claim | None:
     """ "S modifies Q", or "… is Q"."""
     matches = (match for rule in _STATED for match in pattern(rule).finditer(masked.masked, start, end))
     for match in matches:
         place, after = match.span(match.lastindex or 0)
         if place in named:
             span = None if masked.goes_on(after, end) else masked.inside(place)
-            return _claim(masked, span, start, "stated in quotes", role)
+            return _claim(masked, span, start, "stated in quotes")
     return None
 
 
@@ -302,10 +295,10 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
         if span and asked.shows(text[slice(*span)]):
             span = match.span(2) if match[2] and match[2][0] != S else None
         if span:
-            return _claim(masked, span, start, _WITHOUT, match[1])
+            return _claim(masked, span, start, _WITHOUT)
     if shown := pattern(f"{_SHOWN_BEFORE}<TERMED>").match(masked.wholly, at, end):
         return _claim(masked, masked.whole(shown.end(), line), start, _WITHOUT)
     before = pattern(_UNQUOTED_BEFORE).match(masked.wholly, at, end)
     if before and not asked.shows(before[1]):
-        return _claim(masked, before.span(1), start, _WITHOUT, before[2] or "")
+        return _claim(masked, before.span(1), start, _WITHOUT)
     return None

@@ -115,26 +115,6 @@ def _without_edges(text: str) -> str:
     return text
 
 
-@lru_cache(maxsize=256)
-def _own_quotes(sentence: str) -> re.Pattern[str] | None:
-    """Return the double quotes of a sentence, told by the two words behind an opening and before a closing one."""
-    found = []
-    for match in re.finditer(r"[\"“”]|``|''", sentence):
-        after = re.match(r"\s?(\w+)(?:\W{1,3}(\w+))?", sentence[match.end() : match.end() + 60])
-        before = re.search(r"(\w+)\W{1,3}(\w+)([.,]?)$", sentence[max(0, match.start() - 60) : match.start()])
-        if before:
-            found.append(rf"(?<=\b{re.escape(before[1] + ' ' + before[2] + before[3])})\"")
-        elif after:
-            found.append(r"\"(?=" + r"\W{1,3}".join(map(re.escape, filter(None, after.groups()))) + r"\b)")
-    return re.compile("|".join(found), re.IGNORECASE) if found else None
-
-
-def without_own_quotes(text: str, sentence: str) -> str:
-    """Return a reply with blanks for the straight quotes that it only repeats from the sentence; the same length."""
-    own = _own_quotes(sentence) if '"' in text else None
-    return own.sub(lambda match: " " * len(match.group()), text) if own else text
-
-
 def squeeze(text: str) -> str:
     """Return letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
     return _squeezed(text) if len(text) <= _SHORT else _OTHER.sub("", text.casefold())
@@ -213,15 +193,6 @@ class Asked(Struct, frozen=True):
         """Return whether a text is the phrase that the question shows, an article more or less."""
         return bool(self.shown) and _bare(text) == _bare(self.shown)
 
-    def fits(self, role: str) -> bool | None:
-        """Return whether a role is the one asked for ("object" may be the direct one); None where nothing tells."""
-        named = re.findall(r"[a-z]+", role)
-        if not self.roles or not named or role.rstrip("s") in _GENERIC:
-            return None
-        named[-1] = named[-1].rstrip("s")
-        wanted = [each.lower().split() for each in self.roles]
-        return any(named[-len(each) :] == each or each[-len(named) :] == named for each in wanted)
-
     @property
     def nouns(self) -> tuple[str, ...]:
         """What the phrase asked for is called, as patterns: "direct object", "object"."""
@@ -233,7 +204,7 @@ class Asked(Struct, frozen=True):
     def names(self, key: str) -> bool:
         """Return whether a key of JSON names what is asked for: "direct_object", "phrase"."""
         role = key.lower().replace("_", " ")
-        return bool(self.fits(role)) or role in _GENERIC
+        return role in _GENERIC or any(each.lower().endswith(role) for each in self.roles)
 
     def stands(self, text: str) -> bool:
         """Return whether a text is a piece of the sentence, given back as it is: with no phrase of it marked out."""
@@ -260,9 +231,9 @@ class Masked:
         self.phrases: dict[int, Quoted] = {}
         self.plain = plain(text)
         pieces, at = [], 0
-        sentence = asked.sentence.text if asked.sentence else ""
-        for phrase in quoted(without_own_quotes(text, sentence)):
-            if self._no_phrase(phrase):
+        for phrase in quoted(text):
+            own = asked.sentence and text[phrase.start : phrase.end] in asked.sentence.text
+            if own or self._no_phrase(phrase):
                 continue
             self.phrases[phrase.start] = phrase
             mark = S if asked.shows(text[phrase.left : phrase.right]) else Q
@@ -275,8 +246,6 @@ class Masked:
     def _no_phrase(self, phrase: Quoted) -> bool:
         """Return a label, the whole sentence, a question, a term: quoted or emphasised, and yet no answer."""
         inner = self.plain[phrase.left : phrase.right].strip()
-        if inner.endswith((":", "?")) or pattern("(?:the )?<ROLE>").fullmatch(inner):
-            return True
         if _NO_ANSWER_BEHIND.search(self.plain, max(0, phrase.start - 40), phrase.start):
             return True
         if phrase.quotes:

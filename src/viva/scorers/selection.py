@@ -164,7 +164,7 @@ def _except(text: str, letters: str) -> set[str] | None:
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """Return the options called correct, where every option is judged, and none in two ways."""
     verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
-    for judged in ChoiceWindow(mark(fold(text), letters, options), letters, options).judgements():
+    for judged in ChoiceWindow(mark(fold(text), letters), letters, options).judgements():
         for letter in judged.letters:
             verdicts[letter].add(judged.good)
     if any(len(found) != 1 for found in verdicts.values()):
@@ -182,7 +182,7 @@ def _bare(text: str, letters: str, known: dict[str, str]) -> set[str] | None:
     if len(text) > _LONGEST_LIST or _EITHER.search(text) or (text.isalnum() and _pieces(text) in known and text[1:]):
         return None
     shouted = text if _CAPITAL.search(text) else text.upper()
-    marked = mark(fold(_JOINED.sub(", ", shouted)), letters, ())
+    marked = mark(fold(_JOINED.sub(", ", shouted)), letters)
     named = [letter for index, kind in enumerate(marked.kinds) if kind in "LPM" for letter in marked.letters(index)]
     words = "M" in marked.kinds and shouted != text
     if not _SELECTED.fullmatch(marked.kinds) or words or len(named) > len(set(named)):

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
-from msgspec import structs
-
 from viva.scorers import candidates
 from viva.scorers.candidates import Candidate, Firmness, Group
 from viva.scorers.choice import resolve
@@ -53,8 +51,6 @@ _OPEN_LEFT = re.compile(r"n?[f,.\-XYZ]{0,3}")
 _OPEN_RIGHT = re.compile(r"$|[.n,r:\-?cFb]|S(?=$|[.n])|!(?=[.nf,])|N(?=$|[.n])")
 _LAST_LEFT = re.compile(r"n[f\-]{0,2}$|\?$")
 _LAST_RIGHT = re.compile(r"\.?[n.]{0,3}$")
-_DOUBTED = re.compile(r"[hi][^.nFbc,:]{0,12}$")
-_THAT = re.compile(r"\W{0,3}(?:that|dass|que)\b")
 _ENDS_IN = re.compile(
     r"[^LP%h?i!~/]*(?:S[^LP%h?i!~/]{0,14}|F(?:[fs,=r]|w(?=,)){0,8}|(?<![^,])f?s=[fc]{0,2})L(?:$|,?r.*)"
 )
@@ -135,26 +131,11 @@ def _value(slot: Slot) -> str | Unsure | None:
 
 def _stated(marked: Valued) -> Iterator[Candidate]:
     """Yield what commits to a truth value, in order."""
-    denied = 0
     for group in candidates.groups(marked, "TF"):
-        left = marked.kinds[max(0, group.start - 24) : group.start]
-        both = group.end - group.start > 1 and len(group.letters) > 1
-        if both and not (left.endswith((":", "=")) and marked.kinds[group.end : group.end + 1] in {"", ".", "n"}):
+        if group.end - group.start > 1 and len(group.letters) > 1:
             continue  # "true or false?"
-        found = _alone(marked, group)
-        if found is None and not _DOUBTED.search(left):
-            found = candidates.candidate(marked, group, "truth")
-        if found is None:
-            continue
-        strength, letter = found.strength, found.letter
-        if group.start < denied and letter:
-            letter = "TF".replace(letter, "")
-        if marked.kinds[group.start] == "L" and _THAT.match(marked.text, group.right):
-            if "c" in marked.kinds[group.end : group.end + 40].split("n")[0]:
-                continue
-            strength = Firmness.NODDED
-            denied = marked.kinds.find(".", group.end) if letter == "F" else 0
-        yield structs.replace(found, letter=letter, strength=strength)
+        if found := _alone(marked, group) or candidates.candidate(marked, group, "truth"):
+            yield found
 
 
 def _alone(marked: Valued, group: Group) -> Candidate | None:

@@ -405,7 +405,7 @@ class CMMLU:
         languages=("zh",),
         formats=("Multiple-choice",),
         size="11,582 test questions and 335 exemplars in 67 subjects",
-        version="7",
+        version="8",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),
