@@ -198,7 +198,7 @@ def test_every_command_meets_files_of_every_kind(
 
 
 def test_the_start_page_and_the_run_page_stand(good: Path, tmp_path: Path) -> None:
-    for (file, kind), row in tabled(*[*_pairs(1)][::2]):
+    for (file, kind), row in tabled(*_pairs(1)):
         with row, _soon():
             run, _ = _strange(good, tmp_path / "runs", file, kind)
             visitor = TestClient(application(run.parent, Access()), base_url="http://127.0.0.1")

@@ -287,7 +287,7 @@ def table_json(seen: Seen) -> Found:
 MADE = frozenset(world.name for world in WORLDS)
 GRADED = frozenset({"lossy", "tries"})
 """Worlds whose models have a table of item scores, and are read there."""
-REPORTED = frozenset({"lossy", "two"})
+REPORTED = frozenset({"lossy", "texts", "two", "ranges"})
 SURFACES: dict[str, tuple[Callable[[Seen], Found], frozenset[str]]] = {
     "score, screen": (lambda seen: printed(seen, {path[5:]: ran("score", path) for path in seen.paths}), MADE),
     "end of run": (lambda seen: printed(seen, seen.ends), MADE),
