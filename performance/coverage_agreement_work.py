@@ -15,8 +15,8 @@ from viva.analysis import tilting
 from viva.analysis.correlation import KINDS, Kind, coefficient, interval, outliers
 from viva.analysis.raters.agreement import _differences, _Marks, correlated
 from viva.analysis.raters.coefficients import Level, agreement, cohen, cronbach, fleiss, gwet, intraclass, krippendorff
-from viva.analysis.raters.measure import Measure
 from viva.analysis.raters.prediction import powered
+from viva.analysis.raters.ratings import Measure
 
 RELIABILITY = (0.0, 0.5, 0.9)
 MANY = 40_000

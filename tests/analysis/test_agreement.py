@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from analysis.rated import consistency_design
 from viva.analysis.raters.agreement import Agreement, agree
 from viva.analysis.raters.coefficients import cronbach
-from viva.analysis.raters.measure import Measure
-from viva.analysis.raters.ratings import Ratings, mean_of
+from viva.analysis.raters.ratings import Measure, Ratings, mean_of
 from viva.analysis.tilting import NAME
 from viva.errors import DataError
 

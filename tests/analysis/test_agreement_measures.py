@@ -35,8 +35,7 @@ from viva.analysis.raters.coefficients import (
     intraclass,
     krippendorff,
 )
-from viva.analysis.raters.measure import Measure
-from viva.analysis.raters.ratings import marks_of, nearest, typical
+from viva.analysis.raters.ratings import Measure, marks_of, nearest, typical
 from viva.analysis.tilting import FEWEST, NAME, score_interval
 from viva.analysis.uncertainty import t_quantile
 

@@ -17,9 +17,9 @@ from rows import tabled
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cards import ExamCard
 from viva.benchmarks.card.cardtable import typed
-from viva.benchmarks.card.lm_eval import Filter, Metric, Shown
 from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam, exemplars_of
+from viva.benchmarks.card.lm_eval_file import Filter, Metric, Shown
 from viva.benchmarks.card.templating import TemplateError, match, render
 from viva.errors import DataError, VivaError
 from viva.types import Choose, ExamSpec, Generate, Message, Response, Sampling

@@ -380,7 +380,7 @@ def gradings() -> dict[str, str]:
 
 @BOTH_TIERS
 def test_much_of_anything_takes_seconds_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heavy: bool) -> None:
-    monkeypatch.setattr("viva.benchmarks.custom.slowpatterns.SECONDS", 1.0)
+    monkeypatch.setattr("viva.benchmarks.custom.traps.SECONDS", 1.0)
     asked = "long " * 200_000
     examples = ", ".join("{answer: x, score: 0.5}" for _ in range(2_000))
     for (name, grading), row in tabled(*gradings().items()):
@@ -405,7 +405,7 @@ def test_rules_nest_twenty_deep_and_no_deeper(tmp_path: Path) -> None:
 
 
 def test_many_slow_expressions_end_in_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viva.benchmarks.custom.slowpatterns.SECONDS", 1.0)
+    monkeypatch.setattr("viva.benchmarks.custom.traps.SECONDS", 1.0)
     items = "".join(f"        - regex: '(x+x+)+y{number}'\n" for number in range(300))
     text = f"questions:\n  - id: a\n    question: b\n    grading:\n      keywords:\n{items}"
     found = read(text, tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from rows import each_row, tabled, tables_beside
 from viva.benchmarks.custom.questionloading import read_questions
 from viva.benchmarks.custom.questionmodel import Problem
-from viva.benchmarks.custom.slowpatterns import Patience, is_slow
+from viva.benchmarks.custom.traps import Patience, is_slow
 from viva.benchmarks.infibench.caseset import read_cases
 from viva.scorers.rubric import patterns
 

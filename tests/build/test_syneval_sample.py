@@ -6,8 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from viva.benchmarks.syneval import syneval
-from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Item
-from viva.benchmarks.syneval.setfiles import read_items
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Item, read_items
 from viva.build.treebank.driver import BuildSettings, Tally, build
 from viva.build.treebank.generate import generate
 from viva.build.treebank.sampling import SamplingSettings

@@ -14,8 +14,7 @@ from rows import each_row, tabled
 from servers.fixtures import Viva
 from viva.benchmarks import open_exam
 from viva.benchmarks.custom.questionloading import read_questions
-from viva.benchmarks.custom.slowpatterns import Patience
-from viva.benchmarks.custom.traps import aliased, traps
+from viva.benchmarks.custom.traps import Patience, aliased, traps
 from viva.benchmarks.infibench.infibench import BENCHMARK
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.runs.checks import ECHO, check_rubrics, proposed_calls, weak_tests

@@ -17,8 +17,7 @@ import pytest
 from distributed import works
 from rows import each_row
 from viva.distributed import LostWorkerError, open_worker_pool
-from viva.distributed.local import LocalWorkerPool
-from viva.distributed.mapping import AHEAD
+from viva.distributed.local import AHEAD, LocalWorkerPool
 from viva.errors import DataError, VivaError
 
 SCRIPT = """

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import StorageError
-from viva.runs.merging import JournalMerge, merge_reviews
+from viva.runs.shards import JournalMerge, merge_reviews
 from viva.types import Failure
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rows import table
 from viva.engine.budget import Consumption, who_answered
 from viva.engine.journal import MOST_SERVED, OTHERS, Entry, Journal
-from viva.runs.merging import JournalMerge
+from viva.runs.shards import JournalMerge
 from viva.types import Failure, Served
 
 Line = tuple[int, str, Served | None, bool]

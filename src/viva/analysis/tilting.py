@@ -30,7 +30,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from viva.analysis.raters.measure import Kind, Measure, bounded
+from viva.analysis.raters.ratings import Kind, Measure, bounded
 from viva.analysis.uncertainty import Interval, t_quantile
 from viva.errors import flag
 from viva.visible import plural

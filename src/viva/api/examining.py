@@ -32,7 +32,7 @@ from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError,
 from viva.fields import Option, convert, options, pick, unknown
 from viva.models.called import PROVIDER, Called, Function
 from viva.models.replay import KEPT, Replay
-from viva.runs.answer_files import Collected
+from viva.runs.answers import Collected
 from viva.runs.config import (
     GRADE,
     RESUME,

@@ -20,8 +20,7 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED
 from viva.fields import note
 from viva.runs.config import BaseUrl, KeyVariable, Progress
 from viva.runs.open import price_of
-from viva.runs.progress import cost_text
-from viva.runs.stage import Stage, ending_of_asking, given_up, watched
+from viva.runs.progress import Stage, cost_text, ending_of_asking, given_up, watched
 from viva.scorers.fold import after_thinking, is_blank
 from viva.types import Generate, Sampling
 from viva.visible import escape_invisible, one_line, plural

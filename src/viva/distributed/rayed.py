@@ -10,11 +10,9 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from viva.distributed.cluster import connect
-from viva.distributed.local import unnamed
-from viva.distributed.mapping import Ended, Source, in_order
-from viva.distributed.pool import Pool
+from viva.distributed.local import Ended, Source, in_order, unnamed
+from viva.distributed.pool import Needs, Pool
 from viva.distributed.worker import LostWorkerError
-from viva.distributed.worker_handles import Needs
 
 P = TypeVar("P")
 R = TypeVar("R")

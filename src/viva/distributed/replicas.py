@@ -17,9 +17,8 @@ from weakref import WeakKeyDictionary
 
 from viva.contracts import ContextWindow
 from viva.distributed.cluster import connect
-from viva.distributed.pool import Pool
+from viva.distributed.pool import Needs, Pool
 from viva.distributed.worker import outcome
-from viva.distributed.worker_handles import Needs
 from viva.errors import ModelError, VivaError
 from viva.types import Choose, Generate, Request, Response
 

@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any
 
 from viva.distributed.cluster import connect
-from viva.distributed.pool import Pool
+from viva.distributed.pool import Needs, Pool
 from viva.distributed.worker import LostWorkerError, outcome
-from viva.distributed.worker_handles import Needs
 from viva.errors import VivaError
 from viva.types import Execute, Execution
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viva.analysis.correlation import Coefficient
-from viva.analysis.raters.measure import Kind, Measure
+from viva.analysis.raters.ratings import Kind, Measure
 from viva.render.table import Kind as Printed
 from viva.shipped import shipped_table
 

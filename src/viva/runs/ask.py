@@ -34,8 +34,7 @@ from viva.files import UNREADABLE, LockedError, lock, read_regular, write_whole
 from viva.providers import PROVIDERS, traits_of
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, ceilings, paces
-from viva.runs.progress import notify
-from viva.runs.stage import Stage, ending_of_asking, say_endings, together, watched
+from viva.runs.progress import Stage, ending_of_asking, notify, say_endings, together, watched
 
 YEAR = 365 * 86400.0  # seconds
 PATIENT = Policy(attempt=YEAR, question=YEAR, attempts=1, rereads=0)

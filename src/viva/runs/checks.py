@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from viva.benchmarks.custom.examples import check_examples
 from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
-from viva.benchmarks.custom.slowpatterns import Patience
-from viva.benchmarks.custom.traps import Trap, traps
+from viva.benchmarks.custom.traps import Patience, Trap, traps
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.rationale.combining import Q_A
 from viva.benchmarks.rubric_exam import RubricExam

@@ -41,13 +41,14 @@ from viva.keytable import KeyTable
 from viva.providers import traits_of
 from viva.runs.ask import Queue, Queues, ask_all, ending_of, forget, is_local, new_run, open_batch_dispatcher
 from viva.runs.open import OpenRun, batches_at_once, open_sandbox
-from viva.runs.progress import Screen, notify
-from viva.runs.stage import (
+from viva.runs.progress import (
     Closing,
+    Screen,
     Stage,
     complete,
     ending_of_comparing,
     ending_of_running,
+    notify,
     say_endings,
     together,
     watched,

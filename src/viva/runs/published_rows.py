@@ -115,7 +115,7 @@ def _is_custom(exam: ExamRecord) -> bool:
     """Return whether the questions are those of a set that `viva build infibench export` wrote."""
     if exam.data is None or not find_benchmark(exam.spec.benchmark).about.built_sets:
         return False
-    from viva.benchmarks.infibench.built import find_built
+    from viva.benchmarks.infibench.caseset import find_built
 
     with contextlib.suppress(DataError):
         return find_built(Path(exam.data)) is not None

@@ -19,7 +19,7 @@ from viva.io.tables import CsvText
 from viva.keytable import KeyTable, text_key
 from viva.models.replay import Replay
 from viva.render.result import Report
-from viva.runs.answer_files import Collected, collect
+from viva.runs.answers import Collected, collect
 from viva.runs.ask import refuse_unbatched
 from viva.runs.config import (
     GradePlan,

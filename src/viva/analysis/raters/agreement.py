@@ -30,9 +30,8 @@ from viva.analysis.raters.coefficients import (
     intraclass,
     krippendorff,
 )
-from viva.analysis.raters.measure import Kind, Measure, bounded
 from viva.analysis.raters.prediction import Powered, powered
-from viva.analysis.raters.ratings import Ratings, marks_of, mean_of, nearest, typical
+from viva.analysis.raters.ratings import Kind, Measure, Ratings, bounded, marks_of, mean_of, nearest, typical
 from viva.analysis.tilting import FEWEST, Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
 from viva.errors import DataError
 

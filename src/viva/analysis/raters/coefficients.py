@@ -70,7 +70,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from viva.analysis.estimate import mean_of
-from viva.analysis.raters.measure import Kind, Measure, bounded
+from viva.analysis.raters.ratings import Kind, Measure, bounded
 from viva.analysis.tilting import Floats, Rows, Statistic, Weights, estimated, midranks, usable
 from viva.errors import flag
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
-from viva.benchmarks.card.lm_eval import LmEvalTask
+from viva.benchmarks.card.lm_eval_file import LmEvalTask
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
 from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError

@@ -18,8 +18,8 @@ from viva.benchmarks.card.cardmodel import TODO, Card, Exemplars, Format, read_c
 from viva.benchmarks.card.cardtable import QuestionTable, named_path, paths_of, typed
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import needs_langdetect
-from viva.benchmarks.card.lm_eval import LmEvalTask
 from viva.benchmarks.card.lm_eval_exam import LmEvalExam
+from viva.benchmarks.card.lm_eval_file import LmEvalTask
 from viva.benchmarks.card.questions import points_of
 from viva.benchmarks.custom.questionfiles import HERE as OWN
 from viva.benchmarks.custom.questionfiles import tag_layouts

@@ -17,8 +17,7 @@ from msgspec import Struct
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cardmodel import parse_card
 from viva.benchmarks.card.draft import pointed
-from viva.benchmarks.card.lm_eval import Filter, Metric
-from viva.benchmarks.card.lm_eval_file import GenerationFields, ShownFields, TaskFields, read_task
+from viva.benchmarks.card.lm_eval_file import Filter, GenerationFields, Metric, ShownFields, TaskFields, read_task
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.io.records import SPLITS, plain_stem

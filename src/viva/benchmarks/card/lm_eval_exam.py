@@ -20,8 +20,8 @@ from viva.benchmarks.card.cardexam import CardExam
 from viva.benchmarks.card.cardmodel import Card
 from viva.benchmarks.card.cardtable import QuestionTable
 from viva.benchmarks.card.cells import FILE, ROW, InvalidGold
-from viva.benchmarks.card.lm_eval import Filter, LmEvalTask, Metric, Shown, joined
-from viva.benchmarks.card.rendered import written
+from viva.benchmarks.card.lm_eval_file import Filter, LmEvalTask, Metric, Shown, joined
+from viva.benchmarks.card.questions import written
 from viva.benchmarks.card.templating import SECONDS, match
 from viva.contracts import ContextWindow
 from viva.errors import DataError

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from viva.benchmarks.card.lm_eval import Filter, Metric
+from viva.benchmarks.card.lm_eval_file import Filter, Metric
 from viva.errors import DataError
 from viva.io.limited import MEMORY, LimitedProcess, serve
 from viva.visible import one_line

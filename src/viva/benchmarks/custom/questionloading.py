@@ -29,9 +29,9 @@ from viva.benchmarks.custom.parts import (
 from viva.benchmarks.custom.positions import Bounds, Listing, Mapping, Node, Scalar, Unreadable, read_yaml, refuse_deep
 from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion, QuestionFile, tables
 from viva.benchmarks.custom.rubricrules import read_blanks, read_keywords
-from viva.benchmarks.custom.slowpatterns import Patience
 from viva.benchmarks.custom.strictfields import MANY, Notes, Section, TooManyErrors, shown, to_text
 from viva.benchmarks.custom.traps import (
+    Patience,
     check_examples_possible,
     note_traps,
     warn_of_missing_examples,

@@ -33,9 +33,8 @@ import msgspec
 
 from viva.benchmarks.defaults import GradedByRule
 from viva.benchmarks.sets import fingerprint, read_bytes, spread
-from viva.benchmarks.syneval import setfiles, synevalprompts, synevalscript
-from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Format, Item, KnowledgePoint
-from viva.benchmarks.syneval.setfiles import LETTERS
+from viva.benchmarks.syneval import facts, synevalprompts, synevalscript
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, LETTERS, Format, Item, KnowledgePoint
 from viva.contracts import ContextWindow
 from viva.errors import DataError, option
 from viva.prompting import BREAKS, ESTIMATED, Templates, fit_to_context, gap_between, read_templates
@@ -239,7 +238,7 @@ SHORT = 10
 SINGLE = 1
 """The same as the authors have it for local models, which go on behind an open quotation mark."""
 KINDS: dict[Format, Kind] = {"TF": "truth", "MC": "choice", "FITB": "span"}
-_LEGAL: dict[Format, tuple[str, ...]] = {"TF": ("True", "False"), "MC": tuple(setfiles.LETTERS)}
+_LEGAL: dict[Format, tuple[str, ...]] = {"TF": ("True", "False"), "MC": tuple(facts.LETTERS)}
 
 
 class SynEvalExam(GradedByRule):
@@ -248,21 +247,21 @@ class SynEvalExam(GradedByRule):
     def __init__(self, spec: ExamSpec, data: Path, templates: Mapping[str, object] | None) -> None:
         self.spec = spec
         self._texts = Templates(read_templates(HERE / "prompts.toml"), templates, {**BREAKS, "ask": "\n"})
-        folder = setfiles.find_set(data)
-        test, exemplars = read_bytes(folder / setfiles.TEST), setfiles.read_if_there(folder / setfiles.EXEMPLARS)
-        listed = setfiles.read_test(folder / setfiles.TEST, test)
+        folder = facts.find_set(data)
+        test, exemplars = read_bytes(folder / facts.TEST), facts.read_if_there(folder / facts.EXEMPLARS)
+        listed = facts.read_test(folder / facts.TEST, test)
         # Exemplars count even where none is shown, so that a set has one fingerprint: that of its build.json.
         self.fingerprint = fingerprint([test] if exemplars is None else [test, exemplars])
-        self.defects = [*setfiles.changed(folder, self.fingerprint), *setfiles.alike(listed)]
-        self._pools: setfiles.Pools = {}
+        self.defects = [*facts.changed(folder, self.fingerprint), *facts.alike(listed)]
+        self._pools: facts.Pools = {}
         if spec.shots:
             if not exemplars or not exemplars.strip():
                 raise DataError(
-                    f"{folder} has no exemplars to show ({setfiles.EXEMPLARS} is missing or empty): "
-                    f"`viva build syneval` writes them beside {setfiles.TEST}; without them, ask with "
+                    f"{folder} has no exemplars to show ({facts.EXEMPLARS} is missing or empty): "
+                    f"`viva build syneval` writes them beside {facts.TEST}; without them, ask with "
                     f"{option('shots', '0')}"
                 )
-            self._pools = setfiles.read_exemplars(folder / setfiles.EXEMPLARS, exemplars)
+            self._pools = facts.read_exemplars(folder / facts.EXEMPLARS, exemplars)
             self.defects += synevalprompts.too_few(listed, self._pools, spec.shots, same_sentence=spec.as_published)
             self.defects += synevalprompts.in_the_test(listed, self._pools)
         self._listed = [listed[index] for index in spread(len(listed), spec.limit)]

@@ -11,8 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from viva.benchmarks.syneval.facts import Item
-from viva.benchmarks.syneval.setfiles import LETTERS, Listed, Pools
+from viva.benchmarks.syneval.facts import LETTERS, Item, Listed, Pools
 from viva.prompting import Templates, fill
 from viva.types import Defect, Message, Prompt
 

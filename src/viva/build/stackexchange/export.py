@@ -19,8 +19,8 @@ from viva.benchmarks.custom.positions import Listing, Node, Scalar, read_yaml
 from viva.benchmarks.custom.positions import Mapping as Entries
 from viva.benchmarks.custom.questionloading import MAX_BYTES, read_content
 from viva.benchmarks.custom.questionmodel import OwnQuestion
-from viva.benchmarks.infibench.built import FORMAT, KIND, MANIFEST
 from viva.benchmarks.infibench.cases import areas
+from viva.benchmarks.infibench.caseset import FORMAT, KIND, MANIFEST
 from viva.benchmarks.sets import fingerprint
 from viva.build.files import readable_json
 from viva.build.stackexchange.kit import accepted_text, answer_url, digest, question_id, url

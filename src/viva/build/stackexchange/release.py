@@ -15,7 +15,7 @@ from msgspec import Struct
 from viva.benchmarks.custom.examples import UNTRIED, check_examples
 from viva.benchmarks.custom.questionfiles import own_items
 from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
-from viva.benchmarks.infibench.built import MANIFEST, find_built
+from viva.benchmarks.infibench.caseset import MANIFEST, find_built
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.build.stackexchange.decisions import MEANING
 from viva.build.stackexchange.export import Chosen, Facts, Manifest, export, files

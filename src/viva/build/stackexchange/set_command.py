@@ -14,7 +14,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from viva.benchmarks.custom.questionmodel import Problem
-from viva.benchmarks.infibench.built import read_built
+from viva.benchmarks.infibench.caseset import read_built
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
 from viva.build.files import content_of
 from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, print_tables, tell_held

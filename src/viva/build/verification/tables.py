@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from viva.analysis.raters.measure import Measure
+from viva.analysis.raters.ratings import Measure
 from viva.analysis.uncertainty import Interval
 from viva.analysis.wording import range_text
 from viva.build.options import cut

@@ -21,7 +21,7 @@ from viva.cli.output import check_writable, emit, print_report, typed
 from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
-from viva.runs.answer_files import UNMATCHED
+from viva.runs.answers import UNMATCHED
 from viva.runs.config import AnswerFileOptions, GradePlan, OutputOptions
 from viva.runs.plan import Way
 from viva.runs.progress import conclusions_last

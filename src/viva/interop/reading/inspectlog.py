@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viva.errors import DataError, VivaError
-from viva.interop.reading import rowfields
+from viva.interop.reading import rows
 from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
 from viva.io import bounded
 from viva.types import StopReason, Usage
@@ -114,7 +114,7 @@ def _samples(file: Path, log: EvalLog, *, packed: bool) -> Iterator[EvalSample]:
 
 def _item(sample: EvalSample, file: Path, group: str) -> Item:
     turns = [sample.input] if isinstance(sample.input, str) else [message.text for message in sample.input]
-    known = rowfields.of(sample.metadata or {})
+    known = rows.of(sample.metadata or {})
     target = sample.target if isinstance(sample.target, str) else "".join(sample.target)
     return Item(
         where=f"{file}, sample {sample.id}",
@@ -122,7 +122,7 @@ def _item(sample: EvalSample, file: Path, group: str) -> Item:
         group=group,
         ids=texts_in((sample.id, *known.ids)),
         texts=texts_in((turns[-1] if turns else "", "\n".join(turns), *known.texts)),
-        options=rowfields.unlabelled(texts_in(sample.choices or ())) if sample.choices else known.options,
+        options=rows.unlabelled(texts_in(sample.choices or ())) if sample.choices else known.options,
         gold=target,
         given=[],
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.errors import DataError
-from viva.interop.reading import rowfields
+from viva.interop.reading import rows
 from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, logs_of, said_in, stop_of, text_of, texts_in
 from viva.io import bounded
 
@@ -72,7 +72,7 @@ def _items(file: Path) -> list[Item]:
 
 def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
     doc = row.get("doc")
-    known = rowfields.of(doc) if isinstance(doc, dict) else rowfields.Fields()
+    known = rows.of(doc) if isinstance(doc, dict) else rows.Fields()
     prompts, continuations = _arguments(row.get("arguments"))
     resps = row["resps"] if isinstance(row["resps"], list) else []
     chosen = len(resps) > 1 or any(_is_logprob(one) for one in resps)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.errors import DataError
-from viva.interop.reading import rowfields
+from viva.interop.reading import rows
 from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, logs_of, said_in, text_of, texts_in
 from viva.io import bounded
 
@@ -69,7 +69,7 @@ def _items(file: Path) -> list[Item]:
 def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
     labels = [value for key, value in row.items() if key.startswith("label: ") and isinstance(value, dict)]
     prompts = [said for label in labels for said in (label.get("testing input"), label.get("prompt"))]
-    known = rowfields.of({key: value for key, value in row.items() if key not in ("prediction", "gold")})
+    known = rows.of({key: value for key, value in row.items() if key not in ("prediction", "gold")})
     prediction = row["prediction"]
     replies = prediction if isinstance(prediction, list) else [prediction]
     return Item(

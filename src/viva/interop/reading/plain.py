@@ -13,7 +13,7 @@ from viva.io.tables import read_csv, utf8
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
-    """Return a log a file, named after it where there are several: `answer_files` joins those that are parts of one."""
+    """Return a log a file, named after it where there are several: `runs.answers` joins those that are parts of one."""
     logs: list[Log] = []
     for path in paths:
         log = Log(form="plain", model=plain_stem(path) if len(paths) > 1 else "", items=[])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from viva.errors import DataError, option
-from viva.interop.reading import rowfields
+from viva.interop.reading import rows
 from viva.interop.reading.rows import Columns, Given, Item, said_in, stop_of, text_of, texts_in
 
 TEXT = ("text", "reply", "response", "prediction", "generation", "answer", "output", "completion", "model_output")
@@ -16,7 +16,7 @@ def item_of(row: Mapping[str, object], file: str, where: str, columns: Columns) 
     """Return an item with one answer. Raises DataError for a row without the columns."""
     text = _column(row, columns.text, TEXT, where, "--text-column")
     rest = {name: value for name, value in row.items() if name not in (text, "sample", "stop_reason")}
-    known = rowfields.of(rest)
+    known = rows.of(rest)
     ids, texts = known.ids, known.texts
     if columns.question:
         _column(row, columns.question, (), where, "--question-column")

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any
 
-from viva.distributed.worker_handles import settle
+from viva.distributed.pool import settle
 from viva.errors import ModelError, VivaError, option
 from viva.models.local.memory import OutOfMemory, out_of_memory
 from viva.models.local.work import Job, Openable, Worker, give_back

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from viva.distributed.worker_handles import settle
+from viva.distributed.pool import settle
 from viva.errors import ModelError, VivaError, option
 from viva.models.reasoning import separate_thoughts
 from viva.requesting import RequestOptions, Weights

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from viva.analysis.raters.agreement import Agreement, Confusion, Spot
-from viva.analysis.raters.measure import Kind, Measure
+from viva.analysis.raters.ratings import Kind, Measure
 from viva.errors import VivaError, option
 from viva.render.measures import NAMES, measure_text
 from viva.render.plots import Axis, Drawn, Layer, cells, curves, dots, together

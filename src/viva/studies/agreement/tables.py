@@ -8,8 +8,8 @@ from functools import partial
 from msgspec import Struct
 
 from viva.analysis.raters.agreement import Agreement, Confusion
-from viva.analysis.raters.measure import Measure
 from viva.analysis.raters.prediction import VERIFIED, Powered
+from viva.analysis.raters.ratings import Measure
 from viva.render.findings import Findings
 from viva.render.measures import MEASURE, NAMES
 from viva.render.table import COUNT, FIGURE, NAME, SIDE, Column, Kind, Table, fields, figure, places
