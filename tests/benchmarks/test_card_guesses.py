@@ -40,16 +40,9 @@ def agieval(name: str) -> list[Row]:
         other = (
             {"source": "2018年"} if name == "gaokao-mathcloze" else {"solution": "So.", "level": 5, "type": "Algebra"}
         )
+        empty = dict.fromkeys(("passage", "options", "label"))
         return [
-            {
-                "passage": None,
-                "question": ask.format(at),
-                "options": None,
-                "label": None,
-                "answer": gold,
-                "other": other,
-            }
-            for at, gold in enumerate(golds * 3)
+            {**empty, "question": ask.format(at), "answer": gold, "other": other} for at, gold in enumerate(golds * 3)
         ]
     chinese, several = name not in ENGLISH, name in ("gaokao-physics", "jec-qa-kd", "jec-qa-ca")
     many = 4 if chinese or name.startswith(("sat", "logiqa", "gaokao")) else 5
