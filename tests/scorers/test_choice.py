@@ -101,6 +101,8 @@ def test_a_text_that_two_options_share_decides_nothing():
     assert read_choice("one", options=("one", "one ", "two", "three")).read == "unparsed"
     assert read_choice("ONE", options=("one", "One", "two", "three")).read == "unparsed"
     assert read_choice("bb", options=("BB", "Bb", "bb", "bB")).read == "C"
+    own_texts = ("红字更正法", "*p", "Ack und Nak")  # a correction, a part of another's text, two things
+    assert [read_choice(f"B. {own}", options=("p", own, "&p", "Ack")).read for own in own_texts] == ["B"] * 3
 
 
 def test_of_a_very_long_reply_head_and_tail_are_read():

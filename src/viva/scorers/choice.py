@@ -183,6 +183,12 @@ def _ticked(part: Part) -> Reading | None:
     return Reading(boxes, (0, len(part.text)), _TICKED) if len(boxes) == 1 else Reading(UNPARSED, None, _TICKED)
 
 
+def _with_own_text(part: Part) -> Reading | None:
+    """Return the letter of a reply that is nothing but one option, whatever its text says."""
+    own = with_own_text(part.text, part.texts) if part.texts else None
+    return Reading(own[0], own[1:], "letter with its own text") if own else None
+
+
 def _stated(part: Part) -> Reading | None:
     """Return what the reply states, unless it takes that back, or puts another option's text next to the letter."""
     chosen, view = part.chosen, part.view
@@ -228,6 +234,7 @@ def _last_resort(part: Part) -> Reading | None:
 _RULES: tuple[Callable[[Part], Reading | None], ...] = (
     _behind_exemplars,
     _ticked,
+    _with_own_text,
     _stated,
     _lettered_line,
     _from_slots,
