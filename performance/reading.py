@@ -82,9 +82,9 @@ NEVER = re.compile("(?!)")
 
 def ablations(row: list[int]) -> Iterator[tuple[str, Any, Any, set[int], Any, Any]]:
     """A rule each: name, its table and key there, the rows for which it spoke, its recorder, and what never speaks."""
-    for name, rule in choice.RULES.items():
+    for number, rule in enumerate(choice.RULES):
         fired: set[int] = set()
-        yield name, choice.RULES, name, fired, Recorder(rule, fired, row), never
+        yield rule.__name__.strip("_"), choice.RULES, number, fired, Recorder(rule, fired, row), never
     for name, rules, at in statements():
         fired = set()
         kind, strength, before, after = rules[at]

@@ -153,7 +153,7 @@ def _read_part(text: str, known: AskedFor) -> Reading:
 
 
 def _by_rules(part: Part) -> Reading:
-    return next((found for rule in _RULES if (found := rule(part))), _NOTHING)
+    return next((found for rule in RULES if (found := rule(part))), _NOTHING)
 
 
 _NOTHING = Reading(UNPARSED)
@@ -231,7 +231,7 @@ def _last_resort(part: Part) -> Reading | None:
     return Reading(hint.letter, hint.span, hint.rule)
 
 
-_RULES: tuple[Callable[[Part], Reading | None], ...] = (
+RULES: list[Callable[[Part], Reading | None]] = [
     _behind_exemplars,
     _ticked,
     _with_own_text,
@@ -240,7 +240,7 @@ _RULES: tuple[Callable[[Part], Reading | None], ...] = (
     _from_slots,
     _several,
     _last_resort,
-)
+]
 """What reads a letter, in this order: the first that says something decides."""
 
 
