@@ -246,9 +246,9 @@ def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
 
 
 def test_the_tables_of_a_plan_agree_with_each_other() -> None:
-    for source, row in tabled(("--correlation", 1), ("--score", 99), (scores(),)):
+    for source, row in tabled((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
         with row:
-            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 2000)["shown"]
+            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
             for one in shown:
                 same, other = one["same_questions"], one["other_questions"]
                 assert 0 < same <= other

@@ -186,7 +186,7 @@ def test_the_same_prompt_is_read_once(opener: Opener, widths: Callable[[Opened],
     assert shapes[:2] == [(1, len(prompt.ids)), (6, 1)]
 
 
-@each_row("llama", "gpt2", "sliding")
+@each_row("llama", "qwen2", "neox", "gpt2", "sliding")
 def test_a_common_beginning_is_read_once(
     name: str, *, opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]
 ) -> None:

@@ -137,7 +137,7 @@ def test_it_stops_where_decoding_everything_would(kind: str, data: st.DataObject
 
 
 @pytest.mark.torch("transformers")
-@each_row(*itertools.product(TOKENIZERS, ("the queue gives back ", "😀")))
+@each_row(*itertools.product(TOKENIZERS, ("the queue gives back ", "好 ", "😀", "\n")))
 def test_the_cost_of_looking_for_stop_strings_is_linear(kind: str, unit: Any) -> None:
     _assert_linear(kind, unit)
 
