@@ -177,7 +177,7 @@ def layouts(table: _Table, question: str) -> Iterator[tuple[Any, str]]:
 def _named_groups(table: _Table, question: str) -> Iterator[list[str]]:
     """Yield columns that the gold answers name, whatever they are called, with those that look like them around."""
     for gold in table.names:
-        said = {text_of(value).strip() for value in table.values(gold, 2_000)}
+        said = {text_of(value).strip() for value in table.values(gold)}
         named = [name for name in table.names if name in said]
         if len(named) < 2 or len(named) < len(said) or question in named:
             continue
