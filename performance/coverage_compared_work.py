@@ -33,9 +33,8 @@ from viva.analysis.errortypes import Typed
 from viva.analysis.errortypes import counted as errors_counted
 from viva.analysis.multiplicity import adjusted
 from viva.analysis.pairedranks import paired_ranks
-from viva.analysis.pooling import Scored, pooled
 from viva.analysis.posterior import posterior
-from viva.analysis.slices import slices
+from viva.analysis.slices import Scored, pooled, slices
 from viva.types import Aggregate
 
 Asked = Literal["interval", "test"]

@@ -29,7 +29,7 @@ from summary import _text as text
 from summary import spread
 
 from viva.benchmarks import find_benchmark, open_exam
-from viva.benchmarks.sets import locate
+from viva.benchmarks.basics import locate
 from viva.types import ExamSpec, Sampling
 
 HERE = Path(__file__).parent

@@ -114,7 +114,7 @@ def forward(work: dict[str, Any]) -> dict[str, Any]:
     from viva.models.local.opening import open_model
     from viva.models.local.tokens import Tokens
     from viva.models.local.work import ROWS
-    from viva.requesting import Weights
+    from viva.providers import Weights
 
     opened = open_model(work["folder"], Weights(dtype=work["dtype"], device=work["device"]))
     tokens = Tokens(opened.tokenizer, "")

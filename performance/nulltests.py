@@ -21,8 +21,7 @@ from coverage_models_work import alike
 from coverage_sets_work import questions_of
 from scipy.stats import binom
 
-from viva.analysis.anytime import anytime
-from viva.analysis.comparing import compared, paired
+from viva.analysis.comparing import anytime, compared, paired
 from viva.analysis.correlation import by_families
 from viva.analysis.estimate import Estimate
 from viva.analysis.pairedranks import paired_ranks

@@ -24,7 +24,7 @@ from typing import Any
 from commandline import add_tiny
 
 from viva.analysis.uncertainty import wilson
-from viva.scorers import candidates, choice
+from viva.scorers import choice, letters
 from viva.studies.extraction import UNREAD, Row, decoded, reading_of
 
 TINY = Path(__file__).with_name("reading.jsonl")
@@ -58,7 +58,7 @@ def read(row: Row) -> str:
 
 def statements() -> Iterator[tuple[str, list[Any], int]]:
     """The statements of rules.toml: a name, their list, and the place there."""
-    for side, rules in candidates._RULES.items():
+    for side, rules in letters._RULES.items():
         for at, (name, _, before, after) in enumerate(rules):
             yield f"{side} {at}: {name} {before.pattern if side == 'before' else after.pattern}"[:100], rules, at
 
@@ -89,7 +89,7 @@ def ablations(row: list[int]) -> Iterator[tuple[str, Any, Any, set[int], Any, An
         fired = set()
         kind, strength, before, after = rules[at]
         recorders = Recorder(before.search, fired, row), Recorder(after.match, fired, row)
-        recorded = (recorders[0], after) if rules is candidates._RULES["before"] else (before, recorders[1])
+        recorded = (recorders[0], after) if rules is letters._RULES["before"] else (before, recorders[1])
         yield name, rules, at, fired, (kind, strength, *recorded), (kind, strength, NEVER, NEVER)
 
 

@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all tests are collected: nothing of them is rubbish, and every worker looked through them
     # No test makes or reads the secret of the user who runs it: the tests have their own, which goes with them.
     config.stash[CONFIGURATION] = tempfile.TemporaryDirectory(prefix="viva-tests-")
     config.add_cleanup(config.stash[CONFIGURATION].cleanup)
@@ -52,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["VIVA_CACHE"] = os.path.join(config.stash[CONFIGURATION].name, "cache")
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("quick") and not os.environ.get("VIVA_THOROUGH"):
+        os.environ["VIVA_QUICK"] = "1"
         settings.load_profile("quick")  # before tests are collected: some ask for a part of the examples
     for tier, description in tiers.DESCRIPTIONS.items():
         config.addinivalue_line("markers", f"{tier}: {description}")
@@ -96,6 +98,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def pytest_collection_finish() -> None:
     """The tests themselves are here to stay: looking through them for rubbish took a sixth of the time."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)

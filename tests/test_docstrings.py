@@ -82,7 +82,7 @@ def test_first_lines_of_functions_are_imperative_in_no_fewer_than_before() -> No
 
 
 def is_there(name: str, files: list[str]) -> bool:
-    """Whether what a page quotes (`runs/plan.py`, `runs/plan`, `runs.plan.Way`) is a file, a folder or in a module."""
+    """Whether what a page quotes (`runs/open.py`, `runs/open`, `runs.session.Way`) is a file, folder or in a module."""
     if re.search(r"\.(py|toml|md|yml|json|csv)$", name):
         return any(file.endswith(f"/{name}") for file in files)
     parts = re.split(r"[./]", name.removeprefix("viva.").rstrip("/"))
@@ -106,7 +106,11 @@ def test_pages_for_contributors_name_what_there_is() -> None:
             own = "".join(re.findall(r"```.*?```|`[a-z/]+\.py`:", text, re.DOTALL))
             quoted = set(re.findall(r"`((?!.*NAME|capitals|benchmarks/capitals|sample)[a-z]\w*[./][\w./]*)`", text))
             assert [name for name in quoted if name not in own and not is_there(name, files)] == []
-    assert [is_there(name, files) for name in ("runs.plan.Way", "runs.ways.Way", "no/file.py")] == [True, False, False]
+    assert [is_there(name, files) for name in ("runs.session.Way", "runs.ways.Way", "no/file.py")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_names_in_backticks_exist() -> None:

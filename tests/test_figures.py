@@ -15,7 +15,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import click
 import pytest
 from msgspec import Struct
 
@@ -25,12 +24,13 @@ from rows import table as cases
 from viva.benchmarks import open_exam
 from viva.benchmarks.cmmlu.cmmlu import subjects
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
-from viva.cli.main import cli
+from viva.cli import output
 from viva.errors import VivaError
-from viva.pages.leaderboard.assembling import ranked
 from viva.pages.leaderboard.publishedboards import published_boards
 from viva.prompting import prompt_text
 from viva.published import Entry, Table, catalogue, table
+from viva.render.charts import spec
+from viva.render.findings import Findings
 from viva.types import ExamSpec, Response, Sampling
 
 PAGE = Path(__file__).parent.parent / "docs" / "figures.md"
@@ -66,26 +66,38 @@ def entry(benchmark: str, name: str, model: str) -> Entry:
 
 
 @cache
-def printed(*arguments: str) -> str:
-    """What a command prints."""
-    command = cli.get_command(click.Context(cli), arguments[0])
-    assert command is not None
-    return told(command, *arguments[1:])
+def ran(*arguments: str) -> tuple[str, list[Findings[Any]]]:
+    """What a command prints, and what it found if it is a study: computed once for all its forms."""
+    kept: list[Findings[Any]] = []
+    shown = output._print_study
+
+    def noted(found: Findings[Any], *given: Any, **named: Any) -> None:
+        kept.append(found)
+        shown(found, *given, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(output, "_print_study", noted)
+        return told(command_of(arguments[0]), *arguments[1:]), kept
+
+
+def formed(form: str, *arguments: str) -> str:
+    """What the command prints with `--format`."""
+    _, kept = ran(*arguments)
+    return kept[0].to_text(form) if kept else ran(*arguments, "--format", form)[0]
 
 
 def tables(*arguments: str, key: str = "tables") -> list[Any]:
-    found: list[Any] = json.loads(printed(*arguments, "--format", "json"))[key]
-    return found
+    return list(json.loads(formed("json", *arguments))[key])
 
 
-def predicted(models: str, size: int, *more: str) -> float:
-    found = tables("scaling", "csbench", "--fit", "family", "--model", models, "--predict", str(size), *more)[-1]
+def predicted(models: str, *more: str) -> float:
+    found = tables("scaling", "csbench", "--fit", "family", "--model", models, *more)[-1]
     (forecast,) = found["rows"][0]["groups"][0]["forecasts"]
     return 100 * float(forecast["prediction"]["score"])
 
 
-def correlated(benchmark: str, shown: int, second: str, kind: str, first: str = "") -> float:
-    every = tables("correlate", benchmark, *(["--every"] if first else []), key="rows")
+def correlated(of: tuple[str, ...], shown: int, second: str, kind: str, first: str = "") -> float:
+    every = tables("correlate", *of, key="rows")
     title = list(dict.fromkeys(row["table"] for row in every))[shown]
     of_table = [row for row in every if row["table"] == title and row["kind"] == kind]
     (value,) = (row["value"] for row in of_table if row["second"] == second and first in ("", row["first"]))
@@ -94,8 +106,7 @@ def correlated(benchmark: str, shown: int, second: str, kind: str, first: str = 
 
 def broken(*arguments: str) -> dict[str, Any]:
     (found,) = tables("scaling", "infibench", "--fit", "segments", *arguments)[-1]["rows"]
-    segments: dict[str, Any] = found["groups"][-1]["segments"]
-    return segments
+    return dict(found["groups"][-1]["segments"])
 
 
 def counts() -> dict[str, float]:
@@ -161,7 +172,7 @@ BEST: tuple[tuple[str, float | None, str], ...] = (
 
 def best(kind: str, below: float | None, model: str) -> float:
     """The best one's score, per cent, if it is that model."""
-    board = ranked(published_boards("infibench")[0])
+    board = published_boards("infibench")[0]
     lines = dict(board.best)["type and size"]
     (row,) = (
         board.rows[line.row]
@@ -379,13 +390,10 @@ def printed_and_drawn() -> Iterator[tuple[str, float]]:
 
 def marks(benchmark: str, number: str) -> float:
     """How many figures or models a figure draws."""
-    from viva.render.charts import spec
-    from viva.studies.published.study import PublishedConfig, study
-
-    found = study(PublishedConfig(benchmark=benchmark, figure=number)).chart()
-    assert found is not None
-
-    return max(len(rows) for rows in spec(found)["datasets"].values())
+    _, (found,) = ran("published", benchmark, "--figure", number)
+    drawing = found.chart()
+    assert drawing is not None
+    return max(len(rows) for rows in spec(drawing)["datasets"].values())
 
 
 MEASURES = {"MC": "mc_accuracy", "FITB accuracy": "fitb_accuracy", "FITB F1": "fitb_f1"}
@@ -398,8 +406,11 @@ SAMPLINGS = ("(0.2,0.9)", "(0.2,1.0)", "(0.4,0.9)", "(0.6,0.9)", "(0.8,0.9)", "(
 
 def recipes() -> Iterator[tuple[str, float]]:
     """Every figure's name in the page → what it comes to."""
-    yield "CS-Bench: 110B by Qwen1.5 of 7, 14, 32, 72", predicted("Qwen1.5-*", 110, "--fit-on", "7,14,32,72")
-    yield "CS-Bench: 70B by Llama2 of 7, 13", predicted("Llama2-*", 70)
+    yield (
+        "CS-Bench: 110B by Qwen1.5 of 7, 14, 32, 72",
+        predicted("Qwen1.5-*", "--fit-on", "7,14,32,72", "--predict", "110"),
+    )
+    yield "CS-Bench: 70B by Llama2 of 7, 13", predicted("Llama2-*", "--predict", "70")
     yield "CS-Bench: guessing, knowledge", guessing("knowledge")
     yield "CS-Bench: guessing, reasoning", guessing("reasoning")
     yield "CS-Bench: guessing, average", guessing("knowledge", "reasoning")
@@ -421,9 +432,15 @@ def recipes() -> Iterator[tuple[str, float]]:
     for shown, shots in enumerate(("zero", "few")):
         for label, column in MEASURES.items():
             for kind in ("kendall", "pearson"):
-                yield f"SynEval: TF and {label}, {kind}, {shots}-shot", correlated("syneval", shown, column, kind)
+                yield (
+                    f"SynEval: TF and {label}, {kind}, {shots}-shot",
+                    correlated(("syneval", "--all"), shown, column, kind),
+                )
     for label, (first, second) in OTHER_PAIRS.items():
-        yield f"SynEval: {label}, kendall, few-shot", correlated("syneval", 1, second, "kendall", first)
+        yield (
+            f"SynEval: {label}, kendall, few-shot",
+            correlated(("syneval", "--every", "--all"), 1, second, "kendall", first),
+        )
     for model in ("Random", "Mistral 7B", "GPT4"):
         for shots in ("zero", "few"):
             yield f"SynEval: OA of {model}, {shots}-shot", oa(entry("syneval", f"{shots}_shot", model))
@@ -431,7 +448,7 @@ def recipes() -> Iterator[tuple[str, float]]:
     yield "SynEval: OA, furthest of all rows", off
     for label, column in (("seed", "initial_seed_set"), ("tentative", "quota"), ("final", "questions")):
         yield f"InfiBench: {label} questions", total("infibench", "sampling", column)
-    yield "InfiBench: HumanEval and score, pearson", correlated("infibench", 0, "score", "pearson")
+    yield "InfiBench: HumanEval and score, pearson", correlated(("infibench",), 0, "score", "pearson")
     yield "InfiBench: models in that correlation", float(tables("correlate", "infibench", key="rows")[0]["n"])
     general, code = broken("--exclude", "Yuan2-102B-hf"), broken("--where", "domain=Code")
     yield "InfiBench: turning point, all open models but Yuan2-102B", float(general["at"])
@@ -617,7 +634,7 @@ def test_what_only_runs_give_is_drawn_from_runs_alone() -> None:
     assert all("from runs only" in how or "no table" in how for how in unmade.values())
     for benchmark, number in figures.values():
         with pytest.raises(VivaError, match="drawn from runs alone"):
-            printed("published", benchmark, "--figure", number)
+            ran("published", benchmark, "--figure", number)
 
 
 def commands() -> Iterable[str]:
@@ -627,7 +644,7 @@ def commands() -> Iterable[str]:
 def test_the_pages_commands_print_its_figures() -> None:
     with cases() as case:
         for command in commands():
-            text = printed(*shlex.split(command))
+            text, _ = ran(*shlex.split(command))
             for row in rows():
                 if (
                     f"`viva {command}`" in row.how
@@ -674,15 +691,21 @@ BREAKS = {
 }  # fmt: skip
 
 
-def test_the_page_about_sizes_has_the_breaks_that_come_out() -> None:
+FITTED = ("all but Yuan2-102B", "code")
+"""Breaks of which figures above are made as well."""
+
+
+@pytest.mark.parametrize("fitted", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_the_page_about_sizes_has_the_breaks_that_come_out(fitted: bool) -> None:
     lines = (PAGE.parent / "comparing.md").read_text(encoding="utf-8").splitlines()
     said = {
         cells[0]: cells[1:]
         for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
         if len(cells) == 6
     }
-    for models, arguments in BREAKS.items():
-        text = printed("scaling", "infibench", "--fit", "segments", *arguments, "--format", "markdown")
+    for models in (models for models in BREAKS if (models in FITTED) == fitted):
+        arguments = BREAKS[models]
+        text = formed("markdown", "scaling", "infibench", "--fit", "segments", *arguments)
         (row,) = (
             line for line in text.split("One line or two")[1].split("###")[0].splitlines() if "| all models |" in line
         )

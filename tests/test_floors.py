@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import core_alone
-from cli.batch import batch
+from cli.batch import ends, given
 from core_alone import FLOORS, ROOT
 from rows import table
-from servers.fixtures import Ended
+from servers.fixtures import Ended, Viva
 
 pytestmark = pytest.mark.slow  # `make check` runs them
 SOURCE = ROOT / "src" / "viva"
@@ -47,17 +47,19 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return core_alone.copied(tmp_path_factory.mktemp("core"))
 
 
-def test_the_core_alone_asks_and_shows_what_the_lab_asked(core: Path, tmp_path: Path) -> None:
+def test_the_core_alone_asks_and_shows_what_the_lab_asked(core: Path, viva: Viva) -> None:
     """All of the core's tests on such a copy: `python tests/core_alone.py`, a stage of .ci/run."""
 
-    def viva(*commands: str, alone: bool = True) -> list[Ended]:
+    def run(*commands: str, alone: bool = True) -> list[Ended]:
         path = core_alone.environment(core if alone else ROOT / "src")["PYTHONPATH"]
-        given = [command.split() for command in commands]
-        return [ended for ended, _ in batch(tmp_path, given, together=True, PYTHONPATH=path)]
+        viva.environment["PYTHONPATH"] = f"{path}:{Path(__file__).with_name('servers')}"
+        cases = given(viva.folder / "given.json", [command.split() for command in commands], {}, together=True)
+        # A new process: what is warm has imported another copy.
+        return [ended for ended, _ in ends(viva(cases, module="driver", timeout=240, bufsize=-1).out)]
 
     moved = "run cmmlu --vary order=2"
     known = [f"run cmmlu --model baseline/{name} --run known/{name}" for name in ("first", "last", "random")]
-    helped, planned, unmoved, *asked = viva("--help", "plan", moved, *known)
+    helped, planned, unmoved, *asked = run("--help", "plan", moved, *known)
     assert [one.code for one in (helped, *asked)] == [0] * 4
     assert "Lab:" not in helped.out
     assert "no command 'plan'" in planned.err
@@ -65,16 +67,16 @@ def test_the_core_alone_asks_and_shows_what_the_lab_asked(core: Path, tmp_path: 
     varied = "variance run cmmlu --limit 8 --vary order=2 --model baseline/first --run varied"
     drawn = "adaptive run cmmlu --calibration known --until 40 --model baseline/longest --run drawn"
     scores = [f"score {name} --format json" for name in ("varied", "drawn")]
-    unmoved, *asked = viva(moved, varied, drawn, *scores, alone=False)
+    unmoved, *asked = run(moved, varied, drawn, *scores, alone=False)
     assert "did you mean `viva variance run" in unmoved.err
     assert [one.code for one in asked] == [0] * 4, asked
     shown = [f"{words} {name}" for name in ("varied", "drawn") for words in (f"report --out {name}.html", "show")]
-    first, second, *others, resumed, refused = viva(*scores, *shown, "resume varied", "resume drawn")
+    first, second, *others, resumed, refused = run(*scores, *shown, "resume varied", "resume drawn")
     assert [one.code for one in (first, second, *others)] == [0] * 6
     assert [first.out, second.out] == [one.out for one in asked[2:]]
     assert resumed.code == 0, "what was varied is in run.json"
     assert refused.code == 2
     without = "draws its questions in rounds (`viva adaptive run`), and no installed package has that command"
     assert without in refused.err
-    (resumed,) = viva("resume drawn", alone=False)
+    (resumed,) = run("resume drawn", alone=False)
     assert resumed.code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.metadata
 import json
 import os
@@ -20,8 +21,9 @@ from benchmarks.handmade import opened
 from forks import forked
 from rows import tabled
 from viva.benchmarks import BENCHMARKS, find_benchmark
+from viva.benchmarks.csbench.recordfiles import read_set
 from viva.cli.main import COMMANDS
-from viva.models import PROVIDERS
+from viva.providers import PROVIDERS
 
 ROOT = Path(__file__).parents[1]
 HEAVY = {
@@ -33,41 +35,47 @@ LONGEST = 600
 """Lines of a file. It is cut where there are two subjects, not because it is long."""
 
 
-def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-
-
-def test_help_imports_nothing_heavy() -> None:
-    code = """
-import contextlib, io, json, sys
+SMALL = ("viva.benchmarks", "viva.benchmarks.csbench.csbench", "viva.scorers.choice")
+"""What lies below, and imports nothing that only the top needs."""
+CODE = f"""
+import contextlib, importlib, io, json, sys
 from viva.cli.main import main
 said = io.StringIO()
+
+def loaded():
+    print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})))
+
 with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
     main(["--help"])
-print(json.dumps([said.getvalue(), sorted({name.partition(".")[0] for name in sys.modules})]))
+print(json.dumps(said.getvalue()))
+loaded()
+for name in {SMALL}:
+    importlib.import_module(name)
+loaded()
+importlib.import_module("viva.api.examining")
+loaded()
 """
-    ended = run(code)
+
+
+def test_help_and_what_lies_below_import_nothing_heavy() -> None:
+    code = (sys.executable, "-c", CODE)
+    environment = os.environ | {"COLUMNS": "110"}
+    ended = subprocess.run(code, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 0, ended.stderr
-    said, modules = json.loads(ended.stdout)
+    said, *modules = map(json.loads, ended.stdout.splitlines())
     assert "Exit codes" in said
-    assert "viva" in modules
-    assert not HEAVY & set(modules)
+    for name, (_, sentence) in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(sentence)}$", said, re.MULTILINE), name
+    helped, below, library = map(set, modules)
+    assert "viva" in helped
+    assert not HEAVY & helped
+    assert not (HEAVY - {"msgspec"}) & below
+    assert not (HEAVY - {"msgspec", "numpy"}) & library, "these two the core itself brings"
 
 
-@pytest.mark.parametrize("module", ["viva.benchmarks", "viva.benchmarks.csbench.csbench", "viva.scorers.choice"])
-def test_what_lies_below_imports_nothing_that_only_the_top_needs(module: str) -> None:
-    ended = run(f"import sys, json, {module}; print(json.dumps(sorted(sys.modules)))")
-    assert ended.returncode == 0, ended.stderr
-    loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
-    assert not (HEAVY - {"msgspec"}) & loaded
-    assert not {"click"} & loaded
-
-
-def test_the_library_is_imported_without_an_extra() -> None:
-    ended = run("import sys, json, viva.api.examining; print(json.dumps(sorted(sys.modules)))")
-    assert ended.returncode == 0, ended.stderr
-    loaded = {name.partition(".")[0] for name in json.loads(ended.stdout)}
-    assert not (HEAVY - {"msgspec", "numpy"}) & loaded, "these two the core itself brings"
+def test_what_lies_below_needs_no_command_line() -> None:
+    code = f"import sys, {', '.join(SMALL)}; sys.exit('click' in sys.modules)"
+    subprocess.run((sys.executable, "-c", code), timeout=60, check=True)
 
 
 @pytest.mark.slow  # `make check` runs it
@@ -80,20 +88,6 @@ def test_every_command_can_be_the_first_that_is_imported(tmp_path: Path) -> None
     ):
         with row:
             assert ended.code == 0, ended.err
-
-
-def test_every_command_is_in_the_help_with_a_sentence_of_its_own() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "viva", "--help"],
-        env=os.environ | {"COLUMNS": "110"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 0
-    for name, (_, sentence) in COMMANDS.items():
-        assert re.search(rf"^  {name} +{re.escape(sentence)}$", ended.stdout, re.MULTILINE), name
 
 
 @pytest.mark.slow  # `make check` runs it
@@ -156,14 +150,15 @@ def test_no_data_of_the_package_is_ignored_by_git() -> None:
 
 
 def test_the_samples_hold_nothing_of_the_published_sets(published: Path) -> None:
-    for name, languages in (("csbench", ("en", "zh")), ("cmmlu", ("zh",))):
-        for language in languages:
-            sample, whole = (
-                {" ".join(question.text.split()) for question in opened(name, data, language=language).questions()}
-                for data in (None, published)
-            )
-            assert len(sample) > 70
-            assert not sample & whole, f"{name}-{language}"
+    rows = [row for language in ("en", "zh") for row in read_set(published / "csbench", language).records]
+    for path in (*(published / "cmmlu" / "test").iterdir(), *(published / "cmmlu" / "dev").iterdir()):
+        rows += csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines(keepends=True))
+    whole = {" ".join(str(row["Question"]).split()) for row in rows}
+    assert len(whole) > 15_000
+    for name, language in (("csbench", "en"), ("csbench", "zh"), ("cmmlu", "zh")):
+        sample = {" ".join(question.text.split()) for question in opened(name, language=language).questions()}
+        assert len(sample) > 70
+        assert not sample & whole, f"{name}-{language}"
 
 
 def test_every_benchmark_and_provider_named_by_hand_is_there() -> None:

@@ -12,32 +12,25 @@ from typing import TYPE_CHECKING
 
 from viva.version import __version__
 
+__all__ = [
+    "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
+    "VivaError", "__version__", "grade", "open_run", "resume", "run",  # noqa: F405
+]  # fmt: skip
+"""And the studies."""
+
 if TYPE_CHECKING:
+    from viva.api import signatures
     from viva.api.examining import UnansweredWarning
     from viva.api.opened import Run, Tables, open_run
-    from viva.api.signatures import (
-        agreement,
-        breakdown,
-        compare,
-        correlate,
-        error_types,
-        grade,
-        leaderboard,
-        published_tables,
-        resume,
-        run,
-        scaling,
-        score_table,
-        training,
-    )
+    from viva.api.signatures import *  # noqa: F403
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
     from viva.models.called import Prompt
 
-__all__ = [
-    "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
-    "VivaError", "__version__", "agreement", "breakdown", "compare", "correlate", "error_types", "grade",
-    "leaderboard", "open_run", "published_tables", "resume", "run", "scaling", "score_table", "training",
-]  # fmt: skip
+    __all__ += signatures.__all__
+else:
+    from viva.plugins import studies
+
+    __all__ += [study.place.split(".")[2] for study in studies().values()]
 
 _PLACES = {
     "viva.errors": ("DataError", "MissingDataError", "RefusedError", "StorageError", "VivaError"),

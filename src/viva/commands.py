@@ -20,11 +20,21 @@ class Command(Generic[C, R]):
     `kind`: a study returns `Findings`, which are printed as `--format` and `--out` say; an action prints itself and
     returns the exit code; a way of asking returns a `runs.ways.Way`, and has the options of `viva run` (or of resume
     or grade, as the last word of its name says) beside its own.
-    `chart`: what `--chart` draws, where a study draws anything.
+    `chart`: what `--chart` draws, where a study draws anything. `epilog`: what its help ends with. `typed`: what the
+    command line calls instead, where that is not the function of Python.
     """
 
-    def __init__(self, config: type[C], function: Callable[..., R], kind: Kind, chart: str) -> None:
+    def __init__(
+        self,
+        config: type[C],
+        function: Callable[..., R],
+        kind: Kind,
+        chart: str,
+        epilog: str,
+        typed: Command[Any, int] | None,
+    ) -> None:
         self.config, self.function, self.kind, self.chart = config, function, kind, chart
+        self.epilog, self.typed = epilog, typed
         self.__doc__, self.__module__ = function.__doc__, function.__module__
 
     def __call__(self, config: C, **more: Any) -> R:
@@ -32,10 +42,12 @@ class Command(Generic[C, R]):
         return self.function(config, **more)
 
 
-def command(config: type[C], kind: Kind = "study", *, chart: str = "") -> Callable[[Callable[..., R]], Command[C, R]]:
+def command(
+    config: type[C], kind: Kind = "study", *, chart: str = "", epilog: str = "", typed: Command[Any, int] | None = None
+) -> Callable[[Callable[..., R]], Command[C, R]]:
     """Make a command of a function of a struct; what it is called is said where it is registered."""
 
     def decorate(function: Callable[..., R]) -> Command[C, R]:
-        return Command(config, function, kind, chart)
+        return Command(config, function, kind, chart, epilog, typed)
 
     return decorate

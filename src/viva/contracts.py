@@ -14,7 +14,6 @@ from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 from msgspec import Struct
 
 from viva.errors import ModelError, VivaError, option
-from viva.requesting import Adaptation
 from viva.types import (
     NOTHING,
     Aggregate,
@@ -224,6 +223,18 @@ class Benchmark(Protocol):
         Raises DataError for files that cannot be used and settings that the benchmark does not have.
         """
         ...
+
+
+class Adaptation(Struct, kw_only=True, omit_defaults=True):
+    """How requests were adapted to what the server takes, as a run found it out.
+
+    `parameters`: name → what became of it ("left out", "cut here", "as max_completion_tokens", ...). `reasons`: whether
+    the model was seen to reason; None: no reply told yet. `streams`: whether replies are asked for as streams.
+    """
+
+    parameters: dict[str, str] = {}
+    reasons: bool | None = None
+    streams: bool = False
 
 
 class Model(Protocol):

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 import msgspec
 
@@ -152,15 +152,15 @@ def lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT, *, shared: bool = Fals
     return file
 
 
-def refuse_depth(value: object, deepest: int = DEEPEST) -> None:
+def refuse_depth(value: object) -> None:
     """Raise ValueError where plain data is nested deeper: what walks through it would run out of stack."""
     level = [value]
-    for _ in range(deepest):
+    for _ in range(DEEPEST):
         below = [one for one in level if isinstance(one, dict | list)]
         level = [inner for one in below for inner in (one.values() if isinstance(one, dict) else one)]
         if not level:
             return
-    raise ValueError(f"it is nested deeper than {deepest} levels")
+    raise ValueError(f"it is nested deeper than {DEEPEST} levels")
 
 
 def parse_toml(text: str) -> dict[str, object]:
@@ -174,3 +174,18 @@ def parse_toml(text: str) -> dict[str, object]:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
     refuse_depth(content)
     return content
+
+
+T = TypeVar("T")
+
+
+def shipped_text(module: str, name: str) -> str:
+    """Return the text of a file. `module`: the `__file__` of what reads it; `name`: the path from there."""
+    return (Path(module).parent / name).read_text(encoding="utf-8")
+
+
+def shipped_table(module: str, name: str, kind: type[T]) -> T:
+    """Return the content of a TOML file, as `kind`."""
+    import msgspec  # `viva --help` does without
+
+    return msgspec.toml.decode(shipped_text(module, name), type=kind)

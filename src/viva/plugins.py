@@ -12,9 +12,11 @@ import importlib
 import os
 import re
 import sys
+from collections import UserDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -34,7 +36,32 @@ class Registered(NamedTuple):
     """module:function; without a function a name has only commands below it."""
     summary: str
     package: str
-    """The name of the entry point: the heading of the command in `--help`."""
+    """The name of the entry point: the heading of the command in `--help`; "" for no line there."""
+
+
+STUDIES = "studies", "pages"
+"""Where the core's studies are."""
+
+
+@cache
+def studies() -> dict[str, Registered]:
+    """Return the core's studies by their commands: packages with a `HEADING`, one of those of `viva --help` ("" where
+    another command has it), a docstring, its line there, and a `COMMAND` where that is not the package's name, which is
+    the name of the function in Python.
+    """
+    packages = [
+        importlib.import_module(f"viva.{floor}.{name}")
+        for floor in STUDIES
+        for name in sorted(os.listdir(Path(__file__).parent / floor))
+        if name.isidentifier() and not name.startswith("_")
+    ]
+    return {
+        getattr(one, "COMMAND", one.__name__.rpartition(".")[2].replace("_", "-")): Registered(
+            f"{one.__name__}.study:study", one.__doc__ or "", one.HEADING
+        )
+        for one in packages
+        if hasattr(one, "HEADING")
+    }
 
 
 @cache
@@ -87,32 +114,33 @@ def entry_points(group: str) -> list[EntryPoint]:
     )
 
 
-class Names(Mapping[str, str]):
+class Names(UserDict[str, str]):
     """Built-in names and those that packages register, which are looked for only where no built-in name is meant.
 
     Where two packages register a name, the first has it; nobody has a built-in one.
     """
 
     def __init__(self, group: str, built_in: Mapping[str, str], form: str = r"[a-z0-9][a-z0-9_-]{0,60}") -> None:
-        self._group, self._built_in, self._form = group, built_in, re.compile(form)
+        super().__init__(built_in)
+        self._group, self._form = group, re.compile(form)
 
-    def __getitem__(self, name: str) -> str:
-        if name in self._built_in:
-            return self._built_in[name]
+    __contains__, get = Mapping.__contains__, Mapping.get  # what is missing is asked for by these, too
+
+    def __missing__(self, name: str) -> str:
         if not self._form.fullmatch(name):  # a file's name asks nobody
             raise KeyError(name)
         return self._registered()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._built_in, **self._registered()})
+        return iter({**self.data, **self._registered()})
 
     def __len__(self) -> int:
-        return len({**self._built_in, **self._registered()})
+        return len({**self.data, **self._registered()})
 
     def _registered(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for one in entry_points(self._group):
-            if one.name in self._built_in:
+            if one.name in self.data:
                 said = f"{one.distribution} registers {one.name!r} ({self._group}), which Viva has: Viva's counts"
                 problems.extend([said] if said not in problems else [])
             else:

@@ -6,6 +6,7 @@ anything of another or of the secret.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import hmac
@@ -13,6 +14,8 @@ import os
 import secrets
 import stat
 from pathlib import Path
+
+import msgspec
 
 from viva.errors import StorageError
 
@@ -97,3 +100,8 @@ def _make(path: Path) -> bytes:
         return _read(path)
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}; {_REMEDY}") from None
+
+
+def personal_key(*purpose: str) -> str:
+    """32 characters that only this user can make, the same every time: 192 bits. Raises StorageError."""
+    return base64.urlsafe_b64encode(derived_key(b"personal key 1\0" + msgspec.json.encode(purpose))[:24]).decode()

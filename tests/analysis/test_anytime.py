@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
-from viva.analysis.anytime import LIMIT, PRIOR, anytime
+from viva.analysis.comparing import LIMIT, PRIOR, anytime
 
 
 def closed(gained: int, lost: int) -> float:

@@ -31,6 +31,7 @@ def test_benjamini_hochberg_on_the_paper_s_own_example():
     assert sum(value <= 0.05 for value in holm(p_values)) == 3
 
 
+@pytest.mark.slow
 @given(P_VALUES)
 def test_both_equal_statsmodels(p_values: list[float]):
     multitest = importlib.import_module("statsmodels.stats.multitest")

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from analysis.answers import row
 from viva.analysis.breakdown import frame
-from viva.analysis.pooling import Pooled, Scored, pooled
-from viva.analysis.slices import Slices, slices
+from viva.analysis.slices import Pooled, Scored, Slices, pooled, slices
 from viva.analysis.uncertainty import zero_one_interval
 
 

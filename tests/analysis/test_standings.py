@@ -15,7 +15,7 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns, Text, coded
 from viva.analysis.estimate import Estimate
 from viva.analysis.pairedranks import paired_ranks
-from viva.analysis.standings import Contender, best_by, ranks, widest
+from viva.analysis.standings import best_by, ranks, widest
 from viva.analysis.uncertainty import wilson
 from viva.types import Aggregate
 
@@ -175,24 +175,22 @@ def test_the_widest_interval_bounds_that_of_any_scores_with_the_mean() -> None:
     assert widest(0.5, 0) is None
 
 
-CODE, GENERAL = {"domain": "Code"}, {"domain": "General"}
-
-
 def test_the_best_of_each_kind_below_each_size() -> None:
-    contenders = [
-        Contender(model="small", score=score(0.4, 0.02), words=CODE, size=7.0),
-        Contender(model="level", score=score(0.39, 0.02), words=CODE, size=6.7),
-        Contender(model="big", score=score(0.6, 0.02), words=CODE, size=33.0),
-        Contender(model="closed", score=score(0.7, 0.02), words=GENERAL),
-        Contender(model="base", score=score(0.3, 0.02), words=GENERAL, size=7.0),
-        Contender(model="human", score=score(0.99), words={}, size=None),
-    ]
-    found = best_by(contenders, lambda one: (one.words["domain"],) if one.words else None, (8.0, 35.0, 80.0, None))
-    assert [(one.kind, one.below, contenders[one.index].model, one.among) for one in found] == [
-        (("General",), 8.0, "base", 1),
-        (("General",), None, "closed", 2),
-        (("Code",), 8.0, "small", 2),
-        (("Code",), 35.0, "big", 3),
+    rows = (
+        ("small", score(0.4, 0.02), 7.0, "Code"),
+        ("level", score(0.39, 0.02), 6.7, "Code"),
+        ("big", score(0.6, 0.02), 33.0, "Code"),
+        ("closed", score(0.7, 0.02), None, "General"),
+        ("base", score(0.3, 0.02), 7.0, "General"),
+        ("human", score(0.99), None, None),
+    )
+    names, scores, sizes, kinds = zip(*rows, strict=True)
+    found = best_by(scores, sizes, kinds, (8.0, 35.0, 80.0, None))
+    assert [(one.kind, one.below, names[one.row], one.among) for one in found] == [
+        ("General", 8.0, "base", 1),
+        ("General", None, "closed", 2),
+        ("Code", 8.0, "small", 2),
+        ("Code", 35.0, "big", 3),
     ]
     assert found[2].level == (1,), "its interval overlaps: it may be the best as well"
     assert found[3].level == ()

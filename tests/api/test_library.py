@@ -20,24 +20,22 @@ import pytest
 
 import viva
 from cli.collected import answers, write_jsonl
+from cli.told import command_of, told
+from cli.told import viva as command_line
 from rows import each_row, tabled
-from servers.fixtures import LocalServer
+from servers.fixtures import Serve
 from viva.api.examining import GRADE_OPTIONS, RESUME_OPTIONS, RUN_OPTIONS, keywords, resolve_models
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.grade.grade import grade_command
 from viva.models.called import Prompt
 from web.hostile import TEXTS, assert_only_text
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 
 @cache
 def gold() -> dict[str, str]:
     return {row["question"]: row["text"] for row in answers("cmmlu", "zh")}
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VIVA_DATA", raising=False)
 
 
 def first(prompt: Prompt) -> str:
@@ -58,11 +56,9 @@ def test_the_mean_of_points_is_the_tables_mean_also_where_replies_could_not_be_r
 def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     run = viva.run("cmmlu", model="baseline/random", samples=2, limit=12, run="run")
     assert capfd.readouterr() == ("", "")
-    ended = subprocess.run(
-        [sys.executable, "-m", "viva", "score", "run", "--format", "json"], capture_output=True, text=True, check=True
-    )
-    assert json.loads(ended.stdout) == json.loads(run.table().json())
-    assert run.mean == json.loads(ended.stdout)["results"][0]["overall"]["mean"]
+    said = json.loads(told(command_of("score"), "run", "--format", "json"))
+    assert said == json.loads(run.table().json())
+    assert run.mean == said["results"][0]["overall"]["mean"]
     assert run.record.command == ["viva.run", "cmmlu"]
     again = viva.open_run("run")
     assert again.report.results == run.report.results
@@ -239,20 +235,14 @@ def test_what_a_function_raises_is_why_there_is_no_answer() -> None:
     assert whole.messages == ()
 
 
-def test_a_function_that_always_fails_is_given_up_and_its_run_goes_on_later() -> None:
+def test_a_function_that_always_fails_is_given_up_and_its_run_goes_on_later(capsys: pytest.CaptureFixture[str]) -> None:
     def broken(prompt: Prompt) -> str:
         raise RuntimeError("no weights")
 
     with pytest.raises(viva.RefusedError, match=r"no weights.*viva resume run"):
         viva.run("cmmlu", model=broken, run="run")
-    ended = subprocess.run(
-        [sys.executable, "-m", "viva", "resume", "run", "--progress", "quiet"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 4
-    assert "viva.resume(run, model=function)" in ended.stderr
+    assert command_line("resume", "run", "--progress", "quiet") == 4
+    assert "viva.resume(run, model=function)" in capsys.readouterr().err
     with pytest.raises(viva.VivaError, match="did not ask python/second"):
         viva.resume("run", model={"broken": first, "second": first})
     assert viva.resume("run", model={"broken": first}).complete
@@ -291,7 +281,7 @@ def test_names_are_found_where_there_are_none() -> None:
     assert (found.named, list(found.own)) == (["openai/m"], ["python/first", "python/lambda"])
 
 
-def test_a_judge_and_a_server_as_on_the_command_line(serve: Callable[..., LocalServer]) -> None:
+def test_a_judge_and_a_server_as_on_the_command_line(serve: Serve) -> None:
     server = serve(texts=["Answer: A\nVERDICT: 1"])
     run = viva.run("csbench", model="openai/m", judge="openai/j", base_url=server.url, limit=20)
     assert run.complete

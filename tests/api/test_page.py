@@ -8,8 +8,6 @@ import re
 import warnings
 from pathlib import Path
 
-import pytest
-
 from viva.api.examining import RUN_OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
@@ -19,10 +17,7 @@ def blocks(kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def test_the_examples_show_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VIVA_DATA", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
+def test_the_examples_show_what_they_say(elsewhere: None) -> None:
     found = doctest.DocTestParser().get_doctest("\n".join(blocks("pycon")), {}, PAGE.name, str(PAGE), 0)
     assert len(found.examples) > 30
     said: list[str] = []

@@ -94,10 +94,12 @@ def stub() -> str:
     imports = {
         "from viva.api.examining import Answers, ModelArgument",
         "from viva.api.opened import Run",
-        "from viva.runs.plan import Way",
+        "from viva.runs.session import Way",
     }
-    functions = [*map(asking, ("run", "resume", "grade")), *(study(*one, imports) for one in STUDIES.items())]
-    return HEAD + "\n".join(sorted(imports)) + "\n\n" + "\n".join(functions) + "\n"
+    own = ("run", "resume", "grade")
+    functions = [*map(asking, own), *(study(*one, imports) for one in sorted(STUDIES.items()))]
+    names = f"__all__ = {json.dumps([*own, *sorted(STUDIES)])}"
+    return HEAD + "\n".join([*sorted(imports), "", names, "", *functions, ""])
 
 
 def test_the_signatures_are_those_of_the_options() -> None:

@@ -26,21 +26,25 @@ from viva.render.findings import Findings
 
 VIEWS = {"help", "chart", "format", "out", "html", "all", "json", "quiet", "verbose", "log-level"}
 """What commands have for terminals and files."""
-COMMANDS = {"published_tables": "published", "score_table": "score"}
+COMMANDS = {study.place.split(".")[2]: name for name, study in plugins.studies().items()} | {"score_table": "score"}
 FIGURE = re.compile(r"\d+\.\d+")
 OF_COMMANDS = {
-    "error_types": {"labels"}, "published_tables": {"bibtex"}, "score_table": {"tables", "published-rows"},
+    "score_table": {"tables", "published-rows"},
 }  # fmt: skip
 """Options of one command alone: files, exit codes, runs in place of tables."""
 
 
+def command_at(place: str) -> Any:
+    return plugins.load(plugins.Registered(place, "", ""))
+
+
 def options_of(place: str) -> dict[str, Option]:
     """Arguments and options of a registered function."""
-    return options(plugins.load(plugins.Registered(place, "", "")).config)
+    return options(command_at(place).config)
 
 
 def command_of(name: str) -> click.Command:
-    found = cli.get_command(click.Context(cli), COMMANDS.get(name, name.replace("_", "-")))
+    found = cli.get_command(click.Context(cli), COMMANDS[name])
     assert found is not None
     return found
 
@@ -60,7 +64,7 @@ def assert_same_options(name: str, known: dict[str, Option], command: click.Comm
         if not option.required:
             assert by_flag[flag].get_default(context) == option.default, flag
     arguments = [each.name for each in command.params if isinstance(each, click.Argument)]
-    assert name in COMMANDS or arguments == [each.name for each in known.values() if each.argument]
+    assert name == "score_table" or arguments == [each.name for each in known.values() if each.argument]
     documented = inspect.getdoc(function) or ""
     assert all(re.search(rf"^ *{each}: ", documented, re.MULTILINE) for each in known)
 
@@ -97,9 +101,7 @@ def test_every_option_of_a_command_is_its_functions_with_the_same_default() -> N
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> viva.Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VIVA_DATA", raising=False)
+def here(elsewhere: None) -> viva.Run:
     Path("steps.csv").write_text("model,tokens\nbaseline/first,1e9\nbaseline/random,2e9\n")
     Path("scores.csv").write_text("model,case,sample,score,level\nours,1,0,1,a\nours,2,0,0.5,b\n")
     Path("texts.jsonl").write_text(
@@ -111,22 +113,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> viva.Run:
 
 
 def test_what_every_study_finds_has_one_shape(here: viva.Run) -> None:
-    called: list[tuple[str, tuple[Any, ...], dict[str, Any], bool]] = [
-        ("agreement", ("ratings.csv",), {}, True),
-        ("breakdown", (here,), {"by": "home"}, True),
-        ("compare", (here,), {"by": "home"}, True),
-        ("compare", ("infibench",), {}, True),
-        ("correlate", ("syneval",), {}, True),
-        ("leaderboard", (here,), {"no_published": True}, False),
-        ("published_tables", ("cmmlu", "five_shot"), {"model": ["gpt4"]}, True),
-        ("scaling", ("csbench",), {"model": "Qwen1.5-*"}, True),
-        ("score_table", ("scores.csv",), {"benchmark": "infibench", "by": "level"}, False),
-        ("training", (here,), {"checkpoints": Path("steps.csv")}, True),
+    called: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+        ("agreement", ("ratings.csv",), {}),
+        ("breakdown", (here,), {"by": "home"}),
+        ("compare", (here,), {"by": "home"}),
+        ("compare", ("infibench",), {}),
+        ("correlate", ("syneval",), {}),
+        ("leaderboard", (here,), {"no_published": True}),
+        ("published_tables", ("cmmlu", "five_shot"), {"model": ["gpt4"]}),
+        ("run_list", (".",), {}),
+        ("scaling", ("csbench",), {"model": "Qwen1.5-*"}),
+        ("score_table", ("scores.csv",), {"benchmark": "infibench", "by": "level"}),
+        ("training", (here,), {"checkpoints": Path("steps.csv")}),
     ]
-    assert {name for name, *_ in called} == STUDIES.keys() - {"error_types"}
-    for (name, given, chosen, drawn), row in tabled(*called):
+    others = STUDIES.keys() - {name for name, *_ in called} - {"error_types", "export"}
+    for (name, given, chosen), row in tabled(*called, *((name, (here,), {}) for name in others)):
         with row:
-            assert_shape(getattr(viva, name)(*given, **chosen), drawn=drawn)
+            assert_shape(getattr(viva, name)(*given, **chosen), drawn=bool(command_at(STUDIES[name]).chart))
 
 
 def test_figures_of_a_frame_are_null_where_there_are_none(here: viva.Run) -> None:

@@ -15,7 +15,7 @@ from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cardmodel import Card, Options, read_card
 from viva.benchmarks.card.draft import init_card
 from viva.errors import DataError
-from viva.io.records import records
+from viva.io.tables import records
 from viva.runs.checks import failures
 from viva.types import ExamSpec
 
@@ -304,11 +304,7 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
             b'{"question": "\xff\x81\xfe\x99\xf0?"}\n',
             "iconv -f ENCODING -t UTF-8), or name it in the card",
         ),
-        (
-            "comma.csv",
-            "question,answer\nWho, me?,x\n",
-            "line 2: 3 cells, and there are 2 columns; is a cell with ','",
-        ),
+        ("comma.csv", "question,answer\nWho, me?,x\n", "line 2: 3 cells, and there are 2 columns; is a cell with ','"),
     ]
     with table() as row:
         for name, content, said in wrong:
@@ -451,6 +447,32 @@ def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:
             ]
             card, _, said = card_of(tmp_path, f"left-{name}.jsonl", lines(rows))
             assert (card.format, f"{name} may hold options" in said) == ("number", True)
+
+
+def test_a_question_has_all_its_texts_or_what_is_left_out_is_told(tmp_path: Path) -> None:
+    unasked, codes = "asks without the texts of told", "so few numbers that they may be classes"
+    for (columns, question, said), row in tabled(
+        ("instruction input", "{instruction}\n\n{input}", ""),
+        ("premise hypothesis", "{premise}\n\n{hypothesis}\n\n(other / same)", "(other / same)"),
+        ("sentence1 sentence2", "{sentence1}\n\n{sentence2}", codes),
+        ("dialogue question", "{dialogue}\n\n{question}", ""),
+        ("told question", "question", unasked),
+        ("question model_reply", "question", ""),
+        ("text", "{text}\n\n(other / same)", "answer: label_text"),
+    ):
+        with row:
+            several = [f"gold {at}" for at in range(12)]
+            golds = {"text": ["0", "1"], "sent": ["0", "1"], "prem": ["same", "other"]}.get(columns[:4], several)
+            rows: list[Row] = [
+                {name: f"The {name} of row {at} is this." for name in columns.split()}
+                | {"answer": gold}
+                | ({"label_text": ["same", "other"][at % 2]} if columns == "text" else {})
+                for at, gold in enumerate(golds * (12 // len(golds)))
+            ]
+            card, path, remarks = card_of(tmp_path, f"{columns[:4]}.jsonl", lines(rows))
+            assert card.question == question
+            assert said in path.read_text(encoding="utf-8") + remarks
+            assert (unasked in remarks) == (said == unasked)
 
 
 def test_letters_beyond_the_options_are_defects_where_most_are_within(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_what_is_wrong_with_rows_leaves_them_out_and_the_others_in(tmp_path: Pat
         {"id": 22, "q": "What is 2 + 2?", "o": ["5", "4", "3"], "a": "A", "area": "math"},
         {"id": 23, "q": "Lettered", "o": ["(A) x", "(B) y"], "a": "(B)", "area": "math"},
     ]
-    exam = card(tmp_path, f"{PLAIN}tags: [area]\n", [*ROWS, *bad, *noted])
+    exam = card(tmp_path, f"{PLAIN}tags: [area, arae]\n", [*ROWS, *bad, *noted])
     unsound = {defect.question: defect.kind for defect in exam.defects if defect.action == "unsound"}
     assert sorted(unsound.values()) == sorted([
         "no question", "too few options", "gold is none of the options", "gold is several options", "no gold",
@@ -93,6 +93,7 @@ def test_what_is_wrong_with_rows_leaves_them_out_and_the_others_in(tmp_path: Pat
         ("21", "the question stands there twice", "noted"),
         ("22", "the question stands there twice, with another gold", "noted"),
         ("23", "options with labels", "repaired"),
+        ("arae", "no row has this tag", "noted"),
     }
     questions = list(exam.questions())
     assert len(questions) == len(exam) == len({question.id for question in questions}) == 16
@@ -110,11 +111,7 @@ def test_what_is_wrong_with_rows_leaves_them_out_and_the_others_in(tmp_path: Pat
 def test_a_card_that_fits_no_row_says_what_it_may_mean(tmp_path: Path) -> None:
     numbered = [{**row, "a": 2} for row in ROWS]
     for (said, rows, wanted), row in tabled(
-        (
-            PLAIN,
-            numbered,
-            "gold is no letter 3. Row 1: '2'; where it is an index, say `answer: {column: a, as: index",
-        ),
+        (PLAIN, numbered, "gold is no letter 3. Row 1: '2'; where it is an index, say `answer: {column: a, as: index"),
         (PLAIN.replace("question: q", "question: text"), ROWS, "has no column 'text'; it has 'id', 'q', 'o', 'a'"),
         (PLAIN.replace("answer: a", "answer: gold"), ROWS, "it has no 'gold'; the columns are 'id', 'q'"),
         (PLAIN.replace("question: q", 'question: "{p}\\n{q}"'), ROWS, "has no column 'p'"),

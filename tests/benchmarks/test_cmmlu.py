@@ -18,8 +18,8 @@ from benchmarks.handmade import asked, cmmlu, counted, dropped, golds, opened, r
 from rows import each_row, table, tabled, tables_beside
 from viva.analysis.breakdown import Breakdown, frame
 from viva.benchmarks import find_benchmark, open_exam
+from viva.benchmarks.basics import spread
 from viva.benchmarks.cmmlu.cmmlu import Row, read_rows, subjects
-from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
@@ -135,13 +135,11 @@ def test_a_gold_that_is_no_letter_leaves_the_question_unsound(answer: str, *, tm
     assert (score.value, score.outcome) == (None, "unsound")
 
 
-def test_a_letter_with_blanks_around_it_is_a_letter(tmp_path: Path) -> None:
-    assert golds(opened("cmmlu", cmmlu(tmp_path, {"arts": rows((*TWO[:5], " B "))}))) == {"arts/0": "B"}
-
-
-def test_an_option_that_is_missing_makes_a_question_unsound(tmp_path: Path) -> None:
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(("q?", "a", " ", "c", "d", "A"))}))
-    assert golds(exam) == {"arts/0": None}
+def test_a_letter_may_have_blanks_around_it_and_an_option_that_is_missing_makes_a_question_unsound(
+    tmp_path: Path,
+) -> None:
+    written = {"arts": rows((*TWO[:5], " B "), ("q?", "a", " ", "c", "d", "A"))}
+    assert golds(opened("cmmlu", cmmlu(tmp_path, written))) == {"arts/0": "B", "arts/1": None}
 
 
 def test_repetitions_and_equal_options_are_noted(tmp_path: Path) -> None:
@@ -250,21 +248,14 @@ def test_the_exemplars_are_the_subjects_own_in_the_order_of_the_file() -> None:
                     assert question.text in blocks[-1]
 
 
-def test_the_question_itself_is_never_an_exemplar(tmp_path: Path) -> None:
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": rows(TWO, ONE)}), shots=2)
-    assert asked(exam, first(exam)).count(ONE[0]) == 1
-
-
-def test_not_even_with_its_options_in_another_order(tmp_path: Path) -> None:
-    turned = (ONE[0], ONE[3], ONE[1], ONE[4], ONE[2], "B")
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": rows(TWO, turned)}), shots=2)
-    assert asked(exam, first(exam)).count(ONE[0]) == 1
-
-
-def test_but_the_same_words_with_other_options_are_another_question(tmp_path: Path) -> None:
-    other = (ONE[0], "天蓝", "草绿", "血红", "土黄", "A")
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": rows(TWO, other)}), shots=2)
-    assert "天蓝" in asked(exam, first(exam))
+@each_row(
+    (ONE, 1), ((ONE[0], ONE[3], ONE[1], ONE[4], ONE[2], "B"), 1), ((ONE[0], "天蓝", "草绿", "血红", "土黄", "A"), 2)
+)
+def test_the_question_itself_is_no_exemplar_in_any_order_but_its_words_with_other_options_are(
+    exemplar: tuple[str, ...], times: int, *, tmp_path: Path
+) -> None:
+    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": rows(TWO, exemplar)}), shots=2)
+    assert asked(exam, first(exam)).count(ONE[0]) == times
 
 
 def test_an_exemplar_without_a_usable_gold_is_passed_over(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ def test_the_question_itself_is_never_an_exemplar(tmp_path: Path) -> None:
     assert asked(exam, question).count("Which is it?") == 1
 
 
-@pytest.mark.parametrize("language", ["en", "zh", "de", "fr"])
+@pytest.mark.parametrize("language", ["en", *(pytest.param(one, marks=pytest.mark.slow) for one in ("zh", "de", "fr"))])
 def test_no_published_question_is_its_own_exemplar(published: Path, language: str) -> None:
     for seed in range(3):
         exam = opened("csbench", published, language=language, shots=5, seed=seed)

@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 from benchmarks.handmade import fresh
 from benchmarks.handmade_infibench import as_csv, as_folder, spec
-from rows import each_row, table
+from rows import each_row, table, tables_beside
 from viva.benchmarks.infibench.cases import PROVES_NOTHING, area_of, areas
 from viva.benchmarks.infibench.caseset import read_cases
 from viva.benchmarks.infibench.infibench import BENCHMARK
 from viva.errors import DataError, MissingDataError
 from viva.types import ExamSpec, Sampling
 from within import within
+
+TABLES = tables_beside(__file__)
 
 # --- a folder of cases ---
 
@@ -161,26 +163,9 @@ def test_an_error_names_the_row_the_case_and_the_key(tmp_path: Path) -> None:
                     assert str(caught.value).startswith("suite_v2.1_data.csv, row 3")
 
 
-DAMAGED = [
-    ("a,b\n1,2\n", "lacks the column 'prompt'; it has a, b"),
-    ("prompt,eval_spec\nx\n", "row 2: 1 columns, and the header names 2"),
-    ("prompt,eval_spec\n", "holds no cases"),
-    ("prompt,eval_spec\n\"x\"y,2\n", "line 2: "),
-    ("prompt,eval_spec\nx,\0\n", "NUL"),
-    ("prompt,eval_spec\nx,3\n", "row 2, the case: a mapping belongs here, not 3"),
-    ("prompt,eval_spec\nx,id: 3\n", "row 2, id: .* not 3"),
-    ("prompt,eval_spec\nx,id: a/b\n", "row 2, id: .* not 'a/b'"),
-    ("prompt,eval_spec,dependencies\nx,id: a,[]\n", "case a, dependencies should be a JSON object"),
-    ("prompt,eval_spec,dependencies\nx,id: a,\"{\"\"f\"\": 1}\"\n", "case a, dependencies should be a JSON object"),
-    ("prompt,eval_spec\nx,id: a\n", "case a, lang: a text belongs here, not nothing"),
-    ("prompt,eval_spec\nx,\"id: a\nlang: c\n\"\n", "case a, grading: a mapping belongs here, not nothing"),
-    ("prompt,eval_spec\n,\"id: a\nlang: c\ntype: t\ngrading: {keywords: [x]}\"\n", "prompt: the question is empty"),
-]  # fmt: skip
-
-
 def test_a_damaged_csv_says_what_is_wrong(tmp_path: Path) -> None:
     with table() as case:
-        for content, message in DAMAGED:
+        for content, message in TABLES["damaged"]:
             with case(content):
                 (tmp_path / "suite_v2.1_data.csv").write_text(content, newline="")
                 with pytest.raises(DataError, match=message):

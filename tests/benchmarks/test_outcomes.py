@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rows import tabled
-from viva.benchmarks.outcomes import FINER, finer
+from viva.runs.answers import FINER, finer
 from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading
+from viva.scorers.reading import grade_reading
 from viva.types import Response, Score, StopReason
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from viva.benchmarks.custom.questionloading import read_content
 from viva.benchmarks.custom.questionmodel import QuestionFile
 from viva.types import Call
+
+TABLES = tables_beside(__file__)
 
 FILE = """
 questions:
@@ -44,27 +46,6 @@ VALUES = [
     ("{$map: [[1, x]]}", {"$map": [[1, "x"]]}),
     ("{$bytes: eA==}", {"$bytes": "eA=="}),
 ]
-WRONG = [
-    ("calls: []", "no call in it"),
-    ("calls: [{call: f}]", "none says what it `returns` or `raises`"),
-    ("calls: [{call: f(1), returns: 1}]", "arguments belong into `args`"),
-    ("calls: [{args: [1], returns: 1}]", "`call` is missing"),
-    ("calls: [{call: f, returns: 1, raises: E}]", "beside each other"),
-    ("calls: [{call: f, raises: false}]", "leave it out where there is none"),
-    ("calls: [{call: f, raises: 'a b'}]", "the bare name of an exception"),
-    ("calls: [{call: f, raises: E, within: 1}]", "needs `returns`"),
-    ("calls: [{call: f, returns: yes}]", "a text needs quotes"),
-    ("calls: [{call: f, returns: 007}]", "a text needs quotes"),
-    ("calls: [{call: f, returns: {$x: 1}}]", "is no tag"),
-    ("calls: [{call: f, returns: {$tuple: 1}}]", "has a list"),
-    ("calls: [{call: f, returns: {$map: [1]}}]", "list of pairs"),
-    ("calls: [{call: f, returns: {$bytes: é}}]", "base64"),
-    ("calls: [{call: f, returns: {$float: 1}}]", "nan, inf"),
-    ("calls: [{call: f, args: 3, returns: 1}]", "a list belongs"),
-    ("calls: [{call: f, expected: 1}]", "`expected` is unknown"),
-    ("cases: [{calls: [{call: f, returns: 1}], code: assert f()}]", "a test is one of them"),
-    ("files: {}", "`cases` is missing"),
-]
 
 
 def test_calls_are_read_with_their_values() -> None:
@@ -87,6 +68,6 @@ def test_calls_are_read_with_their_values() -> None:
     ]
 
 
-@each_row(*WRONG)
+@each_row(*TABLES["wrong"])
 def test_what_is_wrong_with_calls_is_said(written: str, said: str) -> None:
     assert any(said in problem.text for problem in read(written).errors), read(written).problems

@@ -111,7 +111,7 @@ GRADINGS = [
     ("a condition before the first", "keywords:\n  - {text: a, when: previous matched}", 6, "no item before"),
     ("a later item", "keywords:\n  - a\n  - {text: b, when: item 3 matched}\n  - c", 7, "an item after it"),
     ("the item itself", "keywords:\n  - a\n  - {text: b, when: item 2 matched}", 7, "itself"),
-    ("item 0", "keywords:\n  - a\n  - {text: b, when: item 0 matched}", 7, "from 1"),
+    ("item 0", "keywords:\n  - a\n  - {text: b, when: item 0 matched}", 7, "cannot be read at column 1"),
     ("Python", "keywords:\n  - a\n  - {text: b, when: \"context[-1].startswith('match')\"}", 7, "cannot be read"),
     ("half a condition", "keywords:\n  - a\n  - {text: b, when: item 1 matched and}", 7, "column"),
     # --- totals ---

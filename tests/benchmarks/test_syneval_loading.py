@@ -18,7 +18,7 @@ from benchmarks.handmade import counted, opened
 from benchmarks.handmade_syneval import changed, exam, exemplars, one, rows, write
 from rows import tabled
 from viva.benchmarks import open_exam
-from viva.benchmarks.sets import fingerprint
+from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, MAX_LINE, Item, read_items
 from viva.errors import DataError, MissingDataError
 from viva.types import ExamSpec

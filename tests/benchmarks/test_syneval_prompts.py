@@ -216,7 +216,7 @@ def test_as_published_a_base_model_writes_one_token_where_one_is_enough(folder: 
 
 def test_three_seeds_are_three_samples_where_exemplars_are_shown() -> None:
     from viva.runs.config import SamplingOptions
-    from viva.runs.plan import drawn
+    from viva.runs.exams import drawn
 
     def recorded(shots: int, draw: SamplingOptions) -> ExamRecord:
         spec = ExamSpec(benchmark="syneval", shots=shots)

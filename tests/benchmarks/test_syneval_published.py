@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from rows import each_row, table
 from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS, KnowledgePoint
-from viva.benchmarks.syneval.synevalscript import (
+from viva.benchmarks.syneval.syneval import (
     NO_ANSWER,
     phrase_candidates,
-    read_letter,
-    read_truth,
+    published_letter,
+    published_truth,
     score_phrase,
     truth_is_right,
 )
@@ -49,9 +49,9 @@ def is_read_and_scored_as(row: dict[str, Any]) -> None:
         assert (score.f1, score.precision, score.recall) == pytest.approx(expected, abs=1e-6), reply
         assert score.exact == row["exact"], reply
     elif row["type"] == "multiple_choice":
-        assert read_letter(reply) == (row["parsed"] or [None])[0], reply
+        assert published_letter(reply) == (row["parsed"] or [None])[0], reply
     else:
-        word = read_truth(reply)
+        word = published_truth(reply)
         assert word == (row["parsed"] or [None])[0], reply
         for gold in ("true", "false"):
             assert truth_is_right(word, gold) == row[f"correct_if_gold_{gold}"], reply
@@ -129,12 +129,12 @@ CANDIDATES: list[tuple[str, KnowledgePoint, set[str]]] = [
 
 @each_row(*LETTERS)
 def test_letters(reply, expected):
-    assert read_letter(reply) == expected
+    assert published_letter(reply) == expected
 
 
 @each_row(*TRUTHS)
 def test_truth_words(reply, expected):
-    assert read_truth(reply) == expected
+    assert published_truth(reply) == expected
 
 
 def test_a_yes_or_no_is_never_right():
@@ -156,8 +156,8 @@ def test_the_best_candidate_is_scored():
 
 @given(st.text(alphabet="abisthe answero“”\"'().\nTYCN", max_size=80), st.sampled_from(KNOWLEDGE_POINTS))
 def test_reading_is_total_and_bounded(reply: str, point: KnowledgePoint):
-    assert read_letter(reply) in {None, *"ABCD"}
-    assert (read_truth(reply) or "yes").lower() in {"true", "false", "yes", "no"}
+    assert published_letter(reply) in {None, *"ABCD"}
+    assert (published_truth(reply) or "yes").lower() in {"true", "false", "yes", "no"}
     assert 0 <= score_phrase(reply, point, "the answer").f1 <= 1
 
 
@@ -165,4 +165,4 @@ def test_reading_is_total_and_bounded(reply: str, point: KnowledgePoint):
 def test_long_hostile_lines_are_read_in_linear_time(piece):
     with within(10):
         score_phrase('"x" is the ' + piece * 20_000, "MVP", "the board")
-        read_letter(piece * 20_000)
+        published_letter(piece * 20_000)

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.handmade_syneval import exam, write
 from published import syneval as paper
 from viva.contracts import Exam
-from viva.models import Endpoint, connect
+from viva.providers import Endpoint, connect
 from viva.types import Sampling
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cli.told import Told, command_of, ended
-from viva.build.reasoning.questions import Collected
-from viva.build.reasoning.sheet import COLUMNS
+from viva.build.reasoning.sheet import COLUMNS, Collected
 
 TRIPLES = """head,relation,tail
 Operating Systems,has_subtopic,Processes

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import signal
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,14 @@ from hypothesis import strategies as st
 from benchmarks.handmade import fresh
 from build.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, write_sheet
 from rows import each_row, table
-from servers.fixtures import LocalServer, Viva
+from servers.fixtures import Serve, Viva
 from viva.benchmarks.clrbench.schema import read_records, to_questions
 from viva.build.approval import Event, State
-from viva.build.reasoning.approval import fold
 from viva.build.reasoning.checks import Checked
 from viva.build.reasoning.export import export
-from viva.build.reasoning.project import Project
+from viva.build.reasoning.project import Project, fold
 from viva.build.reasoning.prompt import Rejected, bundled_instructions, read_draft, read_instructions, request
-from viva.build.reasoning.questions import Collected, approval_key, as_item
+from viva.build.reasoning.sheet import Collected, approval_key, as_item
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
 from viva.prompting import fence, prompt_text
@@ -452,7 +450,7 @@ def test_an_author_needs_no_model_but_an_approval(tmp_path: Path) -> None:
     assert (proposal.author, proposal.state.text, proposal.state.status) == ("sheet", "Mine.", "waiting")
 
 
-def test_a_killed_draft_goes_on(tmp_path: Path, serve: Callable[..., LocalServer], viva: Viva) -> None:
+def test_a_killed_draft_goes_on(tmp_path: Path, serve: Serve, viva: Viva) -> None:
     rows = [{**GOOD["OE"], "question": f"Why does number {n} wait?"} for n in range(24)]
     project, server = make_project(tmp_path / "p", rows), serve(latency=0.05)
     command = ("build", "clrbench", "draft", project, "--model", "openai/m", "--base-url", server.url,

@@ -15,8 +15,7 @@ from build.clrbench_project import DEADLOCK, GOOD, build, make_project, write_sh
 from rows import each_row, table, tabled
 from viva.build.reasoning.checks import check_sheet, near_duplicates
 from viva.build.reasoning.coverage import coverage
-from viva.build.reasoning.questions import TYPES, slug
-from viva.build.reasoning.sheet import COLUMNS, new_sheet, read_sheet, refreshed
+from viva.build.reasoning.sheet import COLUMNS, TYPES, new_sheet, read_sheet, refreshed, slug
 from viva.build.reasoning.topics import Graph
 from viva.errors import DataError
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from build.clrbench_project import build, collected
 from rows import each_row, tables_beside
-from viva.build.reasoning.coverage import coverage, paths
-from viva.build.reasoning.picture import picture
+from viva.build.reasoning.coverage import coverage, paths, picture
 from viva.build.reasoning.toc import outline, parse
 from viva.build.reasoning.topics import (
     Graph,
@@ -28,6 +27,7 @@ from viva.build.spreadsheet import guarded, read_table, unguarded, written_table
 from viva.errors import DataError, VivaError
 from viva.render.charts import save, spec
 
+TABLES = tables_beside(__file__)
 HOSTILE = "<script>alert('x')</script> & \"]]>\u202e\x1b[31m\ufffe"
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 names = st.text(st.sampled_from("abcdef é<&\"'=+@-#*.1\u202e\x07\n"), min_size=1, max_size=8)
@@ -40,36 +40,12 @@ def levels(text: str) -> list[tuple[int, str]]:
 BOOK = [(1, "Processes"), (2, "Threads"), (3, "Kernel Threads"), (2, "Scheduling"), (1, "Memory"), (2, "Paging")]
 
 
-WRITTEN = [
-    "1 Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\n2 Memory\n2.1 Paging\n",
-    "1. Processes\n  1.1. Threads\n    1.1.1. Kernel Threads\n  1.2. Scheduling\n2. Memory\n  2.1. Paging",
-    "Processes\n\tThreads\n\t\tKernel Threads\n\tScheduling\nMemory\n\tPaging",
-    "Processes\n  Threads\n     Kernel Threads\n  Scheduling\n\nMemory\n      Paging",
-    "# Processes\n## Threads\n### Kernel Threads\n## Scheduling\n# Memory\n## Paging\n",
-    "## Processes ##\n#### Threads\n###### Kernel Threads\n#### Scheduling\n## Memory\n### Paging",
-    "- Processes\n  - Threads\n    * Kernel Threads\n  - Scheduling\n- Memory\n  + [Paging](http://x.y/z)",
-    "# Processes\n- **Threads**\n  - Kernel Threads\n- Scheduling\n# Memory\n- [ ] Paging",
-    "# Processes\n1. Threads\n   1. Kernel Threads\n2. Scheduling\n# Memory\n1. Paging",
-    "1. Processes\n   1. Threads\n      1. Kernel Threads\n   2. Scheduling\n2. Memory\n   1. Paging",
-    "Chapter 1: Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\nChapter 2. Memory\n2.1 Paging",
-    "1 Processes ... 1\n1.1 Threads . . 3\n1.1.1 Kernel Threads\t4\n1.2 Scheduling   9\n2 Memory … 20\n2.1 Paging",
-    "1 Processes 1\n1.1 Threads 3\n1.1.1 Kernel Threads 4\n1.2 Scheduling 9\n2 Memory 20\n2.1 Paging 21",
-    "Preface x\n1 Processes\n1.1 Threads\n1.1.1 Kernel Threads\n1.2 Scheduling\nNotes\n2 Memory\n2.1 Paging\nIndex",
-    "\ufeff1 Processes\r\n1.1 Threads\r\n1.1.1 Kernel Threads\r\n1.2 Scheduling\r\n2 Memory\r\n2.1 Paging\r\n--",
-    "# Processes\n## Threads\n### Kernel Threads\n### Quiz\n#### A\n## Scheduling\n# Memory\n## Paging\n# Index",
-]  # fmt: skip
-
-
-@each_row(*WRITTEN)
+@each_row(*TABLES["written"])
 def test_the_same_book_in_every_way_of_writing_a_table_of_contents(text: str) -> None:
     assert levels(text) == BOOK
 
 
-TABLES = tables_beside(__file__)
-TITLES = TABLES["titles"]
-
-
-@each_row(*TITLES)
+@each_row(*TABLES["titles"])
 def test_titles_keep_what_is_theirs(line: str, title: str) -> None:
     assert levels(line) == [(1, title)]
 
@@ -121,10 +97,7 @@ def test_odd_things_are_notes() -> None:
     ]
 
 
-NEAR = TABLES["near"]
-
-
-@each_row(*NEAR)
+@each_row(*TABLES["near"])
 def test_near_misses_of_names(one: str, other: str, alike: bool) -> None:
     assert bool(similar([one, other])) == alike
 

@@ -40,7 +40,8 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("published", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("published", [False, True])
 def test_the_bundled_treebank_becomes_a_set(viva: Viva, published: bool) -> None:
     ended = viva("build", "syneval", SAMPLE, "--out", "set", *["--as-published"] * published, timeout=120)
     assert ended.code == 0, ended.err

@@ -180,6 +180,9 @@ def test_what_is_no_file_of_records_is_named(content: bytes, said: str, *, tmp_p
         read_raw(tmp_path / "test.json")
 
 
+EACH = pytest.mark.parametrize("language", ["de", pytest.param("fr", marks=pytest.mark.slow)])
+
+
 @cache
 def _set(data: Path, language: Language) -> RawSet:
     return read_set(data / "csbench", language)
@@ -232,6 +235,7 @@ def test_sound_files_raise_no_error(published: Path) -> None:
         assert affected(check_set(records, language), "error") == set()
 
 
+@pytest.mark.slow
 def test_false_alarms_beside_the_source_are_rare(published: Path) -> None:
     """English beside the Chinese it was translated from: two options that became one (60), and two questions whose
     Chinese text has a stray page number in it (684, 735)."""
@@ -244,7 +248,7 @@ def test_false_alarms_beside_the_source_are_rare(published: Path) -> None:
     assert affected(found, "error") == {"60", "684", "735"}
 
 
-@pytest.mark.parametrize("language", ["de", "fr"])
+@EACH
 def test_shuffled_files_are_paired(published: Path, language: Language) -> None:
     """Golds have no part in the pairing, and agree: the pairs are right."""
     source, translation = _of(published, "en"), _of(published, language)
@@ -265,22 +269,21 @@ def test_pairs_are_found_whatever_the_order(published: Path) -> None:
     assert pair_up(source, []) == []
 
 
-def test_what_is_lost_beside_the_source_is_found(published: Path) -> None:
+@EACH
+def test_what_is_lost_beside_the_source_is_found(published: Path, language: Language) -> None:
     """Options that became equal, numerals that became pronouns: seen only beside the English file."""
-    wanted = {"de": ({"7272"}, {"7838", "8686"}), "fr": (set[str](), {"6778"})}
-    for language, (equal, numerals) in wanted.items():
-        code = cast("Language", language)
-        source, translation = _of(published, "en"), _of(published, code)
-        found = [
-            finding
-            for pair in _pairs(published, code)
-            for finding in check_pair(
-                Reference(str(translation[pair.translation]["ID"]), source[pair.source], translation[pair.translation]),
-                "en", code, explained=False,
-            )
-        ]  # fmt: skip
-        by = Counter((one.kind, one.question) for one in found if one.severity == "error")
-        ids = {str(record["ID"]) for record in translation}
-        for kind, questions in (("options became equal", equal), ("numerals changed", numerals)):
-            for question in questions & ids:
-                assert by[kind, question], (kind, question)
+    equal, numerals = {"de": ({"7272"}, {"7838", "8686"}), "fr": (set[str](), {"6778"})}[language]
+    source, translation = _of(published, "en"), _of(published, language)
+    found = [
+        finding
+        for pair in _pairs(published, language)
+        for finding in check_pair(
+            Reference(str(translation[pair.translation]["ID"]), source[pair.source], translation[pair.translation]),
+            "en", language, explained=False,
+        )
+    ]  # fmt: skip
+    by = Counter((one.kind, one.question) for one in found if one.severity == "error")
+    ids = {str(record["ID"]) for record in translation}
+    for kind, questions in (("options became equal", equal), ("numerals changed", numerals)):
+        for question in questions & ids:
+            assert by[kind, question], (kind, question)

@@ -19,39 +19,22 @@ from rows import each_row, tabled, tables_beside
 from viva.benchmarks.custom.questionloading import read_content, read_questions
 from viva.benchmarks.infibench.infibench import SAMPLE
 from viva.build.approval import Event
-from viva.build.stackexchange.cutoffs import exposed, read_cutoffs, read_day
+from viva.build.stackexchange.coverage import Candidate, exposed, places, read_cutoffs, read_day
 from viva.build.stackexchange.decisions import standing
 from viva.build.stackexchange.export import emit, licence_of, question_node, reads_as, verify
 from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
 from viva.build.stackexchange.kitchecks import check_kit
-from viva.build.stackexchange.paraphrase import shared_text
 from viva.build.stackexchange.pilots import Tried, findings
-from viva.build.stackexchange.plaintext import one_title, plain
-from viva.build.stackexchange.set_places import Candidate, places
+from viva.build.stackexchange.plaintext import one_title, plain, shared_text
 from viva.errors import DataError
 from within import within
+
+TABLES = tables_beside(__file__)
 
 HERE = Path("question.yaml")
 
 
-POSTS = [
-    ("<p>One.</p><p>Two\n  words.</p>", "One.\n\nTwo words."),
-    ("<p>Use <code>a</code>.</p>", "Use `a`."),
-    ("<pre><code>if a:\n    b\n</code></pre>", "    if a:\n        b"),
-    ("<p>x</p><script>alert(1)</script><style>p{}</style>", "x"),
-    ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
-    ('<p><a href="https://x.y/z">z</a> <a href="javascript:alert(1)">w</a></p>', "z (https://x.y/z) w"),
-    ('<p><img src="http://x/1.png" alt="a  tree"></p>', "[picture: a tree]"),
-    ("<p>1 &lt; 2 &amp;&amp; &quot;3&quot;</p>", '1 < 2 && "3"'),
-    ("<p>\x1b[31mred\u202e</p>", "<U+001B>[31mred<U+202E>"),
-    ("<p>a<!-- hidden --></p>", "a"),
-    ("<pre>unfinished <code>x", "<pre>unfinished <code>x"),
-    ("Markdown:\n\n    code <b>\n\n- `a`", "Markdown:\n\n    code <b>\n\n- `a`"),
-    ("", ""),
-]
-
-
-@each_row(*POSTS)
+@each_row(*TABLES["posts"])
 def test_a_post_becomes_harmless_text(html: str, text: str) -> None:
     assert plain(html) == text
 

@@ -29,7 +29,7 @@ from build.infibench_pool import (
 from cli.collected import dangerous
 from viva.benchmarks import find_benchmark
 from viva.build.stackexchange.crosscheck import refusal, take_over
-from viva.build.stackexchange.human_answers import human_answers
+from viva.build.stackexchange.kit import human_references
 from viva.build.stackexchange.project import Project
 from viva.cli.main import main
 from viva.engine.reviews import Review
@@ -472,14 +472,14 @@ def test_what_people_answered_is_graded_like_a_models_answers(project: Path, tmp
 
 def test_a_question_with_several_answers_has_the_accepted_and_the_best_voted_one() -> None:
     pool = [asked(7, accepted=71), asked(8, accepted=999), asked(9)]
-    found = human_answers(pool, {"so-7", "so-8"})
+    found = human_references(pool, {"so-7", "so-8"})
     assert [row.text for row in found["accepted"]] == ["Loop.", ""]
     assert [row.text for row in found["top-voted"]] == ["Write `flatten`."] * 2
     assert [row.text for row in found["best-of-ten"] if row.question == "so-7"][:4] == [
         "Write `flatten`.", "Loop.", "Do not.", "",
     ]  # fmt: skip
     with pytest.raises(DataError, match="none of the set's questions"):
-        human_answers(pool, {"so-1"})
+        human_references(pool, {"so-1"})
 
 
 def test_human_answers_of_what_is_no_set_are_refused(project: Path, tmp_path: Path) -> None:

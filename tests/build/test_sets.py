@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from cli.collected import dangerous
 from cli.told import rows_of
 from pages.review.conftest import Visitor
 from rows import each_row, tabled
-from servers.fixtures import LocalServer, wait_until
+from servers.fixtures import Serve, wait_until
 from viva.benchmarks.csbench.recordfiles import Raw, read_raw
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.build.approval import Event, replay
@@ -362,7 +361,7 @@ def test_the_review_page_shows_findings_and_keeps_headings() -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_translation_goes_on(serve: Callable[..., LocalServer]) -> None:
+def test_a_killed_translation_goes_on(serve: Serve) -> None:
     server = serve(latency=0.05)
     records = [record(ID=number, Question=f"Which is the number {number} of them?") for number in range(20)]
     Path("set.json").write_text(json.dumps(records), encoding="utf-8")

@@ -16,10 +16,9 @@ import pytest
 from benchmarks.handmade_syneval import exam
 from build.toy_generator import bracketed, generate
 from thorough import THOROUGH
-from viva.benchmarks.sets import fingerprint
+from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.syneval.facts import Fact, Item
-from viva.build.treebank.driver import BuildSettings, Tally, build
-from viva.build.treebank.manifest import MANIFEST, Manifest
+from viva.build.treebank.driver import MANIFEST, BuildSettings, Manifest, Tally, build
 from viva.build.treebank.sampling import SamplingSettings
 from viva.build.treebank.treebank import Plan, Problem
 from viva.distributed import LostWorkerError

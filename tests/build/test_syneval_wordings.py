@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rows import each_row
+from rows import each_row, tables_beside
 from viva.build.treebank.generate import generate
 from viva.build.treebank.wordings import other_wordings, read_wordings
 from viva.errors import DataError
+
+TABLES = tables_beside(__file__)
 
 TREE = (
     "(S (NP-SBJ (NP (DT the) (NN mayor)) (PP (IN of) (NP (NNP Rome)))) "
@@ -49,22 +51,7 @@ def test_a_file_in_any_form_asks_the_same_and_mvp_may_have_a_wording_a_role(tmp_
     assert words.of("MVP", "indirect_object", "choice")[0].fill("Ann", "", "") == "Ann"
 
 
-@each_row(
-    ("[XX]\nis = ['a']", "there are no wordings 'XX'"),
-    ("[GS]\nask = ['a']", "no use 'ask'"),
-    ("[GS]\nis = 'a'", "no list of texts"),
-    ("[GS]\nis = []", "no list of texts"),
-    ("[GS]\nis = ['It is “{answer}”']", "lacks {slot}"),
-    ("[GS]\nblank = ['____ is the verb.']", "lacks {slot}"),
-    ("[CO.noun_phrase]\nis = ['“{slot}”']", "lacks {answer}"),
-    ("[MVP.direct_object]\nblank = ['____']", "lacks {slot}"),
-    ("[MVP.object]\nblank = ['{slot}']", "no use 'object'"),
-    ("[GS.direct_object]\nblank = ['{slot}']", "no use 'direct_object'"),
-    ("[MVP]\ndirect_object = ['{slot}']", "is no table"),
-    ("[roles]\nx = 'a'", "there are no wordings 'roles'"),
-    ("GS = 1", "is no table"),
-    ("[GS", "not valid TOML"),
-)
+@each_row(*TABLES["wordings that cannot be read back are refused"])
 def test_wordings_that_cannot_be_read_back_are_refused(content: str, said: str, *, tmp_path: Path) -> None:
     (tmp_path / "words.toml").write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=said):

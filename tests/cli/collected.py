@@ -49,6 +49,11 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Iterable[s
     return path
 
 
+def written(content: str | bytes, name: str = "t.csv") -> Path:
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return Path(name)
+
+
 def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as table:
         return list(csv.DictReader(table))

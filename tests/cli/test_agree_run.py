@@ -6,12 +6,13 @@ import json
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judging.conftest import judges
 from judging.serving import JudgeServer
 from pages.review import story
 from servers.fixtures import QUIET, Viva, Warm
@@ -22,13 +23,9 @@ from viva.runs.config import LimitOptions
 from viva.runs.open import prepare
 from viva.studies.agreement.runratings import Rated, filter_of, rated
 
+__all__ = ["judges"]
+
 Marks = Callable[[Rated, str], float]
-
-
-@pytest.fixture
-def judges() -> Iterator[JudgeServer]:
-    with JudgeServer() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.batched import LIMIT, POLL, answered_once, arguments, batches, examine, log, resume
-from servers.fixtures import QUIET, LocalServer, Viva
+from servers.fixtures import QUIET, LocalServer, Serve, Viva
 
-Serve = Callable[..., LocalServer]
 KEY = "sk-of-the-tests"
 KILL, INTERRUPT = signal.SIGKILL, signal.SIGINT
 

@@ -56,6 +56,7 @@ def test_cmmlus_negated_questions_against_the_others(viva: Viva) -> None:
     for value in ("yes", "no"):
         mine = [row["value"] for row in rows if row["tags"]["negation"] == value]
         means[value] = sum(mine) / len(mine)
+    assert "negation: yes" in breakdown(viva.folder / "run", "--min", 1000), "untested slices are shown"
     slices = {each["where"][0][1]: each for each in one["slices"]}
     assert {value: each["estimate"]["mean"] for value, each in slices.items()} == pytest.approx(means)
     assert slices["yes"]["difference"] == pytest.approx(means["yes"] - means["no"])
@@ -188,7 +189,9 @@ def test_names_of_models_and_values_are_text_and_nothing_else() -> None:
 
 def test_what_cannot_be_broken_down_is_refused_in_a_sentence() -> None:
     item_scores({"m": WEAK})
+    Path("empty.csv").write_text(f"{HEADER}m,1,0,,DSA,k\n")
     for (arguments, said), row in tabled(
+        (("empty.csv", "--by", "domain"), "no answer of m on empty.csv has a score"),
         (("t.csv",), "does not say which columns are tags: name one with --by TAG; it has model, case"),
         (("t.csv", "--by", "colour"), "colour"),
         (("t.csv", "--by", "domain", "--pairs"), "leave out --by"),

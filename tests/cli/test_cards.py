@@ -11,8 +11,10 @@ import pytest
 
 from benchmarks.card_layouts import LAYOUTS
 from cli.collected import write_jsonl
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from servers.fixtures import QUIET, Viva
+
+TABLES = tables_beside(__file__)
 
 QUESTIONS = [
     {"id": 1, "q": "Which metal is liquid?", "o": ["mercury", "iron", "gold"], "a": "A", "area": "chemistry"},
@@ -35,16 +37,12 @@ headline: {macro: area}
 """
 
 
-def lines(path: Path, rows: list[dict[str, object]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
 @pytest.fixture
 def folder(viva: Viva) -> Path:
     """A folder with a card, its questions, exemplars, and what two models wrote."""
-    lines(viva.folder / "questions.jsonl", [dict(row) for row in QUESTIONS])
+    write_jsonl(viva.folder / "questions.jsonl", QUESTIONS)
     shots = [{**row, "q": f"Shown: {row['q']}", "why": "Because."} for row in QUESTIONS[:2]]
-    lines(viva.folder / "dev.jsonl", [dict(row) for row in shots])
+    write_jsonl(viva.folder / "dev.jsonl", shots)
     (viva.folder / "own.yaml").write_text(CARD, encoding="utf-8")
     for name, letters in (("good", "ABBAA"), ("bad", "ACCBA")):
         rows = [
@@ -57,44 +55,7 @@ def folder(viva: Viva) -> Path:
 
 
 @pytest.mark.slow
-@each_row(
-    (("check", "own.yaml"), "5 questions (5 choice), 4 sound, 1 invalid gold"),
-    (("check", "own.yaml", "--strict"), "1 questions of own.yaml cannot be graded: gold is several options 1"),
-    (("show", "own.yaml", "--prompt", "--shots", "1", "--cot"), "Because. So the answer is A."),
-    (("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--run", "g"), "scored are 4 sound questions of 5"),
-    (
-        ("grade", "own.yaml", "good.jsonl.gz", "bad.jsonl.gz", "--text-column", "reply", "--run", "t", "--tables"),
-        "By area",
-    ),
-    (
-        ("run", "own.yaml", "--model", "baseline/first", "--shots", "1", "--cot", "--run", "r", "--tables"),
-        "card.10.own",
-    ),
-    (("run", "own.yaml", "--model", "baseline/first", "--form", "base", "--run", "b", "--tables"), "form:base"),
-    (
-        ("run", "own.yaml", "--model", "baseline/first", "--answer-by", "likelihood", "--run", "c"),
-        "own: the score is By the sum (acc) (Per token 50.00",
-    ),
-    (
-        ("run", "own.yaml", "--model", "baseline/first", "--rationale", "--judge", "baseline/first", "--tables"),
-        "Q→AR",
-    ),
-    (("run", "own.yaml", "--model", "baseline/first", "--shard", "1/2", "--run", "s1"), "shard 1/2 alone"),
-    (("run", "own.yaml", "--model", "baseline/first", "--shard", "2/2", "--run", "s2"), "shard 2/2 alone"),
-    (("merge", "s1", "s2", "--out", "s"), ""),
-    (("resume", "g", "--tables"), "card.10.own"),
-    (("score", "g", "--tables"), "Overall"),
-    (("show", "g", "--wrong"), "read: B   gold: A"),
-    (("compare", "g"), "good"),
-    (("breakdown", "g", "--by", "area"), "chemistry"),
-    (("item-analysis", "g"), "facility"),
-    (("report", "g", "--out", "g.html"), "wrote g.html"),
-    (("leaderboard", "g", "--out", "site"), "index.html"),
-    (("export", "g", "--to", "lm-eval", "--out", "x1"), "wrote x1"),
-    (("export", "own.yaml", "--to", "hf", "--out", "x2"), "wrote x2 (5 questions)"),
-    (("build", "stats", "own.yaml"), ""),
-    (("overlap", "own.yaml", "--with", "own.yaml"), "own"),
-)
+@each_row(*TABLES["every_command_works_on_a_card"])
 def test_every_command_works_on_a_card(command: tuple[str, ...], said: str, *, viva: Viva, folder: Path) -> None:
     ended = viva(*command)
     assert ended.code == (2 if "--strict" in command else 3 if command[0] == "check" else 0), ended.err
@@ -232,9 +193,9 @@ def test_programs_run_against_the_tests_of_their_row(viva: Viva) -> None:
         rows = [{**LAYOUTS[layout][0][0]}]
         if layout == "humaneval":
             rows[0]["test"] += "    assert candidate(0) == 0\n"
-        lines(viva.folder / f"{layout}.jsonl", rows)
+        write_jsonl(viva.folder / f"{layout}.jsonl", rows)
         for name, text in programs.items():
-            lines(viva.folder / f"{name}.jsonl", [{"question": identity, "text": text}])
+            write_jsonl(viva.folder / f"{name}.jsonl", [{"question": identity, "text": text}])
         assert viva("init", f"{layout}.jsonl").code == 0
         files = [f"{name}.jsonl" for name in programs]
         ended = viva("grade", f"{layout}.yaml", *files, "--scores", f"{layout}.csv", "--run", f"run-{layout}")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.collected import refused
-from servers.fixtures import SAMPLE, LocalServer, Viva, wait_until
+from servers.fixtures import SAMPLE, LocalServer, Serve, Viva, wait_until
 from servers.language import LETTERS, Language, chat_text
 from viva.benchmarks import open_exam
 from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED
 from viva.types import Choose, ExamSpec, Sampling
 
-Serve = Callable[..., LocalServer]
 LANGUAGE = Language()
 
 

@@ -18,10 +18,14 @@ from cli.collected import answers, gold, write_jsonl, wrong
 from cli.told import viva
 from rows import table
 from servers.fixtures import wait_until
+from viva import plugins
+from viva.analysis.estimate import Estimate
+from viva.api import studies as api
 from viva.cli.main import COMMANDS, cli
 from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
 from viva.render.charts import SUFFIXES
+from viva.render.findings import Findings
 from viva.render.plots import LEAVES_OUT
 from viva.types import UNANSWERED, Question
 
@@ -126,11 +130,22 @@ def _structs(value: Any) -> Iterator[dict[str, Any]]:
         yield from _structs(one)
 
 
-def test_no_command_is_forgotten() -> None:
-    assert {*PRINTS, *PAGES, *NO_MEANS} == set(COMMANDS)
+def test_no_command_is_forgotten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A study that is in no list is asked whether its tables show estimates, and if so, for their marks."""
+    others = set(COMMANDS) - {*PRINTS, *PAGES, *NO_MEANS}
+    assert {*PRINTS, *PAGES, *NO_MEANS, *plugins.studies()} == {*COMMANDS, "score-table"}
+    means = {name: (("a",),) for name in others if _has_estimates(getattr(api, name.replace("-", "_"))("a"))}
+    if means:
+        assert_forms(means, capsys)
+        assert_charts(means, capsys)
     assert not (PRINTS.keys() | PAGES) & NO_MEANS.keys()
     for name in PRINTS:
         assert "--format" in options(name)
+
+
+def _has_estimates(study: Findings[Any]) -> bool:
+    cells = ((column, row) for table in study.shown for column in table.columns for row in table.rows)
+    return any(isinstance(column.getter()(row), Estimate) for column, row in cells)
 
 
 def test_a_table_and_a_chart_have_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.collected import refused
-from rows import table
+from rows import tabled
 from servers.fixtures import Viva
 from servers.hub import Hub, serving
 
@@ -79,36 +79,22 @@ def fetched(viva: Viva) -> list[Path]:
     return [path for path in viva.folder.rglob("*") if path.is_file() and path.suffix in (".json", ".csv")]
 
 
+PAGES = {"csbench": "https://github.com/csbench/csbench", "cmmlu": "https://github.com/haonan-li/CMMLU"}
+
+
 def test_what_cannot_be_fetched_is_one_sentence_with_the_way_by_hand(viva: Viva, mirror: Serve) -> None:
-    with table() as row:
-        for handler, said in [
-            (Wrong, "not the pinned"),
-            (Missing, "HTTP 404"),
-            (None, "cannot fetch"),
-            ("nonsense", "cannot fetch"),
-        ]:
-            for benchmark in ["csbench", "cmmlu"]:
-                with row((benchmark, said)):
-                    address = (
-                        "http://127.0.0.1:9"
-                        if handler is None
-                        else handler
-                        if isinstance(handler, str)
-                        else mirror(handler)
-                    )
-                    ended = viva("fetch", benchmark, "--url", address)
-                    page = {
-                        "csbench": "https://github.com/csbench/csbench",
-                        "cmmlu": "https://github.com/haonan-li/CMMLU",
-                    }[benchmark]
-                    refused(ended, said, address, "By hand", page, "VIVA_DATA")
-                    assert len(ended.err.splitlines()) == 2, "what it is about, and what went wrong"
-                    assert fetched(viva) == [], "nothing that was not verified"
-
-
-def test_after_a_failure_nothing_passes_for_the_published_set(viva: Viva, mirror: Serve) -> None:
-    assert viva("fetch", "cmmlu", "--url", mirror(Wrong)).code == 2
-    assert "not fetched: viva fetch cmmlu" in viva("list").out
+    for (benchmark, address, said), row in tabled(
+        ("csbench", mirror(Wrong), "not the pinned"),
+        ("cmmlu", mirror(Missing), "HTTP 404"),
+        ("csbench", "http://127.0.0.1:9", "cannot fetch"),
+        ("cmmlu", "nonsense", "cannot fetch"),
+    ):
+        with row:
+            ended = viva("fetch", benchmark, "--url", address)
+            refused(ended, said, address, "By hand", PAGES[benchmark], "VIVA_DATA")
+            assert len(ended.err.splitlines()) == 2, "what it is about, and what went wrong"
+            assert fetched(viva) == [], "nothing that was not verified"
+    assert "not fetched: viva fetch cmmlu" in viva("list").out, "nothing passes for the published set"
 
 
 def test_fetched_files_are_verified_found_and_used_without_a_network(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from cli.batch import batch
-from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_csv, write_jsonl, wrong
+from cli.collected import answers, dangerous, gold, questions, read_csv, refused, write_jsonl, wrong
 from rows import tabled
-from servers.fixtures import QUIET, LocalServer, Viva
+from servers.fixtures import QUIET, Serve, Viva
 
 SCORES = ("--out", "scores.csv")
 COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "model"]
@@ -70,20 +67,6 @@ def test_the_ids_tell_the_language_of_cs_bench(viva: Viva) -> None:
     assert means == {"en": 0.0, "zh": 1.0}
 
 
-def test_csv_and_gzip_and_other_names_for_the_columns_are_read(viva: Viva) -> None:
-    rows = answers("cmmlu", "zh")
-    renamed = [{"id": row["question"], "response": row["text"], "note": 'a, "b"\nc'} for row in rows]
-    renamed[0]["note"] = "x" * 200_000  # beyond what Python's csv takes by itself
-    write_csv(viva.folder / "a.csv", renamed, ("note", "id", "response"))
-    (viva.folder / "b.csv.gz").write_bytes(gzip.compress((viva.folder / "a.csv").read_bytes()))
-    content = write_jsonl(viva.folder / "c.jsonl", renamed).read_bytes()
-    (viva.folder / "c.jsonl.gz").write_bytes(gzip.compress(content.replace(b"\n", b"\r\n") + b"\n\n"))
-    for name in ("b.csv.gz", "c.jsonl.gz"):
-        ended = viva("grade", "cmmlu", name, "--format", "json", *QUIET)
-        assert ended.code == 0, ended.err
-        assert ended.overall["outcomes"] == {"right": 96}
-
-
 def test_several_samples_are_rows_of_their_own(viva: Viva) -> None:
     rows = [
         row | {"sample": sample}
@@ -127,7 +110,7 @@ def test_as_published_changes_the_numbers_and_the_signature(viva: Viva) -> None:
     assert "extract:as-published" in ended.report["results"][0]["signature"]
 
 
-def test_a_judge_grades_collected_answers_too(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+def test_a_judge_grades_collected_answers_too(viva: Viva, serve: Serve) -> None:
     judge = serve(texts=["No.\nVERDICT: 0", "VERDICT: 1"])
     write_jsonl(viva.folder / "a.jsonl", answers("csbench", "en", lambda question: "VERDICT: 1"))
     ended = viva(
@@ -157,27 +140,10 @@ def test_a_formula_in_a_reply_is_no_formula_in_the_scores(viva: Viva) -> None:
 
 GOOD = '{"question": "1", "text": "A"}\n'
 BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
-    "empty.jsonl": (b"", ("", "no answers")),
-    "blank.jsonl": (b"\n \n", ("", "no answers")),
-    "empty.csv": (b"", ("", "no answers")),
-    "header.csv": (b"question,text\n", ("", "no answers")),
     "cut.jsonl": ((GOOD + '{"question": "2", "te').encode(), (", line 2",)),
-    "list.jsonl": ((GOOD + GOOD.replace("1", "2") + "[1]\n").encode(), (", line 3",)),
-    "words.jsonl": (b"The answer is A\n", (", line 1",)),
-    "array.json": (b'[{"question": "1", "text": "A"}]', (", line 1",)),
-    "idless.jsonl": (b'{"number": "1", "text": "A"}\n', (", line 1", "'question'", "'number'")),
-    "textless.jsonl": ((GOOD + '{"question": "2", "letter": "A"}\n').encode(), (", line 2", "'text'", "'letter'")),
-    "latin.jsonl": ((GOOD + '{"question": "2", "text": "où"}\n').encode("latin-1"), (", line 2",)),
-    "latin.csv": ("question,text\n1,où\n".encode("latin-1"), ("", "UTF-8")),
-    "utf16.jsonl": (GOOD.encode("utf-16"), (", line 1",)),
-    "quote.csv": (b'question,text\n1,A\n2,"B\n', ("",)),
-    "short.csv": (b"question,text\n1,A\n2\n", (", line 3",)),
-    "columns.csv": (b"number;text\n1;A\n", (", line 2", "'question'")),
+    "idless.jsonl": (b'{"number": "1", "text": "A"}\n', (", row 1", "question", "'number'")),
     "twice.jsonl": ((GOOD + GOOD).encode(), (", line 2", "question 1")),
-    "twice.csv": (b"question,text\n1,A\n1,B\n", (", line 3", "question 1")),
-    "half.jsonl": (b'{"question": "1", "sample": 0.5, "text": "A"}\n', (", line 1", "0.5")),
-    "minus.jsonl": (b'{"question": "1", "sample": -1, "text": "A"}\n', (", line 1", "-1")),
-    "true.jsonl": (b'{"question": "1", "sample": true, "text": "A"}\n', (", line 1", "True")),
+    "true.jsonl": (b'{"question": "1", "sample": true, "text": "A"}\n', (", row 1", "True")),
     "hole.jsonl": (b'{"question": "1", "sample": 50, "text": "A"}\n', ("", "sample 0")),
     "from-one.jsonl": (
         b"".join(b'{"question": "%d", "sample": %d, "text": "A"}\n' % (q, s) for q in (1, 2) for s in (1, 2)),
@@ -187,14 +153,8 @@ BROKEN: dict[str, tuple[bytes, tuple[str, ...]]] = {
         (GOOD + '{"question": "4711", "text": "A"}\n{"question": "4712", "text": "B"}\n').encode(),
         ("", "'4711'", "1 more", "look like"),
     ),
-    "broken.jsonl.gz": (gzip.compress(GOOD.encode() * 50)[:-9], ("",)),
-    "damaged.jsonl.gz": (
-        gzip.compress(GOOD.encode())[:12] + b"\xff\x00\xff" + gzip.compress(GOOD.encode())[15:],
-        ("",),
-    ),
-    "plain.jsonl.gz": (GOOD.encode(), ("",)),
 }
-"""A file → what is in it, and what is said of it: what follows its name, and more."""
+"""A file → what is in it, and what is said of it: what follows its name, and more. More: models/test_replay.py."""
 FILES = {name: content for name, (content, _) in BROKEN.items()} | {
     "cmmlu.jsonl": b'{"question": "agronomy/0", "text": "A"}\n',
     "good.jsonl": GOOD.encode(),
@@ -215,8 +175,8 @@ SAID: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 
 
-def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(tmp_path: Path) -> None:
-    ended_all = batch(tmp_path, [("grade", *arguments, "--progress", "quiet") for arguments in SAID], FILES)
+def test_what_cannot_be_graded_is_named_with_the_place_and_leaves_nothing(viva: Viva) -> None:
+    ended_all = batch(viva, [("grade", *arguments, "--progress", "quiet") for arguments in SAID], FILES)
     for (arguments, (ended, left)), row in tabled(*zip(SAID, ended_all, strict=True)):
         with row:
             refused(ended, *SAID[arguments])
@@ -278,7 +238,7 @@ EXTRACTED: dict[tuple[str, ...], tuple[str, ...]] = {
 ROW = b'{"kind": "choice", "reply": "A"}\n'
 
 
-def test_what_cannot_be_extracted_from_is_named_with_the_line(tmp_path: Path) -> None:
+def test_what_cannot_be_extracted_from_is_named_with_the_line(viva: Viva) -> None:
     files = {
         "empty.jsonl": b"\n",
         "words.jsonl": ROW + b"The answer is A\n",
@@ -288,7 +248,7 @@ def test_what_cannot_be_extracted_from_is_named_with_the_line(tmp_path: Path) ->
         "options.jsonl": b'{"kind": "choice", "reply": "A", "options": "abc"}\n',
     }
     for (arguments, said), (ended, left) in zip(
-        EXTRACTED.items(), batch(tmp_path, [("extract", *arguments) for arguments in EXTRACTED], files), strict=True
+        EXTRACTED.items(), batch(viva, [("extract", *arguments) for arguments in EXTRACTED], files), strict=True
     ):
         refused(ended, *said)
         assert left == [], arguments

@@ -11,8 +11,7 @@ import pytest
 
 from servers.fixtures import Going, Viva, wait_until
 from viva.runs.config import AnswerFileOptions, FolderOptions, GradePlan
-from viva.runs.plan import create_folder
-from viva.runs.session import plan_grading
+from viva.runs.session import create_folder, plan_grading
 
 COUNT = 1500
 MODELS = ("one", "two", "three")

@@ -25,7 +25,7 @@ from servers.fixtures import QUIET, SAMPLE, wait_until
 from viva.benchmarks import open_exam
 from viva.cli.ask.run import resume_command, run_command
 from viva.cli.main import main
-from viva.models import Endpoint, connect
+from viva.providers import Endpoint, connect
 from viva.types import Choose, ExamSpec, Sampling
 
 pytestmark = pytest.mark.torch("transformers")

@@ -29,7 +29,7 @@ from viva.runs.model_names import (
     split_revision,
     tails,
 )
-from viva.runs.plan import model_record
+from viva.runs.session import model_record
 
 PYTHIA = "hf/EleutherAI/pythia-70m"
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 
 from rows import tabled
-from servers.fixtures import SAMPLE, LocalServer, Viva
+from servers.fixtures import SAMPLE, LocalServer, Serve, Viva
 from viva.engine.asking import Tally
 from viva.runs.progress import describe
 
-Serve = Callable[..., LocalServer]
 PRICE = ("--price", "10/30")
 
 

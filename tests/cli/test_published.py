@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.collected import answers, gold, refused, write_jsonl
+from rows import each_row
 from servers.fixtures import QUIET, Viva, Warm
 from viva.published import table
 
@@ -67,8 +68,8 @@ def test_rows_are_chosen_by_name_and_turned_round_where_they_are_few(viva: Viva)
     assert counts == {("csbench", 1), ("infibench", 2)}
 
 
-@pytest.mark.parametrize("form", ["markdown", "latex"])
-def test_whole_tables_go_to_papers(viva: Viva, form: str) -> None:
+@each_row("markdown", "latex")
+def test_whole_tables_go_to_papers(form: str, *, viva: Viva) -> None:
     out = viva("published", "cmmlu", "five_shot", "--format", form, "--out", "table.txt")
     assert (out.code, out.out) == (0, "")
     text = (viva.folder / "table.txt").read_text(encoding="utf-8")

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from cli.collected import answers, gold, write_jsonl
 from cli.told import viva
 from rows import table
-from viva.analysis.estimate import Estimate
-from viva.analysis.wording import cell_text, score_text
+from viva.analysis.estimate import Estimate, cell_text, score_text
 from viva.render.formats import legend
 from viva.types import Question
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from engine.sample import prompts
-from servers.fixtures import LocalServer, Viva
+from servers.fixtures import LocalServer, Serve, Viva
 
-Serve = Callable[..., LocalServer]
 KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
 
 
@@ -124,18 +122,6 @@ def test_what_is_asked_of_a_server_is_checked_before_anything_is_sent(serve: Ser
     assert server.events("asked") == []
 
 
-def test_a_key_of_a_header_reaches_no_file(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
-    secret = "helicone-Zq8vN3xT7mB1dL5rW9"
-    server = serve("reasoning.py", provider="openai", gold=gold)
-    given = ("run", "cmmlu", "--limit", 5, "--model", "openai/gpt-5", "--base-url", server.url, "--run", "run")
-    viva.environment |= {"OPENAI_API_KEY": KEY, "HELICONE": secret}
-    ended = viva(*given, "--header", "Helicone-Auth=Bearer $HELICONE", "--progress", "quiet")
-    assert ended.code == 0, ended.err
-    for file in (viva.folder / "run").iterdir():
-        assert secret.encode() not in file.read_bytes()
-        assert KEY.encode() not in file.read_bytes()
-
-
 def test_keys_may_stand_in_a_file_that_is_named(serve: Serve, viva: Viva, gold: dict[str, str]) -> None:
     server = serve("reasoning.py", provider="openai", gold=gold, key=KEY)
     del viva.environment["OPENAI_API_KEY"]
@@ -181,7 +167,7 @@ def test_limits_of_tokens_delay_long_replies_and_lose_none(serve: Serve, viva: V
     assert told.code == 0, told.err
     assert told.overall["mean"] == 1.0
     server.control(limits={"tokens": 200_000, "requests": 6}, limit_headers=False, retry_after=False)
-    untold = examined(viva, server, "gpt-5", "--concurrency", 4, run="untold")
+    untold = examined(viva, server, "gpt-5", "--concurrency", 4, "--limit", 12, run="untold")
     assert untold.code == 0, untold.err
     assert untold.overall["mean"] == 1.0
     assert "given up" not in untold.err

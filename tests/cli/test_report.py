@@ -12,7 +12,7 @@ import pytest
 from cli.collected import answers, write_jsonl
 from cli.told import told
 from servers.fixtures import QUIET
-from viva.analysis.wording import percent
+from viva.analysis.estimate import percent
 from viva.cli.ask.run import run_command
 from viva.cli.grade.score import score_command
 from viva.cli.look.report import report_command
@@ -49,7 +49,7 @@ def test_the_page_goes_into_the_run_and_is_one_file(run: Path) -> None:
     assert "With Viva 0.1.0 we examined baseline/first on 20" in page
     assert "blanks and open-ended answers were not judged, since there was no judge" in page
     assert "@inproceedings{song2025csbench" in page
-    assert "benchmark:csbench.11|lang:en|shots:0" in page
+    assert "benchmark:csbench.13|lang:en|shots:0" in page
     assert not [path.name for path in run.iterdir() if "partial" in path.name]
 
 

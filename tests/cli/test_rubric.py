@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.collected import read_csv, refused, write_jsonl
-from servers.fixtures import QUIET, Viva
+from servers.fixtures import QUIET, Viva, wait_until
 
 ANSWERS = Path(__file__).parents[2] / "src" / "viva" / "benchmarks" / "infibench" / "sample" / "answers.jsonl"
 QUESTIONS = """
@@ -79,12 +76,13 @@ def test_a_question_file_is_an_examination(viva: Viva, questions: Path) -> None:
     assert {entry["question"] for entry in viva.entries(stage="executions")} == {"double"}
     (result,) = ended.report["results"]
     assert [table["name"] for table in result["tables"]] == ["overall", "area"]
-    assert "questions.10.mine" in result["signature"]
+    assert "questions.12.mine" in result["signature"]
+    assert viva("check", questions).out.count("3 questions, 6 example answers, 0 errors, 0 warnings") == 1
 
 
 @pytest.mark.sandbox
 def test_one_baseline_gives_the_authors_example_answers_and_no_other_does(viva: Viva, questions: Path) -> None:
-    assert examine(viva, questions, "baseline/example-answers", "--samples", 20).code == 0
+    assert examine(viva, questions, "baseline/example-answers", "--samples", 8).code == 0
     found: dict[str, set[float]] = {}
     for row in viva.scores():
         found.setdefault(row["question"], set()).add(row["value"])
@@ -143,23 +141,6 @@ def test_programs_that_passed_a_test_in_their_own_process_are_listed(viva: Viva,
     assert "sharing a process with its test" in shown.out
 
 
-@pytest.mark.sandbox
-def test_without_a_sandbox_programs_wait_and_are_run_on_resume(viva: Viva, questions: Path) -> None:
-    # A machine that forbids user namespaces, made with one: in it no sandbox can be made.
-    forbidding = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--disable-userns", "--die-with-parent"]
-    run = ["run", questions, "--model", replay(viva, GOOD), "--run", "run", "--format", "json", *QUIET]
-    ended = subprocess.run(
-        [*forbidding, sys.executable, "-m", "viva", *map(str, run)],
-        cwd=viva.folder, env=viva.environment, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 3, ended.stderr
-    assert "were not run" in ended.stderr
-    assert json.loads(ended.stdout)["results"][0]["overall"]["outcomes"] == {"right": 2, "ungraded": 1}
-    resumed = viva.resume()
-    assert resumed.code == 0, resumed.err
-    assert resumed.overall["mean"] == 1.0
-
-
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="programs in Python run with /usr/bin/python3")
 def test_the_only_way_round_the_sandbox_says_so_every_time(viva: Viva, questions: Path) -> None:
     ended = examine(viva, questions, replay(viva, GOOD), "--unsafe-host-execution")
@@ -171,31 +152,20 @@ def test_the_only_way_round_the_sandbox_says_so_every_time(viva: Viva, questions
 
 @pytest.mark.sandbox
 def test_a_run_killed_while_programs_run_goes_on_where_it_was(viva: Viva, questions: Path) -> None:
-    slow = {"double": "```python\nimport time\ndef double(x):\n    time.sleep(SECONDS)\n    return 2 * x\n```"}
-    rows = [
-        {"question": "double", "sample": n, "text": slow["double"].replace("SECONDS", f"0.2{n}")} for n in range(10)
-    ]
+    slow = "```python\nimport time\ndef double(x):\n    time.sleep(SECONDS)\n    return 2 * x\n```"
+    rows = [{"question": "double", "sample": n, "text": slow.replace("SECONDS", f"0.2{n}")} for n in range(6)]
     file = write_jsonl(viva.folder / "answers.jsonl", rows)
-    going = viva.start("run", questions, "--model", f"replay/{file}", "--samples", 10, "--run", "run", *QUIET)
+    going = viva.start("run", questions, "--model", f"replay/{file}", "--samples", 6, "--run", "run", *QUIET)
     journal = viva.folder / "run" / "executions.jsonl"
-    for _ in range(600):
-        if journal.exists() and journal.read_bytes().count(b"\n") >= 4:
-            break
-        time.sleep(0.05)
+    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") >= 4, "four programs")
     going.kill()
     done = {entry["key"] for entry in viva.entries(stage="executions")}
-    assert 4 <= len(done) < 20
+    assert 4 <= len(done) < 12
     viva.resume()
     keys = [entry["key"] for entry in viva.entries(stage="executions")]
-    assert len(keys) == len(set(keys)) == 20
-    assert [row["value"] for row in viva.scores() if row["question"] == "double"] == [1.0] * 10
-
-
-@pytest.mark.sandbox
-def test_check_accepts_a_good_file_and_runs_its_examples(viva: Viva, questions: Path) -> None:
-    ended = viva("check", questions)
-    assert ended.code == 0, ended.out
-    assert "3 questions, 6 example answers, 0 errors, 0 warnings" in ended.out
+    assert len(keys) == len(set(keys)) == 12
+    assert done < {*keys}
+    assert [row["value"] for row in viva.scores() if row["question"] == "double"] == [1.0] * 6
 
 
 @pytest.mark.sandbox

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ import pytest
 
 from benchmarks.handmade import csbench, dropped, opened, record
 from cli.batch import batch
-from cli.collected import answers, dangerous, refused, write_csv, write_jsonl, wrong
-from rows import tabled
+from cli.collected import dangerous, refused
+from rows import tabled, tables_beside
 from servers.fixtures import QUIET, LocalServer, Viva
 
 
@@ -81,39 +80,6 @@ def test_samples_and_repeats_are_asked_apart_and_the_spread_is_shown(viva: Viva)
     assert ended.overall["mean"] == pytest.approx(sum(means) / 2)
 
 
-def test_answers_from_files_are_models_among_others(viva: Viva) -> None:
-    write_jsonl(viva.folder / "gold.jsonl", answers("cmmlu", "zh"))
-    write_csv(
-        viva.folder / "wrong.csv",
-        ({"id": row["question"], "reply": row["text"]} for row in answers("cmmlu", "zh", wrong)),
-        ("id", "reply"),
-    )
-    models = ("--model", "replay/gold.jsonl", "--model", "replay/wrong.csv")
-    ended = viva("run", "cmmlu", *models, "--run", "run", "--format", "json", *QUIET)
-    assert ended.code == 0, ended.err
-    means = {result["model"].rpartition("/")[2]: result["overall"]["mean"] for result in ended.report["results"]}
-    assert means == {"gold.jsonl": 1.0, "wrong.csv": 0.0}
-
-
-def test_a_judge_grades_what_no_rule_can(viva: Viva, serve: Callable[..., LocalServer]) -> None:
-    judge = serve(texts=["It will do.\nVERDICT: 1"])
-    ended = viva(
-        *("run", "csbench", "--model", "baseline/first", "--judge", "openai/j", "--judge-base-url", judge.url),
-        *("--run", "run", "--format", "json", *QUIET),
-    )
-    assert ended.code == 0, ended.err
-    assert "ungraded" not in ended.overall["outcomes"]
-    assert ended.overall["outcomes"]["partly"] == 8
-    rows = viva.scores()
-    by_format = {
-        name: {r["value"] for r in rows if r["tags"]["format"] == name} for name in ("Fill-in-the-blank", "Open-ended")
-    }
-    assert by_format == {"Fill-in-the-blank": {1.0}, "Open-ended": {0.1}}
-    assert len(viva.entries(stage="annotations")) == 20
-    again = viva("score", "run", "--format", "json")
-    assert again.report["results"] == ended.report["results"]
-
-
 # Before it costs
 
 
@@ -168,64 +134,12 @@ def test_exemplars_that_did_not_fit_are_counted_once_however_often_they_are_look
 BASELINE = ("--model", "baseline/random")
 
 
-WRONG: dict[tuple[str, ...], tuple[str, ...]] = {
-    (): ("BENCHMARKS",),
-    ("cmmlu",): ("--model",),
-    ("mmmlu", *BASELINE): ("'mmmlu'", "did you mean mmlu?", "viva list"),
-    ("cmmlu", "--model", "a", "b"): ("'b'", "repeat --model for each"),
-    ("cmmlu", *BASELINE, "baseline/first"): ("'baseline/first'", "repeat --model for each"),
-    ("cmmlu", "--model", "gpt-4o"): ("'gpt-4o'", "openai/gpt-4o"),
-    ("cmmlu", "--model", "opnai/gpt-4o"): ("'opnai/gpt-4o'", "did you mean openai/gpt-4o?"),
-    ("cmmlu", "--model", "Antropic/x", "--base-url", "http://127.0.0.1:9/v1"): ("did you mean anthropic/x?",),
-    ("cmmlu", "--model", "meta-llama/Llama-3"): ("did you mean openai/meta-llama/Llama-3?",),
-    ("cmmlu", "--model", "openchat/x"): ("did you mean openai/openchat/x?",),
-    ("cmmlu", "--model", "openai-community/gpt2"): ("did you mean openai/openai-community/gpt2?",),
-    ("cmmlu", "--model", "baseline/clever"): ("'clever'", "baseline/random"),
-    ("cmmlu", "--model", "openai/m", "--base-url", "nonsense"): ("'nonsense'", "http://127.0.0.1:8000/v1"),
-    ("cmmlu", "--model", "openai/m", "--base-url", "http://u:hidden@127.0.0.1/v1"): ("environment",),
-    ("cmmlu", "--model", "openai/m@http://127.0.0.1:9/v1?key=hidden"): ("environment",),
-    ("cmmlu", "--model", "openai/m"): ("OPENAI_API_KEY", "--base-url"),
-    ("cmmlu", "--model", "replay/nowhere.jsonl"): ("nowhere.jsonl",),
-    ("cmmlu", "--model", "replay/."): ("folder", "holds no answers"),
-    ("csbench", *BASELINE, "--language", "es"): ("'es'", "en, zh, de, fr"),
-    ("csbench", "cmmlu", *BASELINE, "--language", "es"): ("'es'", "en, zh, de, fr"),
-    ("csbench", *BASELINE, "--language", "de"): ("'de'", "--data"),
-    ("cmmlu", *BASELINE, "--language", "en"): ("'en'", "zh"),
-    ("cmmlu", *BASELINE, "--shots", "6"): ("--shots 6", "5"),
-    ("cmmlu", *BASELINE, "--shots", "-1"): ("--shots",),
-    ("csbench", *BASELINE, "--shots", "6"): ("--shots 6", "5"),
-    ("cmmlu", *BASELINE, "--limit", "0"): ("--limit",),
-    ("cmmlu", *BASELINE, "--samples", "none"): ("--samples",),
-    ("cmmlu", *BASELINE, "--temperature", "hot"): ("'hot'", "server"),
-    ("cmmlu", *BASELINE, "--temperature", "nan"): ("'nan'",),
-    ("cmmlu", *BASELINE, "--top-p", "1.5"): ("--top-p",),
-    ("cmmlu", *BASELINE, "--form", "poem"): ("poem", "chat"),
-    ("cmmlu", *BASELINE, "--price", "cheap"): ("'cheap'", "IN/OUT"),
-    ("cmmlu", "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--max-cost", "1"): ("--price",),
-    ("cmmlu", *BASELINE, "--data", "nowhere"): ("nowhere",),
-    ("cmmlu", *BASELINE, "--data", "."): ("viva fetch cmmlu",),
-    ("cmmlu", *BASELINE, "--data", "empty.json"): ("empty.json",),
-    ("cmmlu", *BASELINE, "--prompts", "nowhere.toml"): ("nowhere.toml",),
-    ("cmmlu", *BASELINE, "--prompts", "."): (".",),
-    ("cmmlu", *BASELINE, "--judge", "nobody"): ("'nobody'",),
-    ("cmmlu", *BASELINE, "--base-url", "http://127.0.0.1:9/v1"): ("--base-url", "baseline/random"),
-    ("csbench", *BASELINE, "--judge", "anthropic/x", "--judge-base-url", "http://127.0.0.1:9/v1"): ("anthropic/x",),
-    ("cmmlu", "--model", "openai/m@http://127.0.0.1:9/v1", "--model", "anthropic/x", "--api-key-env", "HOME"): (
-        "openai and anthropic",
-    ),
-    ("cmmlu", *BASELINE, "--out", "nowhere/tables.csv"): ("nowhere/tables.csv",),
-    ("cmmlu", *BASELINE, "--out", "tables.pdf"): ("tables.pdf", ".txt, .csv, .json, .md, .tex"),
-    ("cmmlu", *BASELINE, "--nonsense"): ("--nonsense",),
-    ("cmmlu", *BASELINE, "--concurrency", "many"): ("'many'", "auto"),
-    ("cmmlu", *BASELINE, "--requests-per-minute", "fast"): ("'fast'",),
-    ("cmmlu", *BASELINE, "--reuse", "nowhere"): ("nowhere",),
-    ("cmmlu", *BASELINE, "--run", "empty.json"): ("empty.json",),
-}
+WRONG: dict[tuple[str, ...], tuple[str, ...]] = dict(tables_beside(__file__)["wrong"])
 
 
-def test_wrong_use_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+def test_wrong_use_is_one_sentence_and_leaves_nothing(viva: Viva) -> None:
     commands = [("run", *arguments, "--progress", "quiet") for arguments in WRONG]
-    ended_all = batch(tmp_path, commands, {"empty.json": b""})
+    ended_all = batch(viva, commands, {"empty.json": b""})
     for (arguments, (ended, left)), row in tabled(*zip(WRONG, ended_all, strict=True)):
         with row:
             refused(ended, *WRONG[arguments], code=5 if "--run" in arguments else 2)
@@ -240,28 +154,7 @@ def test_an_unknown_command_names_the_known_ones(viva: Viva) -> None:
     assert "Start here:" in ended.out + ended.err
 
 
-def test_a_run_folder_is_never_written_over(viva: Viva) -> None:
-    arguments = ("run", "cmmlu", *BASELINE, "--limit", 4, "--run", "run", *QUIET)
-    assert viva(*arguments).code == 0
-    before = {path.name: path.read_bytes() for path in (viva.folder / "run").iterdir()}
-    refused(viva(*arguments), "holds a run already", "viva resume run", code=5)
-    assert {path.name: path.read_bytes() for path in (viva.folder / "run").iterdir()} == before
-
-
 # Secrets and strangers' texts
-
-
-def everything(folder: Path) -> str:
-    return "".join(path.read_text(encoding="utf-8", errors="replace") for path in folder.rglob("*") if path.is_file())
-
-
-def test_a_key_is_shown_nowhere(viva: Viva, server: LocalServer) -> None:
-    server.control(key="another", echo=True)
-    ended = viva.examine(server, "--limit", 2, "--judge", "openai/j", "--judge-base-url", server.url)
-    assert ended.code == 4
-    assert "HTTP 401" in ended.err
-    shown = viva("show", "run").out
-    assert "sk-of-the-tests" not in ended.out + ended.err + shown + everything(viva.folder)
 
 
 def test_a_key_in_place_of_its_variables_name_is_not_repeated(viva: Viva, server: LocalServer) -> None:

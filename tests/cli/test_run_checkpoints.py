@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 from cli.collected import refused
-from servers.fixtures import QUIET, LocalServer, Viva
+from servers.fixtures import QUIET, Serve, Viva
 
 
-def test_every_checkpoint_of_the_file_is_asked_at_its_own_address(
-    viva: Viva, serve: Callable[..., LocalServer]
-) -> None:
+def test_every_checkpoint_of_the_file_is_asked_at_its_own_address(viva: Viva, serve: Serve) -> None:
     servers = [serve(texts=[f"Answer: {letter}"]) for letter in "AB"]
     rows = "".join(f"m,{one.url},step{index},{10**index}M\n" for index, one in enumerate(servers))
     (viva.folder / "c.csv").write_text(f"model,base_url,revision,tokens\n{rows}", encoding="utf-8")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from rows import table, tabled
-from servers.fixtures import LocalServer, Viva, wait_until
+from servers.fixtures import LocalServer, Serve, Viva, wait_until
 
 CSBENCH = ("run", "csbench", "--language", "en", "--limit", "40")
 
@@ -23,7 +22,7 @@ def listed(viva: Viva, run: str = "run") -> dict[str, Any]:
 
 
 @pytest.fixture
-def judged_in_vain(viva: Viva, serve: Callable[..., LocalServer]) -> Viva:
+def judged_in_vain(viva: Viva, serve: Serve) -> Viva:
     """A run whose judge never gives a verdict."""
     examinee, judge = serve(), serve(texts=["I have nothing to say."])
     models = ("--model", "openai/a", "--base-url", examinee.url, "--judge", "openai/j", "--judge-base-url", judge.url)
@@ -84,7 +83,7 @@ def test_a_run_without_verdicts_is_not_done_and_says_what_came_of_the_judge(judg
     assert listed(viva, "unjudged")["state"] == f"done, {len(unscored)} not judged"
 
 
-def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+def test_a_run_that_is_being_worked_on_is_no_run_to_resume(viva: Viva, serve: Serve) -> None:
     server = serve(latency=0.5)
     given = ("--model", "openai/a", "--base-url", server.url, "--concurrency", "1", "--run", "run")
     going = viva.start("run", "cmmlu", "--limit", "60", *given)

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from cli.collected import written
 from cli.told import command_of, told
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
 from viva.studies.model_table import family_of
+
+TABLES = tables_beside(__file__)
 
 QWEN = ("csbench", "--fit", "family", "--model", "qwen1.5-*", "--fit-on", "7,14,32,72", "--predict", "110")
 TABLE = "model,size,kind,score\nA-1,1,x,20\nA-7,7,x,35\nA-13,13,x,40\nA-70,70,x,50\nB,16B / 2.8B,y,41\n?,,y,90\n"
@@ -30,11 +33,6 @@ def scaling(*arguments: object) -> str:
 def groups(*arguments: object) -> dict[str, Any]:
     content = json.loads(scaling(*arguments, "--format", "json"))
     return {group["name"]: group for one in content["tables"][-1]["rows"] for group in one["groups"]}
-
-
-def written(content: str, name: str = "t.csv") -> Path:
-    Path(name).write_text(content, encoding="utf-8")
-    return Path(name)
 
 
 def test_cs_benchs_two_predictions_beside_what_was_measured() -> None:
@@ -143,8 +141,11 @@ def test_runs_whose_models_have_their_sizes_from_a_file(viva: Viva) -> None:
     with pytest.raises(VivaError, match=r"no curve can be fitted; nobody's size is known: baseline/random, .*--sizes"):
         scaling(viva.folder / "run")
     rows = "".join(f"baseline/{name},{size}\n" for name, size in zip(names, (1, 7, 13, 70), strict=True))
-    sizes = written("model,billions\n" + rows, "sizes.csv")
+    sizes = written("model,billions\nrandom,5\n" + rows, "sizes.csv")
     found = groups(viva.folder / "run", "--sizes", sizes)["all models"]
+    assert "sizes.csv has sizes of random, and no model here is called so" in scaling(
+        viva.folder / "run", "--sizes", sizes
+    )
     assert [one["size"] for one in found["points"]] == [1, 7, 13, 70]
     assert all(one["low"] < one["score"] < one["high"] for one in found["points"]), "with their own intervals"
 
@@ -167,26 +168,7 @@ def test_what_cannot_be_used_is_said() -> None:
     written("model,a,b\nx,1,2\n", "u.csv")
     written("model,score\nx-7B,101\ny-1B,5\n", "v.csv")
     written('model,score,b\nx-7B,"0,5",1\ny-1B,5,2\n', "w.csv")
-    for (arguments, said), row in tabled(
-        (("csbench", "--fit", "cubic"), "--fit 'cubic' is no curve; there are family, log, segments"),
-        (("csbench", "--predict", "big"), "--predict 'big' is no size"),
-        (("csbench", "--model", "Qwen9*"), "--model 'Qwen9*' fits no model"),
-        (("csbench", "--by", "colour"), "--by 'colour': no model has it; they have: family"),
-        (("csbench", "--table", "nope"), "it has: en_domains"),
-        (("csbench", "--score", "nope"), "has no such column; it has: dsa_knowledge"),
-        (("infibench", "--where", "domain=Coed"), "'domain' is one of: Code, General"),
-        (("csbench", "--model", "Llama2-7B"), "two different sizes"),
-        (("nowhere",), "there is no table or run nowhere"),
-        (("t.csv", "--score", "kind"), "--score 'kind': no such column; it has: score"),
-        (("t.csv", "--table", "x"), "is for a benchmark's published tables"),
-        (("t.csv", "nowhere"), "there is no table or run nowhere"),
-        (("t.csv", "u.csv"), "name it alone"),
-        (("u.csv",), "which column is the score? --score NAME"),
-        (("v.csv",), "scores beyond 0 and 100"),
-        (("w.csv",), "it has: b; 'score' is not all figures (line 2: '0,5')"),
-        (("t.csv", "--sizes", "t.csv"), "--sizes needs a column `billions`"),
-        (("t.csv", "--chart", "c.gif"), "--chart"),
-    ):
+    for (arguments, said), row in tabled(*TABLES["what_cannot_be_used_is_said"]):
         with row:
             with pytest.raises(VivaError) as problem:
                 scaling(*arguments)

@@ -19,14 +19,9 @@ from viva.cli.ask.merge import merge_command
 from viva.engine.folder import RunFolder
 from viva.models.called import Prompt
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 LIMIT = 12
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("VIVA_DATA", raising=False)
 
 
 @pytest.fixture
@@ -99,7 +94,7 @@ def test_batches_send_the_seeds_that_requests_one_by_one_are_sent(serve: Any, vi
 
 def test_judges_are_sent_seeds_by_prompt_and_sample(server: JudgeServer) -> None:
     def judged(name: str, **more: Any) -> set[tuple[str, int | None]]:
-        asked = {"exam": "csbench", "judge": "openai/mark-1", "judge_samples": 2, "limit": None, "verdicts": "line"}
+        asked = {"exam": "csbench", "judge": "openai/mark-1", "judge_samples": 2, "limit": 40, "verdicts": "line"}
         run(server, name, **(asked | more))
         return sent(server, "mark-1")
 

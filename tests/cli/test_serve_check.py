@@ -11,11 +11,10 @@ import pytest
 
 from cli.collected import dangerous
 from rows import each_row, tabled, tables_beside
-from servers.fixtures import LocalServer, Viva
+from servers.fixtures import LocalServer, Serve, Viva
 from viva.cli.ask.doctor import doctor_command
 from viva.errors import EXIT_INCOMPLETE, EXIT_REFUSED, VivaError
 
-Serve = Callable[..., LocalServer]
 Check = Callable[..., tuple[int, dict[str, Any]]]
 KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
 FEATURES = (

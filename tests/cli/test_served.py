@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from rows import tabled
-from servers.fixtures import QUIET, Ended, LocalServer, Viva
+from servers.fixtures import QUIET, Ended, LocalServer, Serve, Viva
 
-Serve = Callable[..., LocalServer]
 OLD, NEW = ({"model": f"gpt-4o-{date}", "provider": "OpenAI", "system_fingerprint": f"fp_{date}"}
             for date in ("2024-08-06", "2024-11-20"))  # fmt: skip
 AZURE = NEW | {"provider": "Azure"}

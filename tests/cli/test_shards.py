@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -15,18 +14,13 @@ import pytest
 import viva as library
 from cli.collected import answers, gold, write_jsonl
 from rows import tabled
-from servers.fixtures import QUIET, Ended, LocalServer, Viva, wait_until
+from servers.fixtures import QUIET, Ended, Serve, Viva, wait_until
 from viva.cli.ask.merge import merge_command
 from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import StorageError, VivaError
 from viva.runs.shards import find_parts, spans
 
-
-@pytest.fixture(autouse=True)
-def _bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of this process find no data either."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("VIVA_DATA", raising=False)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def asked(viva: Viva, of: int, *arguments: object) -> list[Ended]:
@@ -51,7 +45,7 @@ def left_behind(viva: Viva, *known: str) -> list[str]:
     return sorted(path.name for path in viva.folder.iterdir() if path.suffix not in own and path.name not in known)
 
 
-def test_shards_are_merged_into_the_run_that_they_are_parts_of(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+def test_shards_are_merged_into_the_run_that_they_are_parts_of(viva: Viva, serve: Serve) -> None:
     """Two exams, three models (one with a gap), samples and repeats, a judge: scores and tables to the byte."""
     rows = [
         {**row, "sample": sample} for row in (*answers("csbench", "en"), *answers("cmmlu", "zh")) for sample in range(4)
@@ -139,7 +133,7 @@ def without_seconds(text: str) -> str:
     return re.sub(r"│ +[0-9.]+ │ +[0-9.]+ │ +[0-9.]+ │$", "", text, flags=re.MULTILINE)
 
 
-def test_shards_that_asked_at_addresses_of_their_own(viva: Viva, serve: Callable[..., LocalServer]) -> None:
+def test_shards_that_asked_at_addresses_of_their_own(viva: Viva, serve: Serve) -> None:
     """Every task of an array had a server of its own, for examinee and judge."""
     judging = ("--judge", "openai/j", "--limit", 30)
     places = [serve(texts=["Answer: A\nVERDICT: 1"]) for _ in range(2)]
@@ -251,7 +245,7 @@ def test_shards_of_different_runs_are_refused_with_what_differs(tmp_path: Path, 
 def test_other_data_or_prompts_are_another_run(tmp_path: Path, record: RunRecord) -> None:
     second = other(record)
     second.exams[0] = msgspec.structs.replace(
-        second.exams[0], fingerprint="f", version="9", templates={"a": {"b": "c"}}
+        second.exams[0], fingerprint="f", version="other", templates={"a": {"b": "c"}}
     )
     with pytest.raises(VivaError, match=r"fingerprint.*version.*more"):
         find_parts(two(tmp_path, record, second), any_address=False)

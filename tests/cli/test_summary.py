@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from cli.collected import dangerous
 from render.samples import report, result
 from rows import table, tabled
-from servers.fixtures import QUIET, LocalServer, Viva
+from servers.fixtures import QUIET, Serve, Viva
 from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
 from viva.render.formats import summary_lines, summary_table, summary_terminal
@@ -129,7 +128,7 @@ def test_no_published_row_stands_beside_a_sample_or_a_baseline_in_any_form(viva:
             assert "nobody published a figure of those" in ended.err
 
 
-def test_the_live_line_has_the_score_so_far(serve: Callable[..., LocalServer], viva: Viva) -> None:
+def test_the_live_line_has_the_score_so_far(serve: Serve, viva: Viva) -> None:
     server = serve(latency=0.1)
     asked = ("run", "cmmlu", "--model", "openai/m", "--base-url", server.url)
     ended = viva(*asked, "--progress", "live", "--concurrency", 8)
@@ -139,5 +138,6 @@ def test_the_live_line_has_the_score_so_far(serve: Callable[..., LocalServer], v
     assert all(float(low) <= float(score) <= float(high) for score, low, high, _ in said)
     counts = [int(count) for *_, count in said]
     assert counts == sorted(counts)
+    server.control(latency=0.0)
     plain = viva(*asked, "--progress", "plain")
     assert not re.search(r" score \d", plain.err)

@@ -15,14 +15,16 @@ import pytest
 from cli.collected import read_csv, refused
 from cli.told import command_of, told
 from models.local.tiny import make_model
-from servers.fixtures import QUIET, SAMPLE, Viva, wait_until
+from servers.fixtures import QUIET, Viva, wait_until
 
 pytestmark = pytest.mark.torch("transformers")
 
 STEPS = (2, 10, 1000)
 TOKENS = {step: step * 1_000_000.0 for step in STEPS}
 CHOOSING = ("--answer-by", "next-token", "--form", "base", "--batch-size", 4, "--format", "json", *QUIET)
-SWEEP = ("cmmlu", "--model", "hf/ckpts/step*", *CHOOSING)
+ASKED = 32
+"""Questions that each of them is asked."""
+SWEEP = ("cmmlu", "--limit", ASKED, "--model", "hf/ckpts/step*", *CHOOSING)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def test_each_checkpoint_is_a_model_with_its_tokens_and_its_weights(here: Path, 
         ("hf/step10", 1e7),
         ("hf/step1000", 1e9),
     ]
-    assert {result["overall"]["n"] for result in swept["results"]} == {SAMPLE}
+    assert {result["overall"]["n"] for result in swept["results"]} == {ASKED}
     assert len({result["overall"]["mean"] for result in swept["results"]}) > 1, "they differ, or nothing is told apart"
     models = json.loads((here / "swept" / "run.json").read_text("utf-8"))["models"]
     assert [model["name"] for model in models] == [f"hf/{here.resolve()}/ckpts/step{step}" for step in STEPS]
@@ -123,15 +125,15 @@ def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swep
     shutil.copy(here / "tokens.csv", viva.folder)
     journal = viva.folder / "run" / "responses.jsonl"
     going = viva.start("run", *SWEEP, "--checkpoints", "tokens.csv", "--run", "run")
-    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > SAMPLE, "the second model", 120)
+    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > ASKED, "the second model", 120)
     going.kill()
     assert going.process.returncode == -signal.SIGKILL
     before = {(entry["key"], entry["seconds"]) for entry in viva.entries()}
-    assert SAMPLE <= len(before) < 3 * SAMPLE, "in the middle"
+    assert ASKED <= len(before) < 3 * ASKED, "in the middle"
     run = viva.folder / "run"  # gone on with in this process, which has torch at hand
     resumed = json.loads(told(command_of("resume"), run, "--format", "json", *QUIET))
     assert before <= {(entry["key"], entry["seconds"]) for entry in viva.entries()}, "none was asked again"
-    assert len(viva.entries()) == 3 * SAMPLE
+    assert len(viva.entries()) == 3 * ASKED
     assert table(resumed) == table(swept)
 
     # The weights are gone: what is graded needs none, what is to be asked does.
@@ -146,7 +148,7 @@ def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swep
     assert gone.code != 0
     assert f"{viva.folder.resolve()}/ckpts/step1000" in gone.err
     assert "Traceback" not in gone.err
-    assert sum("error" not in entry for entry in viva.entries()) == 3 * SAMPLE - 3, "a failure is no answer"
+    assert sum("error" not in entry for entry in viva.entries()) == 3 * ASKED - 3, "a failure is no answer"
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,11 +15,13 @@ from hypothesis import strategies as st
 
 from cli.collected import answers, gold, write_jsonl, wrong
 from cli.told import command_of, rows_of, told
-from rows import each_row
+from rows import each_row, tables_beside
 from servers.fixtures import QUIET, LocalServer, Viva
 from viva.errors import DataError, VivaError
 from viva.runs.model_names import amount, models_of, read_checkpoints
 from viva.types import Question
+
+TABLES = tables_beside(__file__)
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -40,10 +41,6 @@ def curves(*arguments: object) -> dict[str, list[tuple[float, float | None]]]:
 def written(content: str, name: str = "c.csv") -> Path:
     Path(name).write_text(content, encoding="utf-8")
     return Path(name)
-
-
-def names(checkpoints: Path) -> list[str]:
-    return [name for name, _ in models_of(read_checkpoints(checkpoints))]
 
 
 def learning(share: float) -> Callable[[Question], str]:
@@ -113,19 +110,6 @@ def test_one_server_that_served_one_checkpoint_after_the_other(viva: Viva, serve
     assert curves(viva.folder / "runs", "--checkpoints", full, "--by", "subject") == found
     with pytest.raises(VivaError, match=r"line 2 is openai/m of both .*a and .*b"):
         curves(viva.folder / "runs", "--checkpoints", written("model,tokens\nm,5\n"), "--by", "subject")
-
-
-def test_a_server_for_each_checkpoint(viva: Viva, serve: Callable[..., LocalServer]) -> None:
-    servers = [serve(texts=[f"Answer: {letter}"]) for letter in "AB"]
-    models = [part for one in servers for part in ("--model", f"openai/m@{one.url}")]
-    assert viva("run", "cmmlu", "--limit", 24, *models, "--run", "run", *QUIET).code == 0
-    rows = "".join(f"m,{one.url}/,{tokens}\n" for one, tokens in zip(servers, ("2M", "1M"), strict=True))
-    checkpoints = written(f"model,base_url,tokens\n{rows}")
-    assert names(checkpoints) == models[1::2]
-    found = curves(viva.folder / "run", "--checkpoints", checkpoints, "--by", "subject")
-    assert [at for at, _ in found["Average"]] == [1e6, 2e6]
-    with pytest.raises(VivaError, match="lines 2 and 3: both are openai/m@http"):
-        curves(viva.folder / "run", "--checkpoints", written("model,tokens\nm,1\nopenai/m,2\n"), "--by", "subject")
 
 
 def test_runs_that_know_their_tokens_need_no_file(viva: Viva, server: LocalServer) -> None:
@@ -233,41 +217,12 @@ def test_a_table_of_item_scores_by_hand() -> None:
 # The file of checkpoints
 
 
-@each_row(
-    ("0", 0),
-    ("7", 7),
-    ("300B", 3e11),
-    ("2.1b", 2.1e9),
-    ("1.4 T", 1.4e12),
-    ("20k", 20000),
-    ("5M", 5e6),
-    ("1e9", 1e9),
-    ("1.5e+3", 1500),
-    ("5.", 5),
-    ("1e3k", 1e6),
-    (" 12 ", 12),
-)
+@each_row(*TABLES["amounts"])
 def test_amounts(text: str, value: float) -> None:
     assert amount(text) == pytest.approx(value)
 
 
-@each_row(
-    "",
-    "-1",
-    "B",
-    "1,000",
-    "1_000",
-    "1 000",
-    "nan",
-    "inf",
-    "1e999",
-    "300 billion",
-    "3x",
-    "٣",
-    "1e",
-    "0x10",
-    ".5",
-)
+@each_row(*TABLES["what_is_no_amount"])
 def test_what_is_no_amount(text: str) -> None:
     assert amount(text) is None
 
@@ -299,26 +254,10 @@ def test_how_models_are_named() -> None:
     assert not rows.rows[1].is_of(run, "openai/m@http://h:1/v1")
 
 
-@each_row(
-    ("", "line 1: no column `model` or `run`; it has: nothing"),
-    ("name,tokens\nm,1\n", "it has: 'name', 'tokens'"),
-    ("model,tokens,colour\nm,1,red\n", "unknown column 'colour'; there are: model, base_url, run"),
-    ("model,tokens,tokens\nm,1,1\n", "column 'tokens' is there twice"),
-    ("model,tokens\n", "names no checkpoint"),
-    ("model,tokens\nm\n", "line 2: 1 columns, where the header names 2"),
-    ("model,tokens\n,1\n", "line 2: neither a model nor a run"),
-    (
-        "model,tokens\nm,many\n",
-        "line 2: tokens 'many' is no number from 0 on; write 300000000000, 3e11 or 300B",
-    ),
-    ("model,steps\nm,-1\n", "line 2: steps '-1' is no number"),
-    ("model,base_url,tokens\nm,h:1/v1,1\n", "line 2: base_url 'h:1/v1' is no address"),
-    ("model,base_url,tokens\nm@http://a/v1,http://b/v1,1\n", "an address of its own, 'm@http://a/v1', beside"),
-    ('model,tokens\n"m,1\n', "is no CSV"),
-)
+@each_row(*TABLES["a_wrong_file_of_checkpoints_is_said"])
 def test_a_wrong_file_of_checkpoints_is_said(content: str, said: str) -> None:
     with pytest.raises(DataError) as problem:
-        read_checkpoints(written(content))
+        models_of(read_checkpoints(written(content)))
     assert said in str(problem.value)
 
 
@@ -334,30 +273,6 @@ def test_files_that_are_none() -> None:
     written("model\nm\n")
     with pytest.raises(VivaError, match="no column `tokens`"):
         training("run", "--checkpoints", "c.csv")
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("model,tokens\nm,1\nopenai/m,2\n", "lines 2 and 3: both are openai/m; serve each checkpoint under a name"),
-        ("run,tokens\nr,1\n", "line 2: no model to ask"),
-    ],
-)
-def test_who_cannot_be_asked(content: str, said: str) -> None:
-    with pytest.raises(DataError) as problem:
-        names(written(content))
-    assert said in str(problem.value)
-
-
-def test_names_from_files_cannot_drive_a_terminal(viva: Viva) -> None:
-    assert viva("run", "csbench", "--model", "baseline/first", "--run", "run", *QUIET).code == 0
-    checkpoints = written('model,revision,tokens\nbaseline/first,"=1\x1b[2J\u202e",1\n')
-    arguments: tuple[Any, ...] = (viva.folder / "run", "--checkpoints", checkpoints)
-    for form in ("terminal", "csv", "markdown", "latex"):
-        training(*arguments, "--format", form)  # `told` looks
-    training(*arguments, "--chart", "x.svg")
-    assert "\x1b" not in Path("x.svg").read_text(encoding="utf-8")
-    assert "'=1" in training(*arguments, "--format", "csv")
 
 
 # An exam with a table of models

@@ -166,7 +166,7 @@ def late(number: int, seconds: float) -> Iterator[None]:
 
 def test_a_server_that_is_still_loading_can_be_waited_for(viva: Viva) -> None:
     number = closed_port()
-    with late(number, 3.0):
+    with late(number, 1.5):
         ended = examine(viva, f"http://127.0.0.1:{number}/v1", "--wait-for-server", 60, "--max-attempts", 1)
     assert ended.code == 0, ended.err
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shutil
 from pathlib import Path
 
@@ -9,9 +11,9 @@ import pytest
 from rich.cells import cell_len
 
 from cli.test_dagger import PRINTS, RUNS, folder  # noqa: F401
-from cli.test_terminal import STYLE, on_terminal
+from cli.test_terminal import STYLE
+from cli.told import viva
 from rows import table
-from servers.fixtures import Viva, Warm
 
 LONG = "runs/2026-11-26-a-run-of-several-models-on-csbench-with-a-name-that-says-all"
 MORE: tuple[tuple[str, ...], ...] = (
@@ -36,15 +38,25 @@ ASKING = {"resume", "grade", "run", "merge"}
 """Commands that make or change a run: `score` prints what they print."""
 
 
+class Terminal(io.StringIO):
+    """Where a command of this process writes as on a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.slow)])
-def test_nothing_is_wider_than_the_terminal(folder: Path, columns: int, warm: Warm) -> None:  # noqa: F811
-    viva = Viva(folder, warm)
+def test_nothing_is_wider_than_the_terminal(folder: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm-256color")
     shutil.copytree(folder / "a", folder / LONG, dirs_exist_ok=True)
     lines = [(name, *given) for name, each in PRINTS.items() if name not in ASKING for given in each]
     with table() as row:
         for arguments in (*lines, *MORE):
             with row(f"viva {' '.join(arguments)}"):
-                text = STYLE.sub("", on_terminal(viva, columns, *arguments))
+                with contextlib.redirect_stdout(Terminal()) as out, contextlib.redirect_stderr(out):
+                    viva(*arguments)
+                text = STYLE.sub("", out.getvalue())
                 assert text
                 widest = max(text.splitlines(), key=cell_len)
                 assert cell_len(widest) <= columns, widest

@@ -19,7 +19,7 @@ from viva.engine.batchlog import BatchLog
 from viva.engine.budget import Budget, Price
 from viva.engine.journal import Journal, Keys
 from viva.engine.sendingslots import Policy
-from viva.models import Endpoint, connect
+from viva.providers import Endpoint, connect
 from viva.types import Generate, Message, Sampling
 
 POLL = ("--poll", 0.05)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from engine.batched import LIMIT, RequestScheduler, batches, words
-from servers.fixtures import LocalServer
+from servers.fixtures import LocalServer, Serve
 from viva.engine.budget import Budget, Price
 from viva.engine.sendingslots import Policy
 
-Serve = Callable[..., LocalServer]
 KEY = "sk-of-the-tests"
 ALL = [words(number) for number in range(LIMIT)]
 
@@ -117,7 +115,7 @@ def test_results_that_do_not_belong_there_change_nothing(vendor: LocalServer, ei
     assert read["strangers"] >= LIMIT + len(names)
 
 
-@pytest.mark.parametrize("name", ["../files/x", "a/b", " ", "\u202e", "a" * 300])
+@pytest.mark.parametrize("name", ["../files/x", "\u202e", "a" * 300])
 def test_what_can_be_no_name_of_a_batch_is_no_part_of_an_address(
     vendor: LocalServer, either: RequestScheduler, name: str
 ) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
-from viva.engine.batchlog import FILE, BatchLog, Dropped, Left, Read, Submitted
+from viva.engine.batchlog import BatchLog, Dropped, Left, Read, Submitted
+from viva.engine.folder import BATCHES, RunFolder, RunRecord
 from viva.errors import StorageError
 
 LABEL = "0123456789abcdef"
@@ -21,18 +23,11 @@ IDENTITY = {"provider": "openai", "model": "m", "endpoint": "x"}
 def filled(folder: Path) -> bytes:
     """A log with a batch that was handed in."""
     log = BatchLog(folder)
-    log.intend(
-        LABEL,
-        "responses",
-        "openai/m",
-        IDENTITY,
-        "/v1/chat/completions",
-        "",
-        dict.fromkeys((os.urandom(16) for _ in range(3)), ""),
-    )
+    keys = dict.fromkeys((os.urandom(16) for _ in range(3)), "")
+    log.intend(LABEL, "responses", "openai/m", IDENTITY, "/v1/chat/completions", "", keys)
     log.note(Submitted(label=LABEL, batch="batch_1", at=time.time()))
     log.close()
-    return (folder / FILE).read_bytes()
+    return (folder / BATCHES).read_bytes()
 
 
 def test_what_is_open_is_open_in_the_next_process(tmp_path: Path) -> None:
@@ -53,7 +48,7 @@ def test_a_torn_line_is_set_aside_and_the_batch_is_searched_for(
 ) -> None:
     folder = tmp_path_factory.mktemp("log")
     content = filled(folder)
-    (folder / FILE).write_bytes(content[:-cut])
+    (folder / BATCHES).write_bytes(content[:-cut])
     log = BatchLog(folder)
     batches = list(log.waiting())
     first = content.index(b"\n") + 1
@@ -72,17 +67,18 @@ def test_a_torn_line_is_set_aside_and_the_batch_is_searched_for(
     b'{"event":"intended","label":"../../x","stage":"s","model":"m","identity":{},"kind":"","after":"","keys":[],"at":1}',
 )
 def test_a_damaged_line_is_named_and_nothing_is_asked(line: bytes, *, tmp_path: Path) -> None:
-    with (tmp_path / FILE).open("wb") as file:
+    with (tmp_path / BATCHES).open("wb") as file:
         file.write(filled(tmp_path) + line + b"\n")
     with pytest.raises(StorageError, match="line 3 is damaged"):
         BatchLog(tmp_path)
 
 
 def test_a_run_goes_on_as_it_was_begun_until_it_leaves(tmp_path: Path) -> None:
-    assert not BatchLog.begun(tmp_path)
+    folder = RunFolder(tmp_path, cast(RunRecord, None))  # its path alone is looked at
+    assert not folder.batched()
     filled(tmp_path)
-    assert BatchLog.begun(tmp_path)
+    assert folder.batched()
     log = BatchLog(tmp_path)
     log.note(Left(at=time.time()))
     log.close()
-    assert not BatchLog.begun(tmp_path)
+    assert not folder.batched()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viva as library
-from servers.fixtures import SAMPLE, LocalServer, Viva
+from servers.fixtures import SAMPLE, LocalServer, Serve, Viva
 from viva import UnansweredWarning
 from viva.engine.budget import Budget, Hold, Price, RunLimits, worst_case
 from viva.engine.folder import RunFolder
@@ -22,7 +21,6 @@ from viva.errors import VivaError
 from viva.runs.config import LimitOptions, ResumePlan
 from viva.types import Generate, Sampling, Usage
 
-Serve = Callable[..., LocalServer]
 PRICE = Price(1000.0, 2000.0)
 
 
@@ -129,7 +127,7 @@ def test_a_price_is_per_million_tokens() -> None:
     assert Price(3.0, 15.0).cost(Usage(1_000_000, 100_000)) == pytest.approx(4.5)
 
 
-@pytest.mark.parametrize("concurrency", ["4", "32"])
+@pytest.mark.parametrize("concurrency", ["32", pytest.param("4", marks=pytest.mark.slow)])
 def test_max_requests_counts_retries_and_is_never_exceeded(serve: Serve, viva: Viva, concurrency: str) -> None:
     server = serve(faults={"500": 0.2}, latency=0.01)
     ended = viva.examine(server, "--max-requests", 40, "--concurrency", concurrency)

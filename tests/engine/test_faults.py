@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from engine.sample import FIRST, ONE
+from engine.sample import ONE
 from servers.faults import FAULTS, WAIT
-from servers.fixtures import SAMPLE, Ended, LocalServer, Viva, wait_until
+from servers.fixtures import SAMPLE, Ended, LocalServer, Serve, Viva, wait_until
 
-Serve = Callable[..., LocalServer]
 PATIENT = ("--concurrency", 32, "--timeout", 4, "--question-timeout", 60)
 """A time limit that a sound reply keeps where other work has the cores: one given up is rightly asked for again."""
 MIXED = dict.fromkeys(FAULTS, 0.3 / len(FAULTS))
-OFTEN = dict.fromkeys(FAULTS, 0.4 / len(FAULTS))
-RARE = dict.fromkeys(FAULTS, 0.01)
 
 
 def check_every_answer(viva: Viva, server: LocalServer, run: str = "run") -> None:
@@ -59,8 +55,8 @@ def sum_by_subject(rows: list[dict[str, Any]], unknown: float) -> float:
     return sum(sum(values) / len(values) for values in subjects.values()) / len(subjects)
 
 
-# One of each kind: told to wait, failed, silent, torn, no answer. The quick tier has all of them at once below.
-ALONE = {"429-seconds", "500", "hang", "cut", "no-choices"}
+# One of each kind: failed, torn, no answer. The quick tier has all of them at once below, and those that wait.
+ALONE = {"500", "cut", "no-choices"}
 
 
 @pytest.mark.parametrize(
@@ -87,16 +83,6 @@ def test_a_fault_in_every_fifth_reply_costs_no_answer(serve: Serve, viva: Viva, 
     check_no_zero_for_an_outage(viva, ended.overall, set())
 
 
-def test_all_faults_at_once_are_asked_again_until_all_is_answered(serve: Serve, viva: Viva) -> None:
-    server = serve(faults=OFTEN)
-    ended = viva.examine(server, *PATIENT)
-    assert ended.code == 0, ended.err
-    check_every_answer(viva, server)
-    faults = server.events("fault")
-    assert {event["fault"] for event in faults} == set(FAULTS)
-    assert server.asked == SAMPLE + len(faults)
-
-
 def test_all_faults_at_once_leave_what_they_leave_to_a_healthy_server(serve: Serve, viva: Viva) -> None:
     server = serve(faults=MIXED)
     ended = viva.examine(server, "--concurrency", 32, "--timeout", 4, "--max-attempts", 1)
@@ -110,17 +96,6 @@ def test_all_faults_at_once_leave_what_they_leave_to_a_healthy_server(serve: Ser
     check_every_answer(viva, server)
 
 
-def test_all_faults_at_once_lose_nothing_with_adaptive_concurrency(serve: Serve, viva: Viva) -> None:
-    server = serve(faults=RARE, latency=0.01)
-    ended = viva.examine(server, "--timeout", 4, "--samples", 2, "--seed", 11)
-    assert ended.code == 0, ended.err
-    assert ended.overall["n"] == 2 * SAMPLE
-    assert "error" not in ended.overall["outcomes"]
-    assert len(server.counts()) == 2 * SAMPLE
-    assert server.answered_each() == {1}
-    assert len(server.events("fault")) > 10
-
-
 def test_a_server_that_names_a_time_is_left_alone_until_then(serve: Serve, viva: Viva) -> None:
     server = serve(faults=dict.fromkeys(["429-seconds", "429-date", "429-milliseconds"], 0.07))
     assert viva.examine(server, *PATIENT).code == 0
@@ -132,12 +107,9 @@ def test_a_server_that_names_a_time_is_left_alone_until_then(serve: Serve, viva:
         assert event["until"] - 0.05 <= came <= event["until"] + 2 * WAIT + 10
 
 
-@pytest.mark.parametrize("value", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
-def test_a_server_that_says_at_once_and_does_not_mean_it_is_not_asked_to_exhaustion(
-    serve: Serve, viva: Viva, value: str
-) -> None:
-    # A date in the past is what a clock that goes wrong makes of an honest answer.
-    server = serve(verbatim="{}", status=429, headers={"Retry-After": value})
+def test_a_server_that_says_at_once_and_does_not_mean_it_is_not_asked_to_exhaustion(serve: Serve, viva: Viva) -> None:
+    # A date in the past is what a clock that goes wrong makes of an honest answer; it is read as 0.
+    server = serve(verbatim="{}", status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})
     going = viva.start(*viva.examining(server, "--concurrency", 8))
     wait_until(lambda: server.asked >= 1, "a request")
     time.sleep(1.5)
@@ -189,17 +161,6 @@ def test_a_question_that_is_refused_is_not_asked_again_in_the_same_run(serve: Se
     assert server.asked == SAMPLE + 2
 
 
-def test_a_server_that_is_not_there_leaves_everything_unanswered_and_nothing_wrong(
-    server: LocalServer, viva: Viva
-) -> None:
-    server.stop()
-    ended = viva.examine(server, "--max-attempts", 1, "--concurrency", 32)
-    assert ended.code == 3
-    assert nothing_answered(ended)
-    assert ended.overall["mean"] is None
-    assert (ended.overall["floor"], ended.overall["ceiling"]) == (0.0, 1.0)
-
-
 def test_a_server_that_never_replies_is_given_up_after_three_questions(serve: Serve, viva: Viva) -> None:
     server = serve(faults={"500": 1.0})
     ended = viva.examine(server, "--concurrency", 4, "--max-attempts", 2)
@@ -208,6 +169,8 @@ def test_a_server_that_never_replies_is_given_up_after_three_questions(serve: Se
     assert "given up: 3 questions in a row failed with all their retries; the last: HTTP 500" in ended.err
     assert "viva resume run" in ended.err
     assert nothing_answered(ended)
+    assert ended.overall["mean"] is None
+    assert (ended.overall["floor"], ended.overall["ceiling"]) == (0.0, 1.0)
     server.control(faults={})
     assert viva.resume().code == 0
     check_every_answer(viva, server)
@@ -215,42 +178,31 @@ def test_a_server_that_never_replies_is_given_up_after_three_questions(serve: Se
 
 def test_a_server_that_goes_away_in_the_middle_is_given_up_but_not_at_once(serve: Serve, viva: Viva) -> None:
     server = serve(latency=0.02)
-    going = viva.start(*viva.examining(server, "--samples", 4, "--concurrency", 4, "--max-attempts", 1))
-    while server.asked < SAMPLE:
-        time.sleep(0.02)
+    going = viva.start(*viva.examining(server, "--samples", 2, "--concurrency", 4, "--max-attempts", 1))
+    wait_until(lambda: server.asked >= SAMPLE // 4, "a quarter of the questions")
     server.control(faults={"reset": 1.0})
     ended = going.ended()
     assert ended.code == 3
     assert "given up: 64 questions in a row" in ended.err
-    assert server.asked < 4 * SAMPLE - 50
+    assert server.asked < 2 * SAMPLE - 50
     server.control(faults={})
     assert viva.resume().code == 0
 
 
 def test_a_timeout_bounds_one_attempt_and_the_question_timeout_all_of_them(serve: Serve, viva: Viva) -> None:
     server = serve(always={ONE: "hang"})
-    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 5)
+    ended = viva.examine(server, "--concurrency", 8, "--timeout", 1, "--question-timeout", 3)
     assert ended.code == 3
     (lost,) = [entry for entry in viva.entries() if "error" in entry]
     asked = [event["at"] for event in server.events("asked") if ONE in event["body"]["messages"][-1]["content"]]
     assert 2 <= len(asked) == lost["attempts"] < 8
-    assert asked[-1] - asked[0] < 5
+    assert asked[-1] - asked[0] < 3
 
 
 def test_a_pace_slower_than_the_question_timeout_still_answers_everything(serve: Serve, viva: Viva) -> None:
     server = serve(latency=0.1)
-    pace = ("--requests-per-minute", 1800, "--concurrency", 96, "--question-timeout", 1)
+    pace = ("--requests-per-minute", 3600, "--concurrency", 96, "--question-timeout", 1)
     ended = viva.examine(server, *pace)
     assert ended.code == 0, ended.err
     at = sorted(event["at"] for event in server.events("asked"))
-    assert at[-1] - at[0] >= 0.9 * (SAMPLE - 1) * 60 / 1800
-
-
-def test_a_first_question_that_hangs_keeps_the_others_waiting_for_a_moment_only(serve: Serve, viva: Viva) -> None:
-    server = serve(always={FIRST: "hang"})
-    going = viva.start(*viva.examining(server, "--timeout", 9, "--max-attempts", 1))
-    ended = going.ended(40)
-    assert ended.code == 3
-    assert ended.overall["outcomes"]["error"] == 1
-    at = [event["at"] for event in server.events("asked")]
-    assert 0 < at[1] - at[0] < 8.9
+    assert at[-1] - at[0] >= 0.9 * (SAMPLE - 1) * 60 / 3600

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import cast
 
-from viva.engine.asking import FIRST, MOST, Feed, Onward, Run, Tally, upcoming
+from viva.engine.asking import FIRST, MOST, Feed, Onward, Run, Tally, Task, _count_cut_off, upcoming
 from viva.engine.budget import Budget
 from viva.engine.evidence import Comparison, run_comparisons
 from viva.engine.journal import Journal
@@ -24,6 +24,13 @@ def opened(path: Path, beside: Run | None = None) -> Run:
 def full(feed: Feed[int]) -> bool:
     """As it is now: a type checker takes a property for settled."""
     return feed.full
+
+
+def test_only_the_first_ten_replies_tell_of_the_limit(tmp_path: Path) -> None:
+    run, task = opened(tmp_path / "one.jsonl"), cast("Task", SimpleNamespace(model=SimpleNamespace(name="m")))
+    for run.tally.answered in (11, 12, 13):
+        _count_cut_off(run, task, Response(stop_reason="length"))
+    assert run.cut_off == {}
 
 
 def test_a_feed_holds_up_who_fills_it_the_sooner_the_less_its_stage_has_shown(tmp_path: Path) -> None:

@@ -9,15 +9,15 @@ import re
 import resource
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from engine.sample import ONE
-from servers.fixtures import SAMPLE, LocalServer, Viva, wait_until
+from rows import each_row
+from servers.fixtures import SAMPLE, LocalServer, Serve, Viva, wait_until
 
-Serve = Callable[..., LocalServer]
 MEGABYTE = 1 << 20
 OFFLINE = ("run", "cmmlu", "--model", "baseline/random", "--progress", "quiet", "--format", "json", "--run", "run")
 
@@ -106,21 +106,14 @@ def test_a_run_of_a_newer_viva_is_left_as_it_is(viva: Viva) -> None:
     assert contents(viva.folder / "run") == before
 
 
-@pytest.mark.parametrize("content", [b"", b'{"format": 1}', b"\xff\xfe"])
-def test_a_damaged_run_json_is_named(viva: Viva, content: bytes) -> None:
-    (viva.folder / "run").mkdir()
+@each_row(b"", b'{"format": 1}', b"\xff\xfe")
+def test_a_damaged_run_json_is_named(content: bytes, *, viva: Viva) -> None:
+    (viva.folder / "run").mkdir(exist_ok=True)
     (viva.folder / "run" / "run.json").write_bytes(content)
     ended = viva("resume", "run")
     assert ended.code == 5
     assert "run.json" in ended.err
     assert "Traceback" not in ended.err
-
-
-def test_a_folder_that_is_no_run_is_named(viva: Viva) -> None:
-    for name in ("absent", "."):
-        ended = viva("resume", name)
-        assert ended.code in (2, 5)
-        assert name in ended.err
 
 
 def without_the_power_to_override() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rows import each_row
 from viva.engine.journal import Keys, with_seed
-from viva.models import Endpoint, connect
+from viva.providers import Endpoint, connect
 from viva.types import Choose, Generate, Message, Prompt, Sampling
 
 SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=100, seed=3, stop=("\n",))

@@ -9,16 +9,14 @@ import dataclasses
 import os
 import random
 import time
-from collections.abc import Callable
 
 import pytest
 
 from engine.sample import prompts
-from servers.fixtures import SAMPLE, Going, LocalServer, Viva, wait_until
+from servers.fixtures import SAMPLE, Going, LocalServer, Serve, Viva, wait_until
 from viva.engine.journal import with_seed
 from viva.types import Generate, Sampling
 
-Serve = Callable[..., LocalServer]
 KILLS = int(os.environ.get("VIVA_KILLS", "6"))
 SEED = int(os.environ.get("VIVA_SEED", "0"))
 CONCURRENCY = 8

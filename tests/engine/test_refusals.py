@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 from rows import tabled
-from servers.fixtures import SAMPLE, Ended, LocalServer, Viva
+from servers.fixtures import SAMPLE, Ended, Serve, Viva
 
-Serve = Callable[..., LocalServer]
 KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
 
 
@@ -26,17 +24,17 @@ def check_key_is_nowhere(viva: Viva, ended: Ended, key: str = KEY) -> None:
         assert not shown, f"{piece!r} of the key is in {shown}"
 
 
-@pytest.mark.parametrize("concurrency", ["auto", "64"])
-def test_a_bad_key_is_refused_once_and_never_shown(serve: Serve, viva: Viva, concurrency: str) -> None:
+def test_a_bad_key_is_refused_once_and_never_shown(serve: Serve, viva: Viva) -> None:
     server = serve(key="sk-another", echo=True)
     viva.environment["OPENAI_API_KEY"] = KEY
-    ended = viva.examine(server, "--concurrency", concurrency)
+    ended = viva.examine(server, "--concurrency", 64)
     assert ended.code == 4
     assert server.asked <= 2
     assert "401" in ended.err
     assert "is the key in OPENAI_API_KEY right?" in ended.err
     assert "viva resume run" in ended.err
     assert ended.overall["outcomes"] == {"error": 1, "not asked": SAMPLE - 1}
+    check_key_is_nowhere(viva, viva("show", "run"))
     check_key_is_nowhere(viva, ended)
 
     viva.environment["OPENAI_API_KEY"] = "sk-another"
@@ -74,13 +72,13 @@ def test_a_refused_key_is_named_by_the_variables_that_it_was_read_from(serve: Se
             assert said in ended.err
 
 
-@pytest.mark.parametrize("fault", ["403", "500", "html"])
+@pytest.mark.parametrize("fault", ["500", "html"])
 def test_a_key_that_an_error_quotes_is_never_shown(serve: Serve, viva: Viva, fault: str) -> None:
     server = serve(faults={fault: 1.0}, echo=True)
     viva.environment["OPENAI_API_KEY"] = KEY
     ended = viva.examine(server, "--limit", 3, "--max-attempts", 1)
     assert ended.code in (3, 4)
-    assert any("the header was" in json.dumps(entry) for entry in viva.entries()) or fault == "403"
+    assert any("the header was" in json.dumps(entry) for entry in viva.entries())
     check_key_is_nowhere(viva, ended)
 
 
@@ -121,23 +119,6 @@ def test_a_server_that_refuses_whatever_it_is_asked_is_given_up_early(serve: Ser
     assert "422" in ended.err
 
 
-def test_a_rate_limit_that_mentions_billing_is_still_a_rate_limit(serve: Serve, viva: Viva) -> None:
-    hint = "Rate limit reached on requests per min. Please try again. Visit /account/billing to add a payment method"
-    server = serve(error=hint, faults={"429-milliseconds": 0.1})
-    ended = viva.examine(server, "--concurrency", 16)
-    assert ended.code == 0, ended.err
-    assert server.events("fault")
-
-
-def test_an_exhausted_quota_is_refused_once(serve: Serve, viva: Viva) -> None:
-    error = {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}
-    server = serve(verbatim=json.dumps({"error": error}), status=429)
-    ended = viva.examine(server)
-    assert ended.code == 4
-    assert server.asked <= 2
-    assert "quota" in ended.err
-
-
 def test_a_key_never_travels_to_where_a_redirect_points(serve: Serve, viva: Viva) -> None:
     elsewhere = serve()
     server = serve(status=307, verbatim="{}", headers={"Location": f"{elsewhere.url}/chat/completions"})
@@ -145,13 +126,4 @@ def test_a_key_never_travels_to_where_a_redirect_points(serve: Serve, viva: Viva
     ended = viva.examine(server)
     assert ended.code == 4
     assert elsewhere.asked == 0
-    check_key_is_nowhere(viva, ended)
-
-
-@pytest.mark.parametrize("url", ["ftp://127.0.0.1/v1", "127.0.0.1:8000", f"http://u:{KEY}@127.0.0.1/v1"])
-def test_an_address_that_cannot_be_one_is_refused_before_a_folder_is_made(viva: Viva, url: str) -> None:
-    ended = viva("run", "cmmlu", "--model", "openai/m", "--base-url", url, "--run", "run")
-    assert ended.code == 2
-    assert "--base-url" in ended.err
-    assert not (viva.folder / "run").exists()
     check_key_is_nowhere(viva, ended)

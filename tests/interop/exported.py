@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cli.told import told
+from cli.told import command_of, told
 from rows import tables_beside
 from viva.cli.ask.run import run_command
 from viva.cli.grade.score import score_command
-from viva.cli.look.export import export_command
 from viva.errors import EXIT_INCOMPLETE
 from viva.render.result import Result
-from viva.runs.results import read_run
+from viva.runs.answers import read_run
 from web.hostile import make_run
 
+export_command = command_of("export")
 QUESTIONS = tables_beside(__file__)["questions"]
 REPLIES = {
     "tcp": ["B", "A", "I will not say."],

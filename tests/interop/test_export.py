@@ -18,11 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.told import told
-from interop.exported import exported, hostile_run, results, scores
+from interop.exported import export_command, exported, hostile_run, results, scores
 from rows import each_row
 from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark
 from viva.cli.ask.run import run_command
-from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
 from viva.interop.writing import tables
 from viva.interop.writing.card import licence_of
@@ -61,16 +60,17 @@ def test_wrong_use_is_a_sentence(arguments: list[str], sentence: str, *, run: Pa
 def test_every_format_is_in_the_help() -> None:
     assert set(ALL) <= set(FORMATS)
     for parameter in export_command.params:
-        if parameter.name == "form":
+        if parameter.name == "to":
             assert all(name in str(parameter.help) for name in FORMATS)  # type: ignore[attr-defined]
 
 
 def test_a_run_without_scores_is_told_how_to_get_them(run: Path, tmp_path: Path) -> None:
     bare = Path(shutil.copytree(run, tmp_path / "bare"))
     (bare / "scores.jsonl").unlink()
-    for form in ALL:
+    for form in (*ALL, *(name for name, one in FORMATS.items() if one.tracker)):
+        out = ("--out", tmp_path / "out") if form in ALL else ()
         with pytest.raises(StorageError, match=r"not graded yet.*`viva score"):
-            told(export_command, bare, "--to", form, "--out", tmp_path / "out")
+            told(export_command, bare, "--to", form, *out)
     assert [path.name for path in tmp_path.iterdir()] == ["bare"]
 
 
@@ -200,13 +200,7 @@ INSTANCE: dict[str, Any] = {
     "input": {"raw": TEXT, "reference": [TEXT]},
     "output": {"raw": [TEXT]},
     "answer_attribution": [
-        {
-            "turn_idx": (int,),
-            "source": TEXT,
-            "extracted_value": TEXT,
-            "extraction_method": TEXT,
-            "is_terminal": TRUTH,
-        }
+        {"turn_idx": (int,), "source": TEXT, "extracted_value": TEXT, "extraction_method": TEXT, "is_terminal": TRUTH}
     ],
     "evaluation": {"score": NUMBER, "is_correct": TRUTH},
 }
@@ -336,12 +330,7 @@ def test_a_sample_id_is_no_path(text: str) -> None:
 
 
 @each_row(
-    ("csbench-en", "csbench-en"),
-    ("gpt-4.1", "gpt-4.1"),
-    ("my_set", "my_set"),
-    ("..", None),
-    ("", None),
-    ("模型", None),
+    ("csbench-en", "csbench-en"), ("gpt-4.1", "gpt-4.1"), ("my_set", "my_set"), ("..", None), ("", None), ("模型", None)
 )
 def test_file_parts(text: str, part: str | None) -> None:
     if part is not None:

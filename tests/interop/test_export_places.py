@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.told import told
-from interop.exported import exported
+from interop.exported import export_command, exported
 from viva.cli.ask.run import run_command
-from viva.cli.look.export import export_command
 from viva.errors import VivaError
 
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.handmade import opened
 from rows import each_row
 from viva.errors import DataError
-from viva.interop.reading.matching import ID, ORDER, TEXT, QuestionMatcher
-from viva.interop.reading.replies import rows_of, said
+from viva.interop.reading.matching import ID, ORDER, TEXT, QuestionMatcher, rows_of, said
 from viva.interop.reading.rows import Given, Item
 from viva.types import Question
 

@@ -146,13 +146,28 @@ def test_data_sets_of_parquet_and_as_saved_to_disk(tmp_path: Path, plain: dict[s
 
 
 def test_a_conversation_in_a_column_is_its_last_turn(tmp_path: Path, plain: dict[str, Any]) -> None:
-    rows = [
-        {"id": q.id, "messages": [{"role": "user", "content": asked(q)}, {"role": "assistant", "content": reply_to(q)}]}
-        for q in cmmlu()
-    ]
-    pl.DataFrame(rows).write_parquet(tmp_path / "chats.parquet")
+    chats = ([{"role": "user", "content": asked(q)}, {"role": "assistant", "content": reply_to(q)}] for q in cmmlu())
+    pl.DataFrame([{"id": q.id, "messages": chat} for q, chat in zip(cmmlu(), chats, strict=True)]).write_parquet(
+        tmp_path / "chats.parquet"
+    )
     ended = grade(tmp_path, "cmmlu", "chats.parquet", "--text-column", "messages", "--question-column", "id")
     assert ended.overall == plain
+
+
+def test_the_table_of_the_questions_in_a_folder_of_answers_is_no_model(tmp_path: Path, plain: dict[str, Any]) -> None:
+    (tmp_path / "set").mkdir()
+    pl.DataFrame([{"question": q.id, "reply": reply_to(q)} for q in cmmlu()]).write_parquet(tmp_path / "set/a.parquet")
+    golds = [{"question": q.id, "text": q.text, "answer": q.answer} for q in cmmlu()]
+    pl.DataFrame(golds).write_parquet(tmp_path / "set/q.parquet")
+    assert grade(tmp_path, "cmmlu", "set").overall == plain
+
+
+def test_the_table_of_the_questions_is_no_model_that_knows_them_all(tmp_path: Path) -> None:
+    golds = [{"id": q.id, "question": q.text, "answer": q.answer} for q in cmmlu()]
+    write_csv(tmp_path / "set.csv", golds, ("id", "question", "answer"))
+    assert "every reply is the gold answer" in grade(tmp_path, "cmmlu", "set.csv").err
+    refused = grade(tmp_path, "cmmlu", "set.csv", "--text-column", "question")
+    assert (refused.code, "its question's own text" in refused.err) == (2, True)
 
 
 def test_tables_with_columns_of_any_name(tmp_path: Path, plain: dict[str, Any]) -> None:
@@ -163,6 +178,102 @@ def test_tables_with_columns_of_any_name(tmp_path: Path, plain: dict[str, Any]) 
     for name in ("t.csv", "t.jsonl.gz"):
         ended = grade(tmp_path, "cmmlu", name, "--question-column", "prompt", "--text-column", "out")
         assert (ended.code, ended.overall) == (0, plain), ended.err
+
+
+def batched(question: Question) -> dict[str, Any]:
+    """A line of the results of a batch, as OpenAI writes them."""
+    message = {"role": "assistant", "content": reply_to(question)}
+    body = {"model": "gpt-x", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    return {"id": "batch_1", "custom_id": question.id, "response": {"status_code": 200, "body": body}, "error": None}
+
+
+def messaged(question: Question) -> dict[str, Any]:
+    """The same as Anthropic writes them, with a thought before the reply."""
+    content = [{"type": "thinking", "thinking": "A? B? C? D?"}, {"type": "text", "text": reply_to(question)}]
+    message = {"role": "assistant", "model": "claude-x", "content": content, "stop_reason": "end_turn"}
+    return {"custom_id": question.id, "result": {"type": "succeeded", "message": message}}
+
+
+@each_row(
+    ("openai.jsonl", batched),
+    ("anthropic.jsonl", messaged),
+    ("asked.jsonl", lambda q: {"id": 5, "question": q.text, "gold": "A", "prediction": reply_to(q)}),
+    ("gold.jsonl", lambda q: {"id": q.id, "answer": q.answer, "model_answer": reply_to(q)}),
+    (
+        "chat.jsonl",
+        lambda q: {"messages": [{"role": "user", "content": asked(q)}, {"role": "assistant", "content": reply_to(q)}]},
+    ),
+    ("drawn.jsonl", lambda q: {"question_id": q.id, "outputs": [reply_to(q), reply_to(q)]}),
+    ("helm.json", lambda q: {"request": {"prompt": asked(q)}, "result": {"completions": [{"text": reply_to(q)}]}}),
+    ("lighteval.jsonl", lambda q: {"doc": {"query": asked(q), "id": "3"}, "model_response": {"text": [reply_to(q)]}}),
+    (
+        "parts.jsonl",
+        lambda q: {"id": q.id, "reply": [{"type": "text", "text": reply_to(q)}, {"type": "text", "text": ""}]},
+    ),
+    ("several.jsonl", lambda q: {"id": q.id, "response": {"choices": [{"text": reply_to(q)}, {"text": reply_to(q)}]}}),
+    ("list.json", lambda q: {"id": q.id, "completion": reply_to(q)}),
+    ("pairs.json", lambda q: (q.id, reply_to(q))),
+    ("semicolons.csv", lambda q: f"{q.id};{reply_to(q)!r}"),
+)
+def test_whatever_people_keep_answers_in_is_read(name: str, row: Any, *, tmp_path: Path, plain: dict[str, Any]) -> None:
+    rows = [row(question) for question in cmmlu()]
+    if name.endswith(".jsonl"):
+        write_jsonl(tmp_path / name, rows)
+    elif name.endswith(".csv"):
+        (tmp_path / name).write_text("\n".join(["id;reply", *rows]))
+    else:
+        kept = {"pairs.json": dict, "helm.json": lambda rows: {"request_states": rows}}.get(name, list)
+        (tmp_path / name).write_text(json.dumps(kept(rows)))
+    ended = grade(tmp_path, "cmmlu", name)
+    assert (ended.code, ended.overall["mean"]) == (0, plain["mean"]), ended.err
+    assert ended.overall["n"] == (2 if name in ("drawn.jsonl", "several.jsonl") else 1) * len(rows)
+
+
+def test_a_conversation_without_a_reply_has_none(tmp_path: Path) -> None:
+    write_jsonl(
+        tmp_path / "asked.jsonl", [{"id": q.id, "messages": [{"role": "user", "content": asked(q)}]} for q in cmmlu()]
+    )
+    ended = grade(tmp_path, "cmmlu", "asked.jsonl")
+    assert (ended.code, ended.overall["outcomes"]) == (3, {"error": 96}), ended.err
+
+
+def test_letters_of_a_shuffled_exam_are_refused_where_nobody_knows_the_order(tmp_path: Path) -> None:
+    options = ["one", "two", "three", "four"]
+    write_jsonl(
+        tmp_path / "t.jsonl",
+        [{"id": f"q{n}", "question": f"Is it {n}?", "options": options, "answer": "A"} for n in range(9)],
+    )
+    (tmp_path / "t.yaml").write_text(
+        "data: t.jsonl\nformat: choice\nid: id\nquestion: question\nanswer: answer\n"
+        "options: {text: options, shuffle: true}\n"
+    )
+    write_jsonl(tmp_path / "bare.jsonl", [{"id": f"q{n}", "reply": "A"} for n in range(9)])
+    write_jsonl(tmp_path / "shown.jsonl", [{"id": f"q{n}", "options": options[::-1], "reply": "D"} for n in range(9)])
+    ended = command(tmp_path, "grade", "t.yaml", "bare.jsonl")
+    assert (ended.code, "shuffle: false" in ended.err) == (2, True), ended.err
+    ended = command(tmp_path, "run", "t.yaml", "--model", "replay/bare.jsonl", "--progress", "quiet")
+    assert (ended.code, "order of Viva's own" in ended.err) == (0, True), ended.err
+    command(tmp_path, "run", "t.yaml", "--model", "baseline/random", "--run", "own", "--progress", "quiet")
+    command(tmp_path, "export", "own", "--to", "hf", "--out", "hf")
+    scored = (command(tmp_path, "score", "own", "--format", "json"), grade(tmp_path, "t.yaml", "hf", "--run", "back"))
+    assert scored[0].overall == scored[1].overall, "an export says which options were shown"
+    pairs = [[[value, "False"]] for value in ("-1.0", "-2.0", "-3.0", "-4.0")]
+    logged = [{"doc_id": n, "doc": {"id": f"q{n}"}, "target": "0", "resps": pairs, "arguments": {
+        f"gen_args_{at}": {"arg_0": f"Is it {n}?", "arg_1": f" {text}"} for at, text in enumerate(options)
+    }} for n in range(9)]  # fmt: skip
+    write_jsonl(tmp_path / "samples_t.jsonl", logged)
+    ended = grade(tmp_path, "t.yaml", "samples_t.jsonl", "--run", "compared")
+    assert (ended.code, ended.overall["mean"]) == (0, 1.0), "options that competed by their texts have no letters"
+    ended = grade(tmp_path, "t.yaml", "shown.jsonl")
+    assert (ended.code, ended.overall["mean"]) == (0, 1.0), ended.err
+
+
+def test_rows_that_name_their_model_are_that_models(tmp_path: Path) -> None:
+    rows = [{"id": q.id, "model": f"m{n}", "response": reply_to(q)} for q in cmmlu() for n in (1, 2)]
+    write_jsonl(tmp_path / "both.jsonl", rows)
+    ended = command(tmp_path, "grade", "cmmlu", "both.jsonl", "--format", "csv")
+    assert ended.code == 0, ended.err
+    assert {line.split(",")[1] for line in ended.out.splitlines()[1:] if line} == {"m1", "m2"}
 
 
 # What cannot be graded

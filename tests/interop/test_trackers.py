@@ -16,9 +16,8 @@ import pytest
 
 from cli.collected import dangerous
 from cli.told import told
-from interop.exported import results
+from interop.exported import export_command, results
 from rows import tabled
-from viva.cli.look.export import export_command
 from viva.errors import StorageError, VivaError
 from viva.render.result import Result
 from viva.studies.export.exportformats import FORMATS
@@ -225,18 +224,10 @@ def test_a_tracker_takes_no_folder_and_a_format_needs_one(run: Path, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("form", TRACKERS)
+@pytest.mark.parametrize("form", [TRACKERS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in TRACKERS[1:])])
 def test_a_package_that_is_missing_is_named_with_its_extra(run: Path, tmp_path: Path, form: str) -> None:
     (tmp_path / form).mkdir()
     (tmp_path / form / "__init__.py").write_text("import not_there_at_all")
     ended = command(tmp_path, "export", str(run), "--to", form, PYTHONPATH=str(tmp_path))
     assert ended.returncode == 2
     assert f"needs {form} (not_there_at_all is missing): pip install 'viva[{form}]'" in ended.stderr
-
-
-@pytest.mark.parametrize("form", TRACKERS)
-def test_a_run_without_scores_is_told_how_to_get_them(run: Path, tmp_path: Path, form: str) -> None:
-    bare = Path(shutil.copytree(run, tmp_path / "bare"))
-    (bare / "scores.jsonl").unlink()
-    with pytest.raises(StorageError, match=r"not graded yet.*`viva score"):
-        told(export_command, bare, "--to", form)

@@ -13,8 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from cli.told import told
-from interop.exported import exported, hostile_run, results, scores
-from viva.cli.look.export import export_command
+from interop.exported import export_command, exported, hostile_run, results, scores
 from viva.errors import VivaError
 
 

@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 
 from cli.told import told
-from interop.exported import QUESTIONS, exported, results, scores
+from interop.exported import QUESTIONS, export_command, exported, results, scores
 from viva.cli.ask.run import run_command
-from viva.cli.look.export import export_command
 from viva.errors import VivaError
 from viva.interop.writing import tables
 

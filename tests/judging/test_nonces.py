@@ -19,8 +19,8 @@ from servers.verdicts import nonce_in
 from viva.benchmarks import open_exam
 from viva.engine.journal import Keys, nonces, with_nonce
 from viva.engine.stages import Judge, JudgePanel
-from viva.models import Endpoint, connect
-from viva.scorers.fold import thinking_end
+from viva.providers import Endpoint, connect
+from viva.scorers.lexicon import thinking_end
 from viva.types import ExamSpec, Generate, Message, Opinion, Response
 
 

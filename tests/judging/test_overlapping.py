@@ -8,16 +8,14 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from judging.serving import Body, JudgeServer
 from judging.sittings import questions, reply
-from servers.fixtures import QUIET, LocalServer, Viva, wait_until
+from servers.fixtures import QUIET, Serve, Viva, wait_until
 
-Serve = Callable[..., LocalServer]
 ANSWER = reply("The page is fetched, and the instruction begins again.")
 VERDICT = "As it is.\nVERDICT: 1"
 FIRST = 256
@@ -180,7 +178,7 @@ def test_killed_often_while_stages_overlap(viva: Viva, serve: Serve) -> None:
 
 @pytest.mark.sandbox
 def test_a_sandbox_that_is_not_to_be_had_stops_a_new_run_and_resume_goes_on_without(viva: Viva, serve: Serve) -> None:
-    count = 60
+    count = 40
     tests = {"language": "python", "cases": ["assert double(2) == 4"]}
     rows = [
         {"id": f"q{number}", "question": f"Write double(x), case {number}.", "grading": {"tests": tests}}
@@ -202,6 +200,7 @@ def test_a_sandbox_that_is_not_to_be_had_stops_a_new_run_and_resume_goes_on_with
     ended = forbidden(*run)
     assert ended.returncode == 3, ended.stderr
     assert "programs were not run" in ended.stderr
+    assert "wrong" not in json.loads(ended.stdout)["results"][0]["overall"]["outcomes"]
     assert server.asked < count / 2
     server.control(latency=0.0)
     ended = forbidden("resume", "run", "--format", "json", *QUIET)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections import Counter
 
 import pytest
 
-from cli.collected import refused
 from judging.attacks import attacks, replies
 from judging.judge_panels import sheet, targets
 from judging.reading import Gullible, orders
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, TRUTH, VERDICTS, Evaluation
 from judging.test_attacks import harmless
-from servers.fixtures import QUIET, Viva, wait_until
+from servers.fixtures import QUIET, Viva
 from viva.benchmarks import open_exam
 from viva.types import ExamSpec
 
@@ -105,31 +103,6 @@ def test_who_judges_its_own_answers_is_named(viva: Viva, judges: JudgeServer) ->
     assert not [note for note in other.report["notes"] if "examinee and judge" in note]
 
 
-def test_the_same_answer_is_judged_once(viva: Viva, judges: JudgeServer) -> None:
-    evaluation = Evaluation(viva, judges, samples=3)
-    ended = evaluation.run("mark-1", more=("--samples", 3))
-    assert ended.code == 0, ended.err
-    assert len(viva.scores()) == 12
-    assert set(judges.bodies_asked.values()) == {1}
-    assert judges.asked.total() == VERDICTS
-
-
-def test_killed_among_verdicts_and_resumed_nothing_is_judged_twice(evaluation: Evaluation, judges: JudgeServer) -> None:
-    judges.hold_after = 3
-    going = evaluation.viva.start(*evaluation.arguments("mark-1"), *QUIET, "--concurrency", 2)
-    journal = evaluation.viva.folder / "run" / "annotations.jsonl"
-    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") == 3, "three verdicts")
-    going.kill()
-    saved = Counter(judges.answered)
-    assert saved.total() == 3
-    judges.release()
-    resumed = evaluation.resume()
-    assert resumed.code == 0, resumed.err
-    assert all(judges.bodies_asked[body] == 1 for body in saved)
-    assert len(evaluation.viva.entries(stage="annotations")) == VERDICTS
-    assert set(evaluation.values().values()) == {1.0}
-
-
 def test_judges_have_a_price_and_scoring_again_has_none(evaluation: Evaluation, judges: JudgeServer) -> None:
     arguments = [*evaluation.arguments("mark-1", "mark-0"), "--progress", "plain"]
     ended = evaluation.viva(*arguments, "--price", "openai/mark-1=3/10", "--price", "openai/mark-0=0/0")
@@ -141,11 +114,6 @@ def test_judges_have_a_price_and_scoring_again_has_none(evaluation: Evaluation, 
     assert again.code == 0, again.err
     assert again.overall == ended.overall
     assert judges.asked.total() == 2 * VERDICTS
-
-
-def test_no_money_without_a_price(evaluation: Evaluation, judges: JudgeServer) -> None:
-    refused(evaluation.run("mark-1", more=("--max-cost", 1)), "--price openai/mark-1=IN/OUT")
-    assert not judges.bodies
 
 
 @pytest.mark.slow

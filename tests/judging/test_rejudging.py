@@ -94,15 +94,6 @@ def test_another_rubric_is_another_question_and_the_bundled_one_is_known(
     assert signature(bundled) == signature(begun)
 
 
-def test_a_new_run_says_whose_rubric_it_was_judged_by(evaluation: Evaluation, judges: JudgeServer) -> None:
-    (evaluation.viva.folder / "strict.toml").write_text(RUBRIC, encoding="utf-8")
-    ended = evaluation.run("mark-1", more=("--rubric", "strict.toml"))
-    assert ended.code == 0, ended.err
-    assert signature(ended)["rubric"] == "strict.3+strict-reasons.4"
-    again = evaluation.viva("score", "run", "--format", "json")
-    assert signature(again) == signature(ended)
-
-
 LOST = "Question: {question} Gold: {gold} No material at all."
 BARE = "{question} {gold}\\n{fence}\\n{answer}\\n{fence}\\nAgain: {answer}"
 ONCE = "{question} {gold}\\n{answer}\\n{fence}"
@@ -175,19 +166,6 @@ def test_a_rubric_without_a_judge_is_refused(viva: Viva) -> None:
     assert not (viva.folder / "run").exists()
 
 
-def test_one_writer_at_a_time(evaluation: Evaluation, judges: JudgeServer) -> None:
-    from viva.engine.folder import RunFolder
-
-    assert evaluation.run("mark-1").code == 0
-    held = RunFolder.open(evaluation.viva.folder / "run")
-    held.lock()
-    try:
-        refused(evaluation.resume("mark-0"), "another process", code=5)
-    finally:
-        held.unlock()
-    assert [judge["name"] for judge in record(evaluation.viva)["judges"]] == ["openai/mark-1"]
-
-
 @pytest.mark.slow  # for the seconds that importing transformers takes, here and in two commands
 @pytest.mark.torch("transformers")
 def test_an_encoder_may_come_and_go(evaluation: Evaluation, judges: JudgeServer, tmp_path: Path) -> None:
@@ -214,6 +192,7 @@ def test_the_rubric_in_the_documentation_is_one(evaluation: Evaluation, judges: 
     ended = evaluation.run("mark-1", more=("--rubric", "ours.toml"))
     assert ended.code == 0, ended.err
     assert signature(ended)["rubric"] == "our-course.2+our-reasons.1"
+    assert signature(evaluation.viva("score", "run", "--format", "json")) == signature(ended)
     assert any("the course Operating Systems" in json.dumps(body) for body in judges.bodies)
     assert f"{len(attacks())} attempts" in page
 

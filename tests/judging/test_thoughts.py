@@ -99,10 +99,10 @@ def test_tables_say_what_answers_took_and_how_many_were_cut_off(sat: Sat) -> Non
 
 def test_pages_show_it_folded_and_as_the_text_that_it_is(sat: Sat) -> None:
     visitor = TestClient(application(sat.path.parent, Access()), base_url="http://127.0.0.1")
-    listed = page(visitor, "/run/x/answers?outcome=truncated.thinking")
+    listed = page(visitor, "/run/x/answers?finer=thinking")
     assert f"{LONG} answers" in listed
-    assert "… cut off while thinking (2)" in listed
-    assert "No answer is left" in page(visitor, "/run/x/answers?outcome=truncated.length")
+    assert ">cut off while thinking (2)<" in listed
+    assert "No answer is left" in page(visitor, "/run/x/answers?finer=length")
     item = page(visitor, "/run/x/answer/1.3")
     assert '<details class="thought" id="thought"><summary>' in item
     assert "<b>Answer" not in item

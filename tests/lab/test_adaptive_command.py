@@ -7,7 +7,6 @@ import json
 import shutil
 import signal
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +14,16 @@ import pytest
 
 import viva as library
 from cli.collected import gold, questions, write_jsonl, wrong
-from rows import table, tabled
-from servers.fixtures import QUIET, LocalServer, Viva
+from rows import table, tabled, tables_beside
+from servers.fixtures import QUIET, Serve, Viva
 from viva.analysis.items.weightedsampling import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
 from viva.render.formats import summary_lines
 from viva.runs.draws import Until, read_draws, read_until
-from viva.studies.run_list.study import RunsConfig, listed_runs
+from viva.studies.run_list.study import RunsConfig, study
+
+TABLES = tables_beside(__file__)
 
 UNTIL = {
     "500": Until("number", 500),
@@ -71,10 +72,7 @@ def drawn(run: str | Path) -> list[Draw]:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("VIVA_DATA", raising=False)
+def here(tmp_path: Path, elsewhere: None) -> Path:
     known(tmp_path / "known.csv")
     replies(tmp_path / "good.jsonl", 0.75)
     replies(tmp_path / "bad.jsonl", 0.25)
@@ -119,9 +117,10 @@ def test_a_model_stays_open_from_round_to_round(here: Path) -> None:
 
 
 def test_it_stops_where_the_interval_is_narrow_or_the_answer_is_known(here: Path) -> None:
-    asked = {}
+    asked, notes = {}, {}
     for until in ("interval<60", "interval<20", "score>20", "score>76"):
-        (result,) = adaptive(until=until).results
+        found = adaptive(until=until)
+        (result,), notes[until] = found.results, found.notes
         asked[until] = result.overall.n
         assert result.overall.low - 1e-9 <= 0.75 <= result.overall.high + 1e-9
         assert until != "interval<20" or result.overall.high - result.overall.low < 0.2
@@ -130,7 +129,7 @@ def test_it_stops_where_the_interval_is_narrow_or_the_answer_is_known(here: Path
     both = adaptive(["replay/good.jsonl", "replay/bad.jsonl"], until="a>b")
     assert both.results[0].overall.n == both.results[1].overall.n < 96
     assert any("replay/good.jsonl less replay/bad.jsonl: +" in note and "is better" in note for note in both.notes)
-    assert any("above 20 %" in note for note in adaptive(until="score>20").notes)
+    assert any("above 20 %" in note for note in notes["score>20"])
     assert adaptive(until="96").results[0].overall.mean == pytest.approx(0.75), "all of them are the full score"
 
 
@@ -150,7 +149,7 @@ def test_answers_that_are_missing_widen_the_interval_and_are_said(here: Path) ->
     assert "whatever those without a score would have got" in note
     assert "the estimate takes what was predicted for what was not scored" in "".join(summary_lines(found.report))
     library.run("cmmlu", model="replay/bad.jsonl", run="plain")
-    listed = listed_runs(RunsConfig(folder=here))
+    listed = study(RunsConfig(folder=here))
     assert {run.path.rpartition("/")[2]: run.state for run in listed.found if run.path.endswith(("gaps", "plain"))} == {
         "gaps": f"estimated, {result.missing} not in the answer file",
         "plain": "done",
@@ -167,9 +166,8 @@ def test_of_no_answers_there_is_no_estimate(here: Path) -> None:
     assert result.overall.mean is None
 
 
-def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(
-    viva: Viva, serve: Callable[..., LocalServer]
-) -> None:
+@pytest.mark.slow
+def test_killed_at_any_moment_and_resumed_the_same_questions_are_asked(viva: Viva, serve: Serve) -> None:
     known(viva.folder / "known.csv")
     server = serve(latency=0.02)
     more = ("--calibration", "known.csv", "--until", "interval<1", "--concurrency", 4)
@@ -220,23 +218,7 @@ def test_its_scores_are_compared_with_nothing(here: Path) -> None:
 def test_what_cannot_be_asked_adaptively(here: Path) -> None:
     library.run("cmmlu", model="baseline/random", run="single")
     write_jsonl(here / "other.jsonl", [{"question": "x", "sample": 0, "model": "a", "score": 1}])
-    for (expected, options), row in tabled(
-        ("needs calibration", {"calibration": None}),
-        ("needs until: a number", {"until": None}),
-        ("write a number of questions", {"until": "soon"}),
-        ("leave limit out", {"limit": 5}),
-        ("leave shard out", {"shard": "1/2"}),
-        ("leave shuffle out", {"shuffle": True}),
-        ("it would be 2 times: leave repeats out", {"repeats": 2}),
-        ("it would be 3 times: say samples=1", {"samples": 3}),
-        ("leave batch out", {"batch": True}),
-        ("asks 1 model", {"model": ["replay/good.jsonl", "replay/bad.jsonl"]}),
-        ("here are 1 model and 1 exam: name another with model", {"until": "a>b"}),
-        ("has 96 questions to ask", {"until": "97"}),
-        ("there is no table or run nothing.csv$", {"calibration": "nothing.csv"}),
-        (r"other models with scores on questions of \S+: 1,", {"calibration": "single"}),
-        (r"questions of \S+: 0,.*called as in the exam \(\w", {"calibration": "other.jsonl"}),
-    ):
+    for (expected, options), row in tabled(*TABLES["what_cannot_be_asked_adaptively"]):
         given = {"model": "replay/good.jsonl", "calibration": "known.csv", "until": "60", "run": "none", **options}
         with row, pytest.raises(VivaError, match=expected):
             library.lab.adaptive_run("cmmlu", **given)

@@ -18,9 +18,10 @@ from servers.fixtures import QUIET, Ended, Viva
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.lab.judges.asking import read_canaries
-from viva.render.deciders import CanaryMarks, canaries_table, canary_notes
+from viva.render.deciders import CanaryMarks, canaries_table
 from viva.render.formats import as_csv, as_terminal
 from viva.render.result import Report
+from viva.runs.scoring import canary_notes
 from viva.types import ExamSpec
 
 

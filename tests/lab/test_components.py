@@ -185,7 +185,7 @@ def assert_unbiased(sets: Iterable[Components], truth: dict[str, float]) -> None
     assert 0.92 <= float(np.mean(means)) <= 1.0
 
 
-@pytest.mark.parametrize("part", [None, 8])
+@pytest.mark.parametrize("part", [None, pytest.param(8, marks=pytest.mark.slow)])
 def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
     random = np.random.default_rng(11)
     cells = [*factorial([3, 4], part)]
@@ -193,7 +193,7 @@ def test_estimates_are_unbiased_and_intervals_cover(part: int | None) -> None:
     assert_unbiased(sets, {name: sd**2 for name, sd in SD.items()})
 
 
-@pytest.mark.parametrize("cells", [[()], [(level,) for level in range(5)]])
+@pytest.mark.parametrize("cells", [[()], pytest.param([(level,) for level in range(5)], marks=pytest.mark.slow)])
 def test_components_of_judges_are_unbiased_and_their_intervals_cover(cells: list[tuple[int, ...]]) -> None:
     random = np.random.default_rng(31)
     names = NAMES[: len(cells[0])]
@@ -226,6 +226,7 @@ def test_judges_who_are_equally_severe_are_rarely_found_to_differ() -> None:
         assert 0.01 <= shown <= 0.04, judges
 
 
+@pytest.mark.slow
 def test_levels_that_lie_apart_unequally_are_no_finding_either() -> None:
     """Three prompts under which all answers are the same, and one that is as good on other questions: the differences
     of four means have one degree of freedom, not three."""

@@ -160,7 +160,7 @@ def test_gaps_cost_precision_and_nothing_else() -> None:
 
 def test_shares_of_an_answer_have_no_likelihood_and_errors_on_the_safe_side() -> None:
     inside: list[float] = []
-    for seed in range(6):
+    for seed in range(3):
         made = world(30, 200, 40 + seed)
         p = probability(made.ability, made.discrimination, made.difficulty)
         shares = np.random.default_rng(seed).binomial(5, p) / 5
@@ -219,6 +219,7 @@ def test_criteria_are_those_of_their_formulas() -> None:
     assert found.bic == pytest.approx(60 * np.log(40) - 2 * found.log_likelihood)
 
 
+@pytest.mark.slow
 def test_fifty_models_on_two_thousand_questions_take_seconds() -> None:
     made = world(50, 2000, 1)  # on 10,000 questions: 3 to 7 seconds, 120 MB
     with within(12):

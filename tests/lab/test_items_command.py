@@ -18,12 +18,14 @@ import pytest
 from analysis.responders import subjects, world
 from cli.collected import dangerous
 from cli.told import command_of, rows_of, told
-from rows import tabled
+from rows import tabled, tables_beside
 from viva.cli.ask.run import run_command
 from viva.cli.look.show import show_command
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError
 from viva.render.result import signature
+
+TABLES = tables_beside(__file__)
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
@@ -263,25 +265,7 @@ def test_what_cannot_be_is_one_sentence() -> None:
     item_scores(subjects(4, 30, 1), "t.csv")
     item_scores(subjects(2, 30, 1), "two.csv")
     Path("f.csv").write_text("model,family\nnobody,A\n")
-    for (arguments, said), row in tabled(
-        ((), "name runs or tables"),
-        (("t.csv", "--predict", "r"), "leave it out"),
-        (("--predict", "t.csv"), "needs --anchors-file"),
-        (("t.csv", "--anchors-file", "a.csv"), "goes with --predict"),
-        (("t.csv", "--families", "f.csv"), "--families f.csv is for --anchors N"),
-        (("t.csv", "--anchors", "5", "--families", "f.csv"), "names no model that is here"),
-        (("t.csv", "--anchors", "5", "--families", "t.csv"), "columns model and family"),
-        (("t.csv", "--levels"), "--levels needs --weaker"),
-        (("t.csv", "--weaker", "m"), "is for --levels"),
-        (("t.csv", "--levels", "--anchors", "5"), "ask them one by one"),
-        (("t.csv", "--anchors", "5", "--irt", "2pl"), "leave it out with --anchors"),
-        (("t.csv", "--anchors", "50"), "50 anchors of 30 questions"),
-        (("two.csv", "--anchors", "5"), "too few for that: it takes 3"),
-        (("nowhere.csv",), "there is no table"),
-        (("t.csv", "--chart", "x.gif"), "--chart x.gif"),
-        (("t.csv", "--levels", "--weaker", "x", "--stronger", "y"), "no such model here"),
-        (("--predict", "t.csv", "--anchors-file", "t.csv"), "no column 'share'"),
-    ):
+    for (arguments, said), row in tabled(*TABLES["what_cannot_be_is_one_sentence"]):
         with row, pytest.raises(VivaError, match=said):
             items(*arguments)
 

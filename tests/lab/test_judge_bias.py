@@ -142,9 +142,12 @@ def test_the_run_s_own_judge_is_asked_for_what_it_has_not_said_yet(viva: Viva, s
     assert again.out == ended.out, "what is known needs nobody"
 
 
-def test_a_weakness_is_found_and_no_other(viva: Viva, server: Weak) -> None:
+@pytest.mark.parametrize(
+    "names", [("length", "echo", "position"), pytest.param(PROBES, marks=pytest.mark.slow, id="all")]
+)
+def test_a_weakness_is_found_and_no_other(viva: Viva, server: Weak, names: tuple[str, ...]) -> None:
     examined(viva, server, judge="")
-    for name, row in tabled(*PROBES):
+    for name, row in tabled(*names):
         with row:
             ended = bias(viva, server, f"weak-{name}")
             assert ended.code == 0, ended.err
@@ -176,6 +179,7 @@ def test_an_answer_that_says_nothing_must_fail(viva: Viva, server: Weak) -> None
     assert "100.0 % of marks for an empty answer are 0.5 or more" in str(ended.report["notes"])
 
 
+@pytest.mark.slow
 def test_what_a_judge_gives_its_own_model_is_shown_and_is_no_verdict(viva: Viva, server: Weak) -> None:
     asked = ("--model", "openai/own", "--model", "openai/another", "--base-url", server.url)
     ended = viva("run", "csbench", "--language", "en", *asked, "--judge", "openai/fair", "--run", "run", *QUIET)
@@ -193,6 +197,7 @@ def test_what_a_judge_gives_its_own_model_is_shown_and_is_no_verdict(viva: Viva,
     assert "no expert and no judge whose model answered nothing has marked these answers" in said
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_asks_nobody_twice(viva: Viva, server: Weak) -> None:
     examined(viva, server)
     server.forget()

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 import viva
-from cli.test_seeds import _here, run, sent, server
+from cli.test_seeds import run, sent, server
 from judging.serving import JudgeServer
 from rows import each_row
 from servers.fixtures import Viva
 
-__all__ = ["_here", "server"]
+__all__ = ["server"]
+pytestmark = pytest.mark.usefixtures("elsewhere")
 RUN = ("run", "cmmlu", "--model", "baseline/first")
 
 

@@ -19,9 +19,11 @@ import pytest
 
 from cli.collected import dangerous
 from cli.told import command_of, rows_of
-from rows import table, tabled
+from rows import table, tabled, tables_beside
 from viva.errors import DataError, VivaError
 from viva.lab.duplicates.corpora import CUT, cuts, pieces_of
+
+TABLES = tables_beside(__file__)
 
 QUESTIONS = [
     "Which protocol maps the address of the network layer to the address of the link layer in a local network",
@@ -213,28 +215,7 @@ def test_what_is_wrong_is_said() -> None:
     Path("junk.jsonl").write_bytes(b"\x00\xff junk")
     Path("empty.txt").write_bytes(b"")
     Path("other.jsonl").write_text('{"x": "y"}', encoding="utf-8")
-    for (arguments, said), row in tabled(
-        (["none.jsonl"], "no file or folder"),
-        (["set.jsonl", "--field", "nope"], "no column 'nope'"),
-        (["other.jsonl"], "which column holds the text"),
-        (["set.jsonl", "--field", "prompt", "--with", "none"], "no file or folder"),
-        (["set.jsonl", "--field", "prompt", "--with", "bad.gz"], "texts are read from"),
-        (["set.jsonl", "--field", "prompt", "--with", "bad.txt.gz"], "cannot read bad.txt.gz"),
-        (["set.jsonl", "--field", "prompt", "--with", "bad.parquet"], "cannot read bad.parquet"),
-        (["set.jsonl", "--field", "prompt", "--with", "empty.txt"], "holds no text"),
-        (
-            ["set.jsonl", "--field", "prompt", "--with", "junk.jsonl"],
-            r"no text .* \(1 lines are no JSON objects: junk",
-        ),
-        (["set.jsonl", "--field", "prompt", "--with", "numbers.parquet"], "no column of texts; it has: 'a', 'b'"),
-        (["set.jsonl", "--field", "prompt", "--with", "set.jsonl", "--text", "x"], "no column 'x'"),
-        (["set.jsonl", "--field", "prompt", "--with", "a=empty.txt", "--with", "a=empty.txt"], "both called 'a'"),
-        (["set.jsonl", "--field", "prompt", "--shingle", "words"], "words:K or chars:K"),
-        (["set.jsonl", "--field", "prompt", "--shingle", "words:0"], "words:K or chars:K"),
-        (["set.jsonl", "--field", "prompt", "--least", "20"], "more than --n"),
-        (["empty.txt"], "no question has a text"),
-        (["set.jsonl", "--field", "prompt", "--backend", "moon"], "no place to work"),
-    ):
+    for (arguments, said), row in tabled(*TABLES["what_is_wrong_is_said"]):
         with row:
             if "numbers.parquet" in arguments:
                 import polars

@@ -19,8 +19,8 @@ import viva as library
 from cli.collected import questions, refused, write_csv, write_jsonl
 from cli.told import command_of, rows_of, told
 from models.local.tiny import make_model
-from rows import each_row
-from servers.fixtures import LocalServer, Viva, wait_until
+from rows import each_row, tables_beside
+from servers.fixtures import LocalServer, Serve, Viva, wait_until
 from servers.language import Language
 from viva.api.examining import UnansweredWarning
 from viva.errors import ModelError, StorageError, VivaError
@@ -32,8 +32,9 @@ from viva.render.findings import Findings
 from viva.runs.config import TaskOptions
 from viva.types import Choose, Generate, Question, Request, Response
 
+TABLES = tables_beside(__file__)
+
 Fake = Callable[[str], list[float]]
-Serve = Callable[..., LocalServer]
 SERVED = ("The first of two", "题目：A", "As the answer")
 
 
@@ -167,9 +168,9 @@ def test_figures_are_those_that_transformers_gives(llama: Path) -> None:
 
 @pytest.mark.torch("transformers")
 def test_a_set_that_the_model_knows_stands_out(llama: Path) -> None:
-    prompts = [question.text[:12] for question in questions("csbench", "en")[:10]]
+    prompts = [question.text[:12] for question in questions("csbench", "en")[:6]]
     leaked = write_jsonl(Path("leaked.jsonl"), ({"text": text} for text in continued(llama, prompts)))
-    fresh = [question.text[:120] for question in questions("syneval", "en")[:10]]
+    fresh = [question.text[:120] for question in questions("syneval", "en")[:6]]
     other = write_csv(Path("fresh.csv"), ({"id": i, "text": text} for i, text in enumerate(fresh)), ["id", "text"])
     command = (leaked, f"new={other}", "--field", "text", "--model", f"hf/{llama}", "--items", "items.jsonl")
     content = report(*command)
@@ -425,19 +426,7 @@ def test_weights_that_cannot_be_opened_are_refused_with_a_sentence(
     capsys.readouterr()
 
 
-@each_row(
-    (("csbench", "--model", "baseline/random"), "does not say how probable a text is"),
-    (("csbench",), "whom to ask"),
-    (
-        ("csbench", "--model", "baseline/random", "--base-url", "http://127.0.0.1:9/v1"),
-        "--base-url is for openai/",
-    ),
-    (
-        ("csbench", "--model", "openai/m", "--base-url", "http://127.0.0.1:9/v1", "--bits", "4"),
-        "--bits is for weights",
-    ),
-    (("csbench", "--model", "hf/./nowhere", "--template", "qwen"), "--template 'qwen'.*leave it out"),
-)
+@each_row(*TABLES["models that cannot be used are refused"])
 def test_models_that_cannot_be_used_are_refused(arguments: tuple[str, ...], said: str) -> None:
     with pytest.raises(VivaError, match=said):
         perplexity(*arguments)
@@ -446,35 +435,11 @@ def test_models_that_cannot_be_used_are_refused(arguments: tuple[str, ...], said
 # Sets
 
 
-@each_row(
-    (["nosuch"], "question", None, "there is no set 'nosuch'"),
-    (["nosuch.jsonl"], "question", None, "there is no set"),
-    (["csbench"], "text", None, "have question, options, answer, explanation, whole"),
-    (["csbench"], "question", "subject", "--by 'subject'"),
-    (["t.jsonl"], "question", None, "no column 'question'; it has: 'text', 'n'"),
-    (["t.jsonl"], "text", "kind", "no column 'kind'"),
-    (["t.jsonl"], "n", None, "line 1: n is no text"),
-    (["t.jsonl", "t.jsonl"], "text", None, "both called 't'"),
-    (["torn.jsonl"], "text", None, "line 2 is no JSON"),
-    (["list.jsonl"], "text", None, "line 1 is no JSON object"),
-    (["deep.jsonl"], "text", None, "line 1 is no JSON"),
-    (["latin.csv"], "text", None, "not UTF-8"),
-    (["ragged.csv"], "text", None, "line 3: 1 columns"),
-    (["twice.csv"], "text", None, "column 'text' is there twice"),
-    (["blank.csv"], "text", None, "none of its 2 items has a text"),
-    (["object.json"], "text", None, "object.json"),
-    (["empty.txt"], "text", None, "is empty"),
-    (["cmmlu"], "explanation", None, "none of its 96 items"),
-)
+@each_row(*TABLES["sets_that_cannot_be_used_are_refused"])
 def test_sets_that_cannot_be_used_are_refused(given: list[str], field: str, by: str | None, said: str) -> None:
     for name, content in {
         "t.jsonl": b'{"text": "a", "n": {}}\n{"text": "b"}\n',
-        "torn.jsonl": b'{"text": "a"}\n{"text"',
-        "list.jsonl": b"[1]\n",
         "deep.jsonl": b"[" * 100_000,
-        "latin.csv": "text\né\n".encode("latin-1"),
-        "ragged.csv": b"text,n\na,1\nb\n",
-        "twice.csv": b"text,text\na,1\n",
         "blank.csv": b'text,n\n,1\n" ",2\n',
         "object.json": b'{"text": "a"}',
         "empty.txt": b"\n",

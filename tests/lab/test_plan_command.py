@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,14 @@ import viva
 from cli.collected import write_jsonl
 from cli.told import command_of, rows_of, told
 from rows import tabled
-from servers.fixtures import LocalServer, Viva
+from servers.fixtures import LocalServer, Serve, Viva
 from viva.errors import VivaError
 from viva.models.called import Prompt
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
+
+SIZE = ("--questions", 100)
+"""One size of a set: what each of seven shows is found by a search, which few tests look at."""
 
 
 def plan(*arguments: object) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def scores(samples: int = 1, questions: int = 400, name: str = "scores.jsonl") -
 
 
 def test_without_runs_a_score_is_assumed() -> None:
-    found = plan("--difference", 2, "--difference", 4, "--interval", 4)
+    found = plan("--difference", 2, "--difference", 4, "--interval", 4, *SIZE)
     two, four = found["differences"]
     assert 5000 < two["same"] < 6000 < two["apart"]
     assert 3.5 < two["same"] / four["same"] < 4.2
@@ -71,14 +73,15 @@ def test_the_page_shows_what_is_printed() -> None:
 
 
 def test_what_runs_say_takes_the_place_of_assumptions() -> None:
-    one, several = plan(scores()), plan(scores(6, name="six.jsonl"), "--samples", 1, "--samples", 6)
+    short = ("--difference", 5, *SIZE)
+    one, several = plan(scores(), *short), plan(scores(6, name="six.jsonl"), "--samples", 1, "--samples", 6, *short)
     named = {each["name"]: each for found in (one, several) for each in found["assumptions"]}
     assert named["correlation of two models' answers"]["origin"] == "a and b"
     assert "one answer a question" in {
         each["origin"].removeprefix("assumed: the runs have ") for each in one["assumptions"]
     }
     assert several["assumptions"][1]["origin"] == "2 models"
-    first, sixth = several["differences"][:2]
+    first, sixth = several["differences"]
     assert sixth["same"] < first["same"]
     assert sixth["same"] * 6 > first["same"]  # and yet more questions are worth more than more answers
 
@@ -112,30 +115,28 @@ def test_what_a_design_moves_is_not_taken_for_chance() -> None:
 
 def test_a_passage_of_four_questions_costs_more_questions() -> None:
     path = scores()
-    plain, clustered = plan(path, "--difference", 3), plan(path, "--difference", 3, "--cluster", "passage")
+    plain, clustered = (plan(path, "--difference", 3, *SIZE, *more) for more in ((), ("--cluster", "passage")))
     assert "passage" in clustered["assumptions"][-1]["name"]
     assert clustered["differences"][0]["same"] != plain["differences"][0]["same"]
 
 
-def test_cost_and_time_are_those_of_the_run(serve: Callable[..., LocalServer], viva: Viva) -> None:
+def test_cost_and_time_are_those_of_the_run(serve: Serve, viva: Viva) -> None:
     assert viva.examine(serve(), "--limit", 20).code == 0
-    ended = viva("plan", "run", "--difference", 5, "--price", "3/15")
-    assert ended.code == 0, ended.err
-    assert "cost in US$" in ended.out
-    assert "time" in ended.out
-    plain = viva("plan", "run").out
+    run = viva.folder / "run"
+    plain = told(command_of("plan"), run, "--difference", 5, *SIZE)
     assert "cost in US$" not in plain  # nobody knows what a server of one's own costs
-    priced = ("plan", "run", "--difference", 5, "--price", "3/15")
-    budget = tables_of(viva(*priced, "--max-cost", 1, "--format", "json").out)
-    twice = tables_of(viva(*priced, "--max-cost", 2, "--format", "json").out)
+    priced = (run, "--difference", 5, "--price", "3/15")
+    budget, twice = (plan(*priced, "--max-cost", most) for most in (1, 2))
     (one,), (two,) = budget["shown"], twice["shown"]
     assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
     assert two["half_width"] < one["half_width"]
-    said = viva(*priced, "--max-cost", 2).out
+    said = told(command_of("plan"), *priced, "--max-cost", 2)
+    assert "cost in US$" in said
+    assert "time" in said
     assert "Cost: at the prices that --price says" in said
     assert "2 US$ pay for both models' answers" in said
     assert "Cost:" not in plain
-    asked = [each["questions"] for each in tables_of(viva(*priced, "--format", "json").out)["shown"]]
+    asked = [each["questions"] for each in plan(*priced)["shown"]]
     assert asked == [20, 100, 200, 500, 1000, 2000, 5000]
 
 
@@ -165,23 +166,24 @@ def test_few_clusters_that_were_measured_do_not_raise_the_error_of_a_small_set_a
 
 
 def test_clusters_without_a_run_are_assumed() -> None:
-    plain, none = plan("--difference", 5), plan("--difference", 5, "--icc", 0, "--cluster-size", 5)
-    some = plan("--difference", 5, "--icc", 0.25, "--cluster-size", 5)["differences"][0]
+    five = ("--difference", 5, *SIZE)
+    plain, none = plan(*five), plan(*five, "--icc", 0, "--cluster-size", 5)
+    some = plan(*five, "--icc", 0.25, "--cluster-size", 5)["differences"][0]
     # Alone each question is decided by McNemar's exact test, which takes a few more.
     assert none["differences"][0]["same"] == pytest.approx(plain["differences"][0]["same"], rel=0.04)
     assert some["same"] == pytest.approx(2 * none["differences"][0]["same"], rel=0.02)  # 1 + (5 - 1) / 4
     assert some["apart"] == pytest.approx(2 * none["differences"][0]["apart"], rel=0.02)
-    few = plan("--difference", 5, "--icc", 0.25, "--clusters", 40)["differences"][0]
+    few = plan(*five, "--icc", 0.25, "--clusters", 40)["differences"][0]
     assert few["same"] is None or few["same"] > some["same"]
 
 
 def test_repeats_are_more_answers_to_each_question() -> None:
-    arguments = ("--within", 0.3, "--difference", 3)
+    arguments = ("--within", 0.3, "--difference", 3, *SIZE)
     repeated, sampled = plan(*arguments, "--samples", 2, "--repeats", 3), plan(*arguments, "--samples", 6)
     assert repeated["differences"] == sampled["differences"]
 
 
-def test_the_cost_of_judges_counts(serve: Callable[..., LocalServer], viva: Viva) -> None:
+def test_the_cost_of_judges_counts(serve: Serve, viva: Viva) -> None:
     judge = serve(texts=["It will do.\nVERDICT: 1"])
     ended = viva(
         *("run", "csbench", "--model", "openai/m", "--base-url", judge.url, "--run", "run"),
@@ -191,11 +193,11 @@ def test_the_cost_of_judges_counts(serve: Callable[..., LocalServer], viva: Viva
 
     def dollars(*prices: str) -> tuple[float, str]:
         options = [each for price in prices for each in ("--price", price)]
-        rows = viva("plan", "run", "--difference", 5, *options, "--format", "csv").out.splitlines()
+        rows = viva("plan", "run", "--difference", 5, *SIZE, *options, "--format", "csv").out.splitlines()
         header, row = (line.split(",") for line in rows[:2])
         found = dict(zip(header, row, strict=True))
         assert float(found["seconds"]) > 0
-        text = " ".join(viva("plan", "run", "--difference", 5, *options).out.split())
+        text = " ".join(viva("plan", "run", "--difference", 5, *SIZE, *options).out.split())
         return float(found["dollars"]) / float(found["questions"]) / 2, text
 
     verdicts, answers = viva.entries(stage="annotations"), viva.entries()
@@ -210,28 +212,26 @@ def test_the_cost_of_judges_counts(serve: Callable[..., LocalServer], viva: Viva
     assert both == pytest.approx(sum(spent), rel=1e-6)
     assert "with judging by openai/j" in text
     assert "leaves out" not in text
-    assert "the judge openai/j (no price" in viva("plan", "run").out
+    assert "the judge openai/j (no price" in viva("plan", "run", "--difference", 5, *SIZE).out
 
 
-def test_judges_of_recorded_answers_cost_as_well(serve: Callable[..., LocalServer], viva: Viva) -> None:
+def test_judges_of_recorded_answers_cost_as_well(serve: Serve, viva: Viva) -> None:
     judge = serve(texts=["It will do.\nVERDICT: 1"])
     asked = ("run", "csbench", "--model", "baseline/first", "--run", "run", "--progress", "quiet")
     assert viva(*asked, "--judge", "openai/j", "--judge-base-url", judge.url).code == 0
-    text = " ".join(viva("plan", "run", "--price", "openai/j=10000/10000").out.split())
+    text = " ".join(viva("plan", "run", "--difference", 5, *SIZE, "--price", "openai/j=10000/10000").out.split())
     assert "with judging by openai/j" in text
     assert "Cost leaves out what is not known: baseline/first (recorded answers)." in text
 
 
 def test_hours_are_a_budget(server: LocalServer, viva: Viva) -> None:
     assert viva.examine(server, "--limit", 20).code == 0
-    planned = ("plan", "run", "--difference", 5)
-    one, two = (
-        tables_of(viva(*planned, "--max-time", hours, "--format", "json").out)["shown"][0] for hours in (0.1, 0.2)
-    )
+    planned = (viva.folder / "run", "--difference", 5)
+    one, two = (plan(*planned, "--max-time", hours)["shown"][0] for hours in (0.1, 0.2))
     assert two["questions"] == pytest.approx(2 * one["questions"], abs=1)
-    assert "both models answer in 0.1 h" in viva(*planned, "--max-time", 0.1).out
+    assert "both models answer in 0.1 h" in told(command_of("plan"), *planned, "--max-time", 0.1)
     limits = ("--max-time", 0.1, "--max-cost", 1e-3, "--price", "3/15")
-    both = tables_of(viva(*planned, *limits, "--format", "json").out)
+    both = plan(*planned, *limits)
     assert both["shown"][0]["questions"] < one["questions"]
 
 
@@ -246,13 +246,13 @@ def test_a_run_of_two_exams_is_asked_for_one_of_them() -> None:
 
 
 def test_the_tables_of_a_plan_agree_with_each_other() -> None:
-    for source, row in tabled((), ("--correlation", 1), ("--score", 99), ("--correlation", 0), (scores(),)):
+    for source, row in tabled((), ("--correlation", 1), ("--score", 99), (scores(),)):
         with row:
-            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 200, "--questions", 2000)["shown"]
+            shown = plan(*source, "--difference", 5, "--questions", 7, "--questions", 1000)["shown"]
             for one in shown:
                 same, other = one["same_questions"], one["other_questions"]
                 assert 0 < same <= other
-                needed = plan(*source, "--difference", 100 * same)["differences"][0]["same"]
+                needed = plan(*source, "--difference", 100 * same, *SIZE)["differences"][0]["same"]
                 assert needed == pytest.approx(one["questions"], rel=0.06, abs=2)
     five = plan("--questions", 5)["shown"][0]
     assert (five["same_questions"], five["other_questions"]) == (None, None), "five questions are never significant"
@@ -261,16 +261,20 @@ def test_the_tables_of_a_plan_agree_with_each_other() -> None:
 
 def test_more_answers_to_a_question_gain_nothing_where_all_are_the_same() -> None:
     for source in ((), (scores(),)):
-        found = plan(*source, "--difference", 1, "--samples", 1, "--samples", 10)["differences"]
+        found = plan(*source, "--difference", 1, "--samples", 1, "--samples", 10, *SIZE)["differences"]
         assert found[0]["same"] == found[1]["same"]
 
 
 def test_models_so_far_apart_that_one_would_be_above_100_are_the_nearest_that_can_be() -> None:
-    (need,) = plan("--difference", 80, "--score", 70)["differences"]
+    (need,) = plan("--difference", 80, "--score", 70, *SIZE)["differences"]
     assert need["apart"] >= need["same"]
-    assert "(20 and 100 %)" in " ".join(told(command_of("plan"), "--difference", 80, "--score", 70).split())
-    assert "cannot both" not in told(command_of("plan"), "--difference", 60, "--score", 70)
-    assert "Two models 1 point apart" in told(command_of("plan"), "--difference", 1, "--score", 99.9)
+    text = {
+        apart: " ".join(told(command_of("plan"), "--difference", apart, "--score", score, *SIZE).split())
+        for apart, score in ((80, 70), (60, 70), (1, 99.9))
+    }
+    assert "(20 and 100 %)" in text[80]
+    assert "cannot both" not in text[60]
+    assert "Two models 1 point apart" in text[1]
 
 
 def test_what_no_share_or_score_can_be_is_refused() -> None:

@@ -170,10 +170,10 @@ def test_the_error_of_clusters_is_that_of_drawn_ones_whatever_the_number_of_ques
     random = np.random.default_rng(8)
     sizes = np.linspace(20, 180, 20).astype(int)
     scatter = Scatter(between=0.25, within=0.0, shared=0.03, clusters=Clusters.like(np.repeat(np.arange(20), sizes)))
-    for questions, row in tabled(50, 200, 2000, 6000):
+    for questions, row in tabled(200, 6000):
         with row:
             means = []
-            for _ in range(4000):
+            for _ in range(3000):
                 if questions <= sizes.sum():
                     drawn = random.multivariate_hypergeometric(sizes, questions)
                 else:

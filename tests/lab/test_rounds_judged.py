@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from judging.test_overlapping import ANSWER, VERDICT, Serve, graded, judged, questions
-from servers.fixtures import Viva
+import pytest
+
+from judging.test_overlapping import ANSWER, VERDICT, graded, judged, questions
+from servers.fixtures import Serve, Viva
 
 
+@pytest.mark.slow
 def test_rounds_of_an_adaptive_run_are_judged_each_answer_once(viva: Viva, serve: Serve) -> None:
     data = questions(viva.folder, opens=90)
     examinee, judge = serve(texts=[ANSWER], latency=0.001), serve(texts=[VERDICT])

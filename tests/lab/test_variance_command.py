@@ -24,14 +24,9 @@ from viva.models.called import Prompt
 from viva.render.charts import spec
 from web.hostile import assert_harmless, assert_no_formula
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 VARY = "prompt=2,order=4"
-
-
-@pytest.fixture(autouse=True)
-def _bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("VIVA_DATA", raising=False)
 
 
 def first(prompt: Prompt) -> str:

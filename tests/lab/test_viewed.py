@@ -42,8 +42,8 @@ def test_an_answer_of_a_varied_run_is_called_by_its_combination(visit: Visit, vi
     assert viva("report", tmp_path / "runs" / "varied").code == 0
     report = html.unescape((tmp_path / "runs" / "varied" / "report.html").read_text())
     index = json.loads(re.search(r'id="block-items-index">([^<]*)<', report)[1])  # type: ignore[index]
-    assert index["tags"]["prompt"]["words"] == [first, second]
-    assert index["tags"]["order"]["words"] == orders
+    assert index["columns"]["t.prompt"]["words"] == [first, second]
+    assert index["columns"]["t.order"]["words"] == orders
 
 
 def test_an_adaptive_run_shows_its_estimate_and_no_mean_of_what_was_drawn(

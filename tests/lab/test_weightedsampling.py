@@ -57,11 +57,11 @@ def test_over_all_questions_that_may_come_first_the_estimate_is_the_full_score_w
 
 def test_questions_come_as_often_as_their_probability_says() -> None:
     frame, predicted = frame_of(np.array([1.0, 2.0, 3.0, 4.0])), np.array([0.5, 0.02, 0.5, 0.9])
-    drawn = [asked(frame, np.zeros(4), predicted, [2], seed).draws for seed in range(4000)]
+    drawn = [asked(frame, np.zeros(4), predicted, [2], seed).draws for seed in range(2000)]
     said = {one.question: one.probability for one, _ in drawn}
     found = Counter(one.question for one, _ in drawn)
     for question, probability in said.items():
-        assert found[question] / 4000 == pytest.approx(probability, abs=4 * math.sqrt(probability / 4000))
+        assert found[question] / 2000 == pytest.approx(probability, abs=4 * math.sqrt(probability / 2000))
     after = [two for one, two in drawn if one.question == "3"]
     counts = Counter(two.question for two in after)
     for two in after[:50]:

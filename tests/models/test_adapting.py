@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,24 @@ import pytest
 
 import viva
 from models.asking import answer, ask, refusal, request
-from rows import each_row, tabled
-from servers.fixtures import LocalServer
-from viva.contracts import Model
+from rows import each_row, tabled, tables_beside
+from servers.fixtures import LocalServer, Serve
+from viva.contracts import Adaptation, Model
 from viva.errors import ModelError
-from viva.models import Endpoint, connect
 from viva.models.adapting import CUT_HERE, LEFT_OUT, MOVED, RENAMED, Adapting, named
 from viva.models.reasoning import cut_at, separate_thoughts
-from viva.requesting import Adaptation, RequestOptions
+from viva.providers import Endpoint, RequestOptions, connect
 from viva.types import Message, Response
 
-Serve = Callable[..., LocalServer]
+TABLES = tables_beside(__file__)
+
 QUESTION = "Which of A, B, C and D is a stack?"
 CHAT = (Message("user", QUESTION),)
 WITH_SYSTEM = (Message("system", "Be brief."), *CHAT)
 
 
 @pytest.fixture
-def stand(serve: Serve, tmp_path: Path) -> Callable[..., LocalServer]:
+def stand(serve: Serve, tmp_path: Path) -> Serve:
     """Start a stand-in: `stand("vllm", thinking=50)`; it knows the question above. A second takes the first's place."""
     servers: list[LocalServer] = []
 
@@ -63,7 +62,7 @@ def bodies(server: LocalServer) -> list[dict[str, Any]]:
 
 
 def test_the_default_request_is_answered_by_every_server_that_takes_chat_completions(
-    stand: Callable[..., LocalServer],
+    stand: Serve,
 ) -> None:
     azure = {"deployments": {"mine": "gpt-5"}}
     alive = {"keepalive": 0.02, "latency": 0.05}  # comments of a stream and blank lines before the reply, meanwhile
@@ -101,9 +100,7 @@ def test_the_default_request_is_answered_by_every_server_that_takes_chat_complet
 
 
 @each_row("xai", "xai-parameter", "mistral", "vllm-strict", "litellm", "groq", "databricks", "text")
-def test_a_refusal_is_understood_in_the_words_of_every_service(
-    dialect: str, *, stand: Callable[..., LocalServer]
-) -> None:
+def test_a_refusal_is_understood_in_the_words_of_every_service(dialect: str, *, stand: Serve) -> None:
     server = stand("compatible", dialect=dialect, refuses=["seed", "temperature", "stop", "system"])
     asked = model_at(server, "m")
     assert answer(asked, request(WITH_SYSTEM, seed=3, stop=("\n",))).text == "B"
@@ -114,7 +111,7 @@ def test_a_refusal_is_understood_in_the_words_of_every_service(
     assert last["messages"] == [{"role": "user", "content": f"Be brief.\n\n{QUESTION}"}]
 
 
-def test_what_names_no_parameter_drops_none(stand: Callable[..., LocalServer]) -> None:
+def test_what_names_no_parameter_drops_none(stand: Serve) -> None:
     server = stand("compatible", dialect="nameless", refuses=["temperature"])
     asked = model_at(server, "m")
     assert refusal(asked, request(CHAT)).kind == "status"
@@ -143,7 +140,7 @@ def test_parameters_that_a_refusal_names() -> None:
     assert named(b"temperature must be greater than or equal to 0.01", zero, "") == ["temperature"]
 
 
-def test_strict_parameters_end_the_run_in_place_of_leaving_out(stand: Callable[..., LocalServer]) -> None:
+def test_strict_parameters_end_the_run_in_place_of_leaving_out(stand: Serve) -> None:
     problem = refusal(model_at(stand("openai"), "gpt-5", strict=True), request(CHAT))
     assert problem.fatal
     assert "temperature" in problem.message
@@ -152,14 +149,14 @@ def test_strict_parameters_end_the_run_in_place_of_leaving_out(stand: Callable[.
 
 @each_row({"effort": "high"}, {"fields": (("verbose_thoughts", "1"),)})
 def test_a_field_that_the_user_asks_for_is_never_left_out(
-    said: dict[str, str] | dict[str, tuple[tuple[str, str]]], *, stand: Callable[..., LocalServer]
+    said: dict[str, str] | dict[str, tuple[tuple[str, str]]], *, stand: Serve
 ) -> None:
     problem = refusal(model_at(stand("openai"), "gpt-4.1", **said), request(CHAT))
     assert problem.fatal
     assert "which your options ask for" in problem.message
 
 
-def test_refusals_at_once_are_each_tried_again(stand: Callable[..., LocalServer]) -> None:
+def test_refusals_at_once_are_each_tried_again(stand: Serve) -> None:
     server = stand("openai", thinking=20)
     asked = model_at(server, "gpt-5")
     said: list[str] = []
@@ -172,31 +169,8 @@ def test_refusals_at_once_are_each_tried_again(stand: Callable[..., LocalServer]
 # --- how much it reasons
 
 
-def test_how_much_to_reason_is_said_as_each_server_wants_it(stand: Callable[..., LocalServer]) -> None:
-    for (name, model, said, expected), row in tabled(
-        ("openai", "gpt-5", {"effort": "low"}, {"reasoning_effort": "low"}),
-        (
-            "vllm",
-            "qwen3",
-            {"effort": "none"},
-            {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
-        ),
-        ("vllm", "qwen3", {"budget": 64}, {"thinking_token_budget": 64}),
-        (
-            "sglang",
-            "qwen3",
-            {"effort": "none"},
-            {"chat_template_kwargs": {"enable_thinking": False, "thinking": False}},
-        ),
-        ("llamacpp", "qwen3", {"effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
-        ("ollama", "qwen3", {"effort": "none"}, {"reasoning_effort": "none"}),
-        (
-            "vllm",
-            "qwen3",
-            {"template_options": (("enable_thinking", "false"),), "fields": (("top_k", "20"), ("seed", "null"))},
-            {"chat_template_kwargs": {"enable_thinking": False}, "top_k": 20},
-        ),
-    ):
+def test_how_much_to_reason_is_said_as_each_server_wants_it(stand: Serve) -> None:
+    for (name, model, said, expected), row in tabled(*TABLES["how_much_to_reason_is_said_as_each_server_wants_it"]):
         with row:
             server = stand(name)
             reply = answer(model_at(server, model, **said), request(CHAT, seed=1))
@@ -212,7 +186,7 @@ def test_how_much_to_reason_is_said_as_each_server_wants_it(stand: Callable[...,
 
 
 def test_a_limit_of_the_users_holds_and_cut_off_while_thinking_is_a_reason_of_its_own(
-    stand: Callable[..., LocalServer],
+    stand: Serve,
 ) -> None:
     server = stand("vllm")
     reply = answer(model_at(server, "qwen3", limit_kept=True), request(CHAT, max_tokens=500))
@@ -225,7 +199,7 @@ def test_a_limit_of_the_users_holds_and_cut_off_while_thinking_is_a_reason_of_it
     assert roomy.usage.output > 3000 + 500
 
 
-def test_a_model_that_does_not_reason_is_tried_longer_once(stand: Callable[..., LocalServer]) -> None:
+def test_a_model_that_does_not_reason_is_tried_longer_once(stand: Serve) -> None:
     server = stand("openai", thinking=0)
     server.control(gold={QUESTION: "word " * 3000})
     asked = model_at(server, "gpt-4.1")
@@ -269,13 +243,11 @@ def test_texts_that_should_have_ended_a_reply_cut_it_here() -> None:
     assert cut_at("B", ("\n", ""), "length") == ("B", "length")
 
 
-def test_a_proxy_that_cuts_silence_is_answered_with_streams(
-    stand: Callable[..., LocalServer], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_that_cuts_silence_is_answered_with_streams(stand: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viva.models.adapting.SILENT", 0.2)
     for cut, row in tabled("504", "524", "reset"):
         with row:
-            server = stand("vllm", thinking=50, duration=1.0, cut_after=0.4, cut_with=cut)
+            server = stand("vllm", thinking=50, duration=0.5, cut_after=0.3, cut_with=cut)
             asked = model_at(server, "qwen3")
             problem = refusal(asked, request(CHAT))
             assert problem.retry
@@ -284,7 +256,7 @@ def test_a_proxy_that_cuts_silence_is_answered_with_streams(
 
 
 def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
-    stand: Callable[..., LocalServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    stand: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("viva.models.adapting.SILENT", 0.2)
     server = stand("vllm", thinking=50, duration=1.0)
@@ -304,12 +276,12 @@ def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
     assert [body.get("stream", False) for body in bodies(server)[-2:]] == [False, True]
 
 
-def test_usage_that_no_server_counts_is_unknown(stand: Callable[..., LocalServer]) -> None:
+def test_usage_that_no_server_counts_is_unknown(stand: Serve) -> None:
     server = stand("vllm", thinking=20, usage=False)
     assert answer(model_at(server, "qwen3"), request(CHAT)).usage is None
 
 
-def test_a_failure_within_a_reply_of_status_200_is_one(stand: Callable[..., LocalServer]) -> None:
+def test_a_failure_within_a_reply_of_status_200_is_one(stand: Serve) -> None:
     server = stand("openrouter", error_in_body="Upstream error: overloaded")
     problem = refusal(model_at(server, "openai/gpt-5"), request(CHAT))
     assert isinstance(problem, ModelError)
@@ -318,7 +290,7 @@ def test_a_failure_within_a_reply_of_status_200_is_one(stand: Callable[..., Loca
 
 
 def test_headers_come_from_the_environment_and_are_never_repeated(
-    stand: Callable[..., LocalServer], monkeypatch: pytest.MonkeyPatch
+    stand: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "helicone-Zq8vN3xT7mB1dL5rW9"
     monkeypatch.setenv("HELICONE", secret)

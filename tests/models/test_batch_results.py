@@ -13,10 +13,10 @@ from models.asking import request
 from rows import each_row, tabled
 from viva.contracts import BatchModel
 from viva.errors import ModelError
-from viva.models import Endpoint, connect
-from viva.models.anthropicbatch import AnthropicBatches
+from viva.models.anthropic import AnthropicBatches
 from viva.models.openaiapi.openaibatch import OpenAIBatches
 from viva.models.sending import Lines
+from viva.providers import Endpoint, connect
 from viva.types import Response, Usage
 
 JSON = st.recursive(

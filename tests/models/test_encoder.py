@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 
 from models.encoders import LAYERS, PACKAGE, TEXT, WINDOW, make_bert, make_roberta, real_encoder
 from models.fresh import WATCHED, told
-from rows import each_row, table, tabled
+from rows import each_row, table, tabled, tables_beside
 from thorough import THOROUGH
 from viva.errors import VivaError
 from viva.models import embedding
 from viva.models.encoder import fingerprint, missing, open_encoder
+
+TABLES = tables_beside(__file__)
 
 pytestmark = pytest.mark.torch("transformers")
 real_one = pytest.mark.torch(PACKAGE)
@@ -137,28 +139,7 @@ def test_a_text_is_like_itself_and_either_may_be_the_reference(tiny: dict[str, e
 
 @real_one
 def test_a_paraphrase_is_nearer_than_something_else(real: embedding.ContextualEncoder) -> None:
-    texts = (
-        (
-            "A stack is last in, first out.",
-            "In a stack, the element inserted last is removed first.",
-            "TCP opens a connection with three segments.",
-        ),
-        (
-            "Each comparison halves the range, so binary search takes logarithmic time.",
-            "Binary search discards half of the elements at every step and is therefore O(log n).",
-            "A foreign key refers to the primary key of another table.",
-        ),
-        (
-            "The page is not in memory, so the operating system loads it from disk.",
-            "A page fault occurs and the OS brings the missing page in from secondary storage.",
-            "Overfitting means that a model memorises its training data.",
-        ),
-        (
-            "Regular languages are closed under complement.",
-            "If a language is regular, its complement is regular as well.",
-            "The ferry stayed on the other side of the river until the evening.",
-        ),
-    )
+    texts = TABLES["a paraphrase is nearer than something else"]
     for (gold, paraphrase, unrelated), row in tabled(*texts):
         with row:
             near, far = real.similarities([(paraphrase, gold), (unrelated, gold)])
@@ -373,39 +354,28 @@ def test_the_identity_is_of_the_weights_wherever_they_lie(folders: dict[str, Pat
 FILES = {"config.json": "config", "tokenizer.json": "tokenizer", "model.safetensors": "weights"}
 
 
-@each_row(*FILES)
-def test_one_byte_makes_another_fingerprint(file: str, *, folders: dict[str, Path], tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(folders["bert"], tmp_path / file))
-    assert fingerprint(copy) == fingerprint(folders["bert"])
-    content = bytearray((copy / file).read_bytes())
-    content[-3] ^= 1
-    (copy / file).write_bytes(content)
-    assert fingerprint(copy) != fingerprint(folders["bert"])
-
-
 # --- what can be wrong
 
 
 @each_row(*FILES.items())
-def test_a_folder_that_lacks_something_is_named(
-    lost: str, what: str, *, folders: dict[str, Path], tmp_path: Path
+def test_a_folder_of_one_other_byte_is_another_and_one_that_is_not_whole_is_said(
+    file: str, what: str, *, folders: dict[str, Path], tmp_path: Path
 ) -> None:
-    copy = Path(shutil.copytree(folders["bert"], tmp_path / lost))
-    (copy / lost).unlink()
-    assert what in missing(str(copy))
-    with pytest.raises(VivaError, match=f"has no {what}.*--encoder none"):
-        open_encoder(str(copy))
-
-
-@each_row(*FILES)
-def test_a_damaged_folder_is_an_error_of_one_sentence(file: str, *, folders: dict[str, Path], tmp_path: Path) -> None:
     copy = Path(shutil.copytree(folders["bert"], tmp_path / file))
-    (copy / file).write_bytes((copy / file).read_bytes()[:100])
+    assert fingerprint(copy) == fingerprint(folders["bert"])
+    whole = (copy / file).read_bytes()
+    (copy / file).write_bytes(bytes((*whole[:-3], whole[-3] ^ 1, *whole[-2:])))
+    assert fingerprint(copy) != fingerprint(folders["bert"])
+    (copy / file).write_bytes(whole[:100])
     assert missing(str(copy)) == ""
     with pytest.raises(VivaError, match="cannot be read as an encoder") as raised:
         open_encoder(str(copy))
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 800
+    (copy / file).unlink()
+    assert what in missing(str(copy))
+    with pytest.raises(VivaError, match=f"has no {what}.*--encoder none"):
+        open_encoder(str(copy))
 
 
 def test_weights_that_are_another_models_are_not_filled_up_by_chance(folders: dict[str, Path], tmp_path: Path) -> None:

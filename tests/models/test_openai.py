@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,13 +11,12 @@ import pytest
 from models.asking import CHAT, RETRY, answer, ask, refusal, request, summary
 from rows import each_row, tabled
 from servers.faults import FAULTS, WAIT
-from servers.fixtures import LocalServer
+from servers.fixtures import LocalServer, Serve
 from viva.contracts import Model
 from viva.errors import VivaError
-from viva.models import Endpoint, connect
+from viva.providers import Endpoint, connect
 from viva.types import Message, Response, Usage
 
-Serve = Callable[..., LocalServer]
 KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
 
 
@@ -275,6 +273,8 @@ def test_what_a_status_means(serve: Serve) -> None:
             assert problem.lasting == (status in (307, 404))
             assert f"HTTP {status}" in problem.message
             assert "So it is." in problem.message
+    server.control(status=200, verbatim='{"error": "So it is."}')
+    assert "So it is." in refusal(model_at(server)).message
 
 
 def test_a_code_that_says_it_is_for_good_is_for_good_under_any_status(serve: Serve) -> None:
@@ -306,7 +306,8 @@ def test_a_server_that_is_not_there_is_worth_another_try(server: LocalServer) ->
 def test_a_key_that_an_error_quotes_is_not_shown_wherever_the_quotation_is_cut(server: LocalServer) -> None:
     model = model_at(server)
     places = (*range(100, 210, 9), *range(340, 420, 9), *range(1930, 2050, 9))
-    for (status, filler, before), row in tabled(*itertools.product((200, 400, 500), "x ", places)):
+    statuses = itertools.cycle((200, 400, 500, 400, 500, 200))
+    for ((filler, before), status), row in tabled(*zip(itertools.product("x ", places), statuses, strict=False)):
         with row:
             server.control(status=status, verbatim=f"{filler * before}Bearer {KEY} is wrong")
             text = refusal(model).message

@@ -17,16 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table, tabled, tables_beside
-from servers.fixtures import LocalServer
+from servers.fixtures import LocalServer, Serve
 from servers.language import LETTERS, Language, chat_text
 from viva.errors import ModelError, VivaError
-from viva.models import Endpoint, connect
 from viva.models.openaiapi.openai import OpenAIModel
 from viva.models.openaiapi.openaiecho import Echo, likelihood, text_logprobs
 from viva.models.openaiapi.openailogprobs import Token, next_token
+from viva.providers import Endpoint, connect
 from viva.types import Choose, Choosing, Generate, Likelihood, Message, Prompt, Response, Sampling, Usage
 
-Serve = Callable[..., LocalServer]
 T = TypeVar("T")
 PROMPTS = [f"题目：第{number}题，哪一个？ one of {number}\n答案是：" for number in range(12)]
 CHATS = [(Message("user", prompt),) for prompt in PROMPTS]
@@ -373,6 +372,9 @@ def test_a_server_that_does_not_echo_is_given_up(serve: Serve) -> None:
             assert problem.fatal
             assert re.search(words, problem.message)
             assert f"viva doctor {server.url}" in problem.message
+            model = model_at(server)
+            with pytest.raises(ModelError, match=words):
+                patiently(model, lambda model=model: model.token_logprobs("Some text"))
 
 
 LONG = "This model's maximum context length is 8 tokens"
@@ -419,12 +421,6 @@ def test_a_chat_has_no_likelihood(serve: Serve) -> None:
     assert problem.fatal
     assert "--form base" in problem.message
     assert not server.events("asked")
-
-
-def test_a_text_that_is_not_echoed_has_none(serve: Serve) -> None:
-    model = model_at(serve("scoring.py", echo="ignored"))
-    with pytest.raises(ModelError, match="does not give the text back"):
-        patiently(model, lambda: model.token_logprobs("Some text"))
 
 
 PIECES = st.lists(

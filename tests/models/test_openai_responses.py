@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from models.asking import CHAT, answer, refusal, request
 from rows import each_row, tabled
-from servers.fixtures import QUIET, LocalServer, Viva
+from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.contracts import AdaptingModel, Model
 from viva.errors import VivaError
-from viva.models import Endpoint, connect
-from viva.requesting import RequestOptions
+from viva.providers import Endpoint, RequestOptions, connect
 from viva.runs.open import price_of
 from viva.types import Choose, Message
 
-Serve = Callable[..., LocalServer]
 KEY = "the-good-key-of-the-tests"
 ROOM = 32_768
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from servers.fixtures import SAMPLE, LocalServer, Viva
+from servers.fixtures import SAMPLE, Serve, Viva
 from viva.engine.budget import Price
 from viva.engine.folder import RunFolder
 from viva.pages.runs.following import Tokens
 from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
 
-Serve = Callable[..., LocalServer]
 MODULE = """import os
 from viva.models.openaiapi.openai import OpenAIModel
 
@@ -40,7 +38,7 @@ def with_package(viva: Viva, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (place / "viva_elsewhere.py").write_text(MODULE)
     monkeypatch.syspath_prepend(place)
     path = os.pathsep.join(filter(None, [str(place), os.environ.get("PYTHONPATH", "")]))
-    viva.environment |= {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "TEAM": "blue"}
+    viva.environment |= {"PYTHONPATH": path, "TEAM": "blue"}
     traits_of.cache_clear()
     return viva
 

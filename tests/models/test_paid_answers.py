@@ -8,7 +8,7 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -19,16 +19,15 @@ from hypothesis import strategies as st
 
 from models.asking import ask, request
 from rows import table, tabled
-from servers.fixtures import LocalServer, Viva
+from servers.fixtures import Serve, Viva
 from viva.contracts import BatchModel, Model
 from viva.errors import ModelError
-from viva.models import Endpoint, connect
 from viva.models.answerlines import answer_row
 from viva.models.openaiapi.openaiwire import LONGEST_NAME
 from viva.models.reasoning import LARGEST_COUNT, read_count, read_usage
+from viva.providers import Endpoint, connect
 from viva.types import Choose, Message, Response, Served, Usage
 
-Serve = Callable[..., LocalServer]
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**40), 10**40) | st.floats() | st.text(max_size=12)
     | st.sampled_from(["12", "12.0", " 7 ", "1e3", "inf", "NaN", "-1", "a dozen", "9" * 40]),

@@ -6,30 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row
+from rows import each_row, tables_beside
 from viva.models.ratelimits import quotas, retry_after, seconds_until
 from viva.types import Quota
 
 NOW = 1_750_000_000.0
-RESETS = {
-    "6m0s": 360.0,
-    "20ms": 0.02,
-    "1s": 1.0,
-    "1h2m3.5s": 3723.5,
-    "12.5": 12.5,
-    "1750000010": 10.0,
-    "1750000010500": 10.5,
-    "2025-06-15T15:06:50Z": 10.0,
-    "2025-06-15T15:06:30Z": 0.0,
-    "6m0": None,
-    "-3s": None,
-    "1e9": None,
-    "nan": None,
-    "99d": None,
-    "٣s": None,
-    "9" * 30: None,
-    "": None,
-}
+RESETS = dict(tables_beside(__file__)["resets"])
 
 
 @each_row(*RESETS.items())

@@ -10,17 +10,15 @@ import pytest
 
 from models.asking import answer, refusal, request
 from rows import each_row, tabled, tables_beside
-from servers.fixtures import QUIET, LocalServer, Viva
-from viva.contracts import AdaptingModel, BatchModel, Model
+from servers.fixtures import QUIET, LocalServer, Serve, Viva
+from viva.contracts import Adaptation, AdaptingModel, BatchModel, Model
 from viva.errors import ModelError, VivaError
-from viva.models import Endpoint, connect
-from viva.models.anthropicbatch import AnthropicBatches
-from viva.requesting import Adaptation, RequestOptions
+from viva.models.anthropic import AnthropicBatches
+from viva.providers import Endpoint, RequestOptions, connect
 from viva.types import Response
 
 pytestmark = [pytest.mark.peers("anthropic"), pytest.mark.peers("google.genai")]
 
-Serve = Callable[..., LocalServer]
 KEY = "the-good-key-of-the-tests"
 ROOM = 32_768
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from models.asking import answer, refusal
 from rows import tabled
 from viva.errors import VivaError
-from viva.models import Endpoint, connect
 from viva.models.secrecy import Secrecy
+from viva.providers import Endpoint, connect
 
 KEY = "sk-proj-Zq8vN3xT7mB1dL5rW9yK2hJ6gF4sA0cE"
 URL = "https://gateway.example/v1/account/9f8e7d6c5b4a39281706/openai"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +10,12 @@ import pytest
 
 from models.asking import RETRY, answer, ask, refusal, request, summary
 from rows import tabled
-from servers.fixtures import QUIET, LocalServer, Viva
+from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.contracts import Model
 from viva.errors import VivaError
-from viva.models import Endpoint, connect
+from viva.providers import Endpoint, connect
 from viva.types import Message, Response, Served, Usage
 
-Serve = Callable[..., LocalServer]
 KEY = "the-good-key"
 BAD = {"kind": "auth", "retry": False, "overload": False, "fatal": True}
 REFUSED = {"kind": "status", "retry": False, "overload": False, "fatal": False}
@@ -290,6 +288,11 @@ def test_several_at_once_are_answered(model: Model) -> None:
     assert [getattr(reply, "text", reply) for reply in replies] == ["A"] * 20
 
 
+@pytest.mark.parametrize(
+    "vendor",
+    [OF_ANTHROPIC, pytest.param(GOOGLE, marks=[pytest.mark.slow, pytest.mark.peers("google.genai")])],
+    indirect=True,
+)
 def test_it_sits_an_exam_beside_another_and_judges_both_within_its_own_bound(
     serve: Serve, viva: Viva, vendor: Vendor, server: LocalServer
 ) -> None:

@@ -24,7 +24,7 @@ def test_runs_are_exported_with_leaderboard_list_and_reports(
     assert "open" in capsys.readouterr().err
     front = (out / "index.html").read_text(encoding="utf-8")
     (report,) = (out / "runs").iterdir()
-    assert f'href="runs/{report.name}#items.model=' in front, "a number leads to its answers"
+    assert f'href="runs/{report.name}#exam=' in front, "a number leads to its answers"
     assert f'href="runs/{report.name}"' in (out / "runs.html").read_text(encoding="utf-8")
     for page in (front, (out / "runs.html").read_text(encoding="utf-8")):
         assert_only_text(page[page.rindex("</style>") : page.index("<script>")])
@@ -44,7 +44,7 @@ def test_a_figure_over_several_values_opens_their_answers(tmp_path: Path, reques
     assert viva("run", *given) in (0, 3)
     assert viva("view", str(run.parent), "--static", str(out)) == 0
     site = "".join(path.read_text(encoding="utf-8") for path in (out / "models").iterdir())
-    address = re.search(r"runs/a.html#[^\"]*items.tag.format=Multiple-choice%0AAssertion", site)
+    address = re.search(r"runs/a.html#[^\"]*t.format=Multiple-choice%2CAssertion", site)
     assert address, "closed questions are of two formats"
     # Not before the commands: its loop would be theirs.
     page = request.getfixturevalue("chromium").new_page()

@@ -34,8 +34,8 @@ async def _page(scope: object, receive: object, send: object) -> None:
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A server that waits a second for requests, and takes eight connections."""
-    monkeypatch.setattr(serving, "REQUEST_SECONDS", 1.0)
+    """A server that waits a moment for requests, and takes eight connections."""
+    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.3)
     monkeypatch.setattr(serving, "MOST_CONNECTIONS", 8)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         config = uvicorn.Config(_page, http=serving.BoundedProtocol, ws="none", lifespan="off", log_config=None)

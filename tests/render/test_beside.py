@@ -64,6 +64,13 @@ def test_two_models_share_the_published_rows_of_their_table() -> None:
     assert text.count("GPT-4 (published)") == text.count("Llama3-8B (published)") == 1
 
 
+def test_models_that_were_asked_other_parts_of_an_exam_stand_under_their_own_columns() -> None:
+    less = msgspec.structs.replace(ACROSS, columns=("Average",), cells=((SHORT,),))
+    rows = as_markdown(report(result(less, model="openai/b"), result(ACROSS, model="openai/a"))).splitlines()
+    assert [row.count("|") for row in rows if row.startswith("| openai/")][:2] == [4, 4]
+    assert any(row.startswith("| openai/b |") and row.endswith("| – |") for row in rows)
+
+
 def test_where_it_stands_and_what_was_otherwise_is_below_once() -> None:
     for form in (as_terminal, as_markdown, as_latex):
         text = " ".join(form(shown()).split())  # type: ignore[operator]

@@ -10,8 +10,8 @@ from render.samples import EXAM, RUN, changed
 from rows import tabled
 from viva.designs import Design, Factor
 from viva.engine.folder import EncoderRecord, ModelRecord
+from viva.providers import Weights
 from viva.render.result import signature
-from viva.requesting import Weights
 from viva.types import ExamSpec, Sampling
 
 SPEC = EXAM.spec

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import table, tabled
+from rows import table, tabled, tables_beside
 from sandbox.conftest import Run, request, run_all
 from viva.engine.evidence import program_key
 from viva.sandbox.calls import MAX_LINE, CallConversation
 from viva.sandbox.plainvalues import MAX_DEPTH, Malformed, form, matches, read_json, read_words, words
 from viva.types import Call
+
+TABLES = tables_beside(__file__)
 
 NAN, INF = {"$float": "nan"}, {"$float": "inf"}
 PAIRS = [
@@ -180,33 +182,13 @@ FALSE = (
     Call(call="nothing"),
     Call(call="itself", returns=1),
 )
-FORGERIES = (
-    "import os\ndef solve(n): os._exit(0)",
-    """
-import os
-for at in (4, 100, 101):
-    try: os.write(at, b'{"id": 1, "returns": 2117}\\n')
-    except OSError: pass
-def solve(n): return 1
-""",
-    "class Equal:\n    def __eq__(self, other): return True\ndef solve(n): return Equal()",
-    "def solve(n): return 'x' * 2_000_000",
-    """
-import os
-def solve(n):
-    while True:
-        for at in (4, 100, 101):
-            try: os.write(at, b"x")
-            except OSError: pass
-""",
-)
 
 
 @pytest.mark.sandbox
 def test_a_python_program_is_called_and_viva_compares(run: Run) -> None:
     requests = [request("python", PROGRAM, calls=RIGHT)]
     requests += [request("python", PROGRAM, calls=(call,)) for call in FALSE]
-    requests += [request("python", program, calls=(RIGHT[0],)) for program in FORGERIES]
+    requests += [request("python", program, calls=(RIGHT[0],)) for program in TABLES["forgeries"]]
     right, *wrong = run(*requests)
     assert (right.verdict, right.isolation) == ("passed", "separate"), right.detail
     assert {(one.verdict, one.isolation) for one in wrong} == {("failed", "separate")}, wrong

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import pytest
 
@@ -11,80 +10,10 @@ from rows import each_row, tabled, tables_beside
 from sandbox.conftest import Run, request, run_all
 from viva.sandbox.languagetables import canonical, install_command, languages
 
+TABLES = tables_beside(__file__)
 
-class Case(NamedTuple):
-    right: str
-    wrong: str
-    broken: str
-    leaves: str
-    test: str
-
-
-CASES: Mapping[str, Case] = {
-    "python": Case(
-        "def double(n):\n    return 2 * n",
-        "def double(n):\n    return n",
-        "def double(n) return",
-        "import os\ndef double(n):\n    os._exit(0)",
-        "assert double(4) == 8",
-    ),
-    "javascript": Case(
-        "function double(n) { return 2 * n }",
-        "function double(n) { return n }",
-        "function double(n) { return",
-        "function double(n) { process.exit(0) }",
-        "const check = require('node:assert');\ncheck.strictEqual(double(4), 8);",
-    ),
-    "typescript": Case(
-        "function double(n: number): number { return 2 * n }",
-        "function double(n: number): number { return n }",
-        "function double(n: number { return",
-        "function double(n: number): number { process.exit(0) }",
-        "import * as check from 'node:assert';\ncheck.strictEqual(double(4), 8);",
-    ),
-    "java": Case(
-        "public class Main {\n    static int twice(int n) { return 2 * n; }",
-        "public class Main {\n    static int twice(int n) { return n; }",
-        "public class Main {\n    static int twice(int n) { return }",
-        "public class Main {\n    static int twice(int n) { System.exit(0); return 0; }",
-        "    public static void main(String[] words) { if (twice(4) != 8) System.exit(1); }\n}",
-    ),
-    "cpp": Case(
-        "#include <vector>\nint twice(int n) { return 2 * n; }",
-        "int twice(int n) { return n; }",
-        "int twice(int n) { return",
-        "#include <cstdlib>\nint twice(int n) { exit(0); }",
-        "#include <cassert>\nint main() { assert(twice(4) == 8); }",
-    ),
-    "go": Case(
-        'package main\nimport "os"\nfunc twice(n int) int { return 2 * n }',
-        'package main\nimport "os"\nfunc twice(n int) int { return n }',
-        'package main\nimport "os"\nfunc twice(n int) int { return',
-        'package main\nimport "os"\nfunc twice(n int) int { os.Exit(0); return 0 }',
-        "func main() {\n\tif twice(4) != 8 {\n\t\tos.Exit(1)\n\t}\n}",
-    ),
-    "r": Case(
-        "library(assert)\ntwice <- function(n) 2 * n",
-        "library(assert)\ntwice <- function(n) n",
-        "twice <- function(n) {",
-        "library(assert)\ntwice <- function(n) quit('no', 0)",
-        "assert(all.equal(twice(4), 8))",
-    ),
-    "csharp": Case(
-        "using System;\nstatic class Answer { public static int Twice(int n) { return 2 * n; } }",
-        "using System;\nstatic class Answer { public static int Twice(int n) { return n; } }",
-        "using System;\nstatic class Answer { public static int Twice(int n) { return } }",
-        "using System;\nstatic class Answer { public static int Twice(int n) { Environment.Exit(0); return 0; } }",
-        "static class Test { static void Main() { if (Answer.Twice(4) != 8) throw new Exception(); } }",
-    ),
-    "ruby": Case(
-        "def double(n) = 2 * n",
-        "def double(n) = n",
-        "def double(n",
-        "def double(n) = exit!(0)",
-        "raise 'wrong' unless double(4) == 8",
-    ),
-}
+CASES: Mapping[str, tuple[str, str, str, str, str]] = TABLES["cases"]
+"""Programs that are right, wrong, do not compile, and leave too early; and their test."""
 COMPILED = {"java", "cpp", "go", "csharp"}
 QUICK = ("python", "javascript", "ruby")
 
@@ -102,39 +31,26 @@ SHOWING = {
     "ruby": "def double(n) = raise(Object.new.inspect)",
 }
 """Programs that fail, and say where something lies in memory."""
-SWALLOWING = tables_beside(__file__)["swallowing"]
+SWALLOWING = TABLES["swallowing"]
 """Programs that would have their test for a comment or a text: language, program, test."""
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("language", CASES)
-def test_only_the_right_program_that_comes_to_its_end_passes(language: str, run: Run) -> None:
-    case = CASES[language]
-    programs = (case.right, case.wrong, case.broken, case.leaves)
-    right, wrong, broken, leaves = run(*(request(language, program, case.test, seconds=20) for program in programs))
-    assert right.verdict == "passed", right.detail
-    assert 0 < right.cpu < 20
-    assert right.seconds > 0
-    assert wrong.verdict == "failed"
-    assert broken.verdict == ("compile" if language in COMPILED else "failed")
-    assert broken.detail
-    assert leaves.verdict == "failed", "it exits with status 0 before the test ends"
-
-
-@pytest.mark.slow
-@pytest.mark.sandbox
-@pytest.mark.parametrize("language", CASES)
-def test_as_published_the_exit_status_decides(language: str, run: Run) -> None:
-    case = CASES[language]
-    programs = (case.right, case.wrong, case.leaves)
-    right, wrong, leaves = run(
-        *(request(language, program, case.test, seconds=20, proof="exit") for program in programs)
-    )
-    assert right.verdict == "passed", right.detail
-    assert 0 < right.cpu < 20
-    assert right.seconds > 0
-    assert wrong.verdict == "failed"
-    assert leaves.verdict == "passed"
+@pytest.mark.parametrize("many", [2, pytest.param(7, marks=pytest.mark.slow, id="all")])
+def test_only_the_right_program_that_comes_to_its_end_passes(language: str, many: int, run: Run) -> None:
+    """One that leaves exits with status 0 before the test ends; as published the exit status decides."""
+    right, wrong, broken, leaves, test = CASES[language]
+    own = {right: "passed", leaves: "failed", wrong: "failed", broken: "compile" if language in COMPILED else "failed"}
+    published = {right: "passed", leaves: "passed", wrong: "failed"}
+    tried = [*((*one, {}) for one in own.items()), *((*one, {"proof": "exit"}) for one in published.items())][:many]
+    requests = (request(language, program, test, seconds=20, **way) for program, _, way in tried)
+    for ((program, verdict, _), ran), row in tabled(*zip(tried, run(*requests), strict=True)):
+        with row:
+            assert ran.verdict == verdict, ran.detail
+            assert 0 < ran.cpu < 20
+            assert ran.seconds > 0
+            assert ran.detail or program in (right, leaves)
 
 
 @pytest.mark.sandbox
@@ -143,9 +59,9 @@ def test_as_published_the_exit_status_decides(language: str, run: Run) -> None:
     [*QUICK, *(pytest.param(one, marks=pytest.mark.slow) for one in sorted(set(CASES).difference(QUICK)))],
 )
 def test_a_program_that_fails_says_the_same_each_time(language: str, run: Run) -> None:
-    case = CASES[language]
-    programs = [one for one in (case.wrong, case.broken, SHOWING.get(language)) if one]
-    requests = [request(language, program, case.test, seconds=20) for program in programs]
+    _, wrong, broken, _, test = CASES[language]
+    programs = [one for one in (wrong, broken, SHOWING.get(language)) if one]
+    requests = [request(language, program, test, seconds=20) for program in programs]
     found, again = run(*requests), run_all(*requests)  # of two sandboxes, with nothing in memory in common
     for (_program, one, other), row in tabled(*zip(programs, found, again, strict=True)):
         with row:
@@ -154,7 +70,10 @@ def test_a_program_that_fails_says_the_same_each_time(language: str, run: Run) -
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("swallowing", SWALLOWING, ids=lambda one: one[0])
+@pytest.mark.parametrize(
+    "swallowing",
+    [pytest.param(one, id=one[0], marks=pytest.mark.slow if one[0] in COMPILED else ()) for one in SWALLOWING],
+)
 def test_a_program_cannot_swallow_its_test(swallowing: tuple[str, str, str], run: Run) -> None:
     (found,) = run(request(*swallowing, seconds=20))
     assert found.verdict in {"failed", "compile"}

@@ -10,19 +10,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from rows import tabled
+from rows import tabled, tables_beside
 from sandbox.conftest import opened, request, run_all
+from servers.fixtures import wait_until
 from tiers import absent
 from viva.errors import DataError
 from viva.sandbox import NoIsolationError, Sandbox
+from viva.sandbox.cgroups import children, tree
 from viva.sandbox.isolation import isolation_problem
 from viva.sandbox.launch import wall_seconds
-from viva.sandbox.watch import children, tree
+
+TABLES = tables_beside(__file__)
 
 
 def sleeper(language: str = "python") -> tuple[str, str]:
@@ -44,16 +46,6 @@ def sleeping(command: str) -> bool:
     return False
 
 
-def until(holds: Callable[[], bool]) -> bool:
-    """Whether it holds within a minute."""
-    end = time.monotonic() + 60
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 def running(pids: list[int]) -> list[int]:
     """Those that are neither gone nor dead and waiting to be reaped (by this process, since it adopts orphans)."""
     found = []
@@ -67,21 +59,7 @@ def running(pids: list[int]) -> list[int]:
     return found
 
 
-LIMITS = [
-    ("while True: pass", 1, "timeout", "longer than its 1 s"),
-    ("import time\ntime.sleep(60)", 1, "timeout", "longer than its 1 s"),
-    ("import os\nif os.fork():\n    os.wait()\nwhile True: pass", 1, "timeout", "longer than its 1 s"),
-    ("while True: print('x' * 10000)", 5, "limit", "printed more than"),
-    ("kept = []\nwhile True: kept.append(bytearray(10_000_000))", 10, "limit", "MB of memory"),
-    ("open('a', 'wb').truncate(200_000_000)", 5, "failed", "File too large"),
-    ("import os\nfor n in range(10**9): open(f'/tmp/{n}', 'w')", 10, "failed", "No space left"),
-    ("for n in range(9):\n    with open(f'{n}', 'wb') as f: f.write(bytes(20_000_000))", 5, "failed", "No space"),
-    ("import subprocess\nfor n in range(99): subprocess.Popen(['sleep', '9'])", 5, "failed", "BlockingIOError"),
-    ("import socket\nsocket.create_connection(('1.1.1.1', 53), 2)", 5, "failed", "unreachable"),
-    ("open('/etc/shadow')", 5, "failed", "No such file"),
-    ("open('/usr/viva', 'w')", 5, "failed", "Read-only"),
-    ("import ctypes\nassert ctypes.CDLL(None).unshare(0x10000000) == 0", 5, "failed", ""),
-]  # fmt: skip
+LIMITS = TABLES["limits"]
 
 
 @pytest.mark.sandbox
@@ -132,7 +110,7 @@ def test_nothing_is_left_after_cancellation(language: str) -> None:
     async def work() -> float:
         sandbox = opened()
         task = asyncio.create_task(sandbox.run(request(language, program, seconds=60)))
-        assert await asyncio.to_thread(until, lambda: task.done() or sleeping(command))
+        await asyncio.to_thread(wait_until, lambda: task.done() or sleeping(command), "the program")
         if task.done() and task.result().verdict == "toolchain":
             absent(task.result().detail)
         begun = time.monotonic()
@@ -161,11 +139,11 @@ def test_everything_dies_when_viva_is_killed() -> None:
         "asyncio.run(work())\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code])
-    assert until(lambda: any(map(sleeping, commands))), "the programs never started"
+    wait_until(lambda: any(map(sleeping, commands)), "the programs")
     inside = tree(process.pid)[1:]
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert until(lambda: not any(map(sleeping, commands)) and not running(inside)), running(inside)
+    wait_until(lambda: not any(map(sleeping, commands)) and not running(inside), "their end")
 
 
 @pytest.mark.sandbox

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
+from viva.sandbox.cgroups import Clock, Footprint
+from viva.sandbox.isolation import syscall_filter
 from viva.sandbox.launch import script, wall_seconds
 from viva.sandbox.proof import Conversation
-from viva.sandbox.seccomp import syscall_filter
-from viva.sandbox.watch import Clock, Footprint
 
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 

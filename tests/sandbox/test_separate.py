@@ -9,52 +9,30 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from rows import tabled
+from rows import tabled, tables_beside
 from sandbox.conftest import Run, request, run_all
 from viva.sandbox.separable import shared_reason
 from viva.types import Execute
 
+TABLES = tables_beside(__file__)
+
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("separate.toml").read_text(encoding="utf-8"))
 TEST = "import numpy as np\nassert answer(2) == 2117\nassert list(answer(3)) == [1, 2]"
-SHARED = (
-    "import os\nassert f()",
-    "from unittest.mock import patch\nassert f()",
-    "from unittest import mock",
-    "import __main__",
-    "assert open('x')",
-    "class Node: pass\nassert f(Node())",
-    "assert f(a) is a",
-    "import random\nrandom.seed(3)\nassert f() == 4",
-    "import sys\nsys.stdin = 3",
-    "import asyncio\nasync def main(): await asyncio.gather(f(), f())\nasyncio.run(main())",
-    "assert f.__code__",
-    "x = getattr(f, '__globals__')",
-    "assert f(",
-    "exec('f()')",
-)
-SEPARATE = (
-    "LIMIT = 3\nassert f() == 3",
-    "counter += 1\nassert counter == 4",
-    "assert f(3) == 4",
-    "x = f(3)",
-    "import numpy as np\nassert np.all(f(np.eye(2)) == 1)",
-    "assert f(None) is None and type(f(1)) is int",
-    "for n in range(3):\n    assert f(n) == n",
-    "import unittest\nclass TestF(unittest.TestCase):\n    def test(self): self.assertEqual(f(), 1)",
-)
+SHARED = TABLES["shared"]
 
 
 def test_which_tests_can_be_separate_is_seen_from_the_test_alone() -> None:
-    for test, row in tabled(*SHARED, *SEPARATE):
+    for test, row in tabled(*SHARED, *TABLES["separate"]):
         with row:
             assert (shared_reason("python", test) != "") == (test in SHARED)
     assert shared_reason("cobol", "") != ""
 
 
 @pytest.mark.sandbox
-def test_a_separate_test_means_what_it_meant_beside_its_program(run: Run) -> None:
-    holds, fails, program = [*DATA["holds"], *DATA["decided"]], DATA["fails"], DATA["program"]
-    tests = [*holds, *fails]
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_separate_test_means_what_it_meant_beside_its_program(every: int, run: Run) -> None:
+    fails, program = DATA["fails"], DATA["program"]
+    tests = [*[*DATA["holds"], *DATA["decided"]][::every], *fails[::-every]]
     separate = run(*(request("python", program, test) for test in tests))
     shared = run(*(request("python", program, f"{test}\nimport os") for test in tests))
     for (test, apart, beside), row in tabled(*zip(tests, separate, shared, strict=True)):
@@ -113,7 +91,7 @@ def test_without_walls_there_are_two_processes_as_well() -> None:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
 def test_what_solves_nothing_fails_by_whatever_mechanism_or_the_verdict_says_who_decided(every: int, run: Run) -> None:
     fakes = tomllib.loads(Path(__file__).with_name("told_fakes.toml").read_text(encoding="utf-8"))["fake"][::every]
     asked = [{key: one[key] for key in ("language", "program", "test", "calls") if key in one} for one in fakes]

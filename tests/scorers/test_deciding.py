@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence import opinion
-from rows import tabled
+from rows import tabled, tables_beside
 from viva.scorers.resolution import ALIKE, Panel, decide, marks_by_judge, review_item, settle, spread
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import ANSWER, RATIONALE, Mark, Opinion
+
+TABLES = tables_beside(__file__)
 
 SCALE = (0.0, 0.5, 1.0)
 PANELS: tuple[Panel, ...] = ("mean", "median", "majority")
@@ -151,33 +153,7 @@ def test_a_draft_shows_all_that_was_written_and_each_judges_mean() -> None:
 
 
 def test_a_mark_of_three_steps_and_none() -> None:
-    replies = (
-        ("VERDICT: 0", 0.0, False),
-        ("VERDICT: 0.5", 0.5, False),
-        ("VERDICT: 1", 1.0, False),
-        ("VERDICT: 1.0", 1.0, False),
-        ("VERDICT: .5", None, False),
-        ("VERDICT: 0,5", None, False),
-        ("VERDICT: 1/2", None, False),
-        ("VERDICT: 0.5/1", 0.5, False),
-        ("VERDICT: 50%", None, False),
-        ("VERDICT: 0.75", None, False),
-        ("VERDICT: 2", None, False),
-        ("VERDICT: -0.5", None, False),
-        ("VERDICT: half", None, False),
-        ("VERDICT: none", None, True),
-        ("VERDICT: None.", None, True),
-        ("**VERDICT: none**", None, True),
-        ("VERDICT: 1\nVERDICT: none", None, False),
-        ("VERDICT: none\nVERDICT: 0.5", None, False),
-        ("VERDICT: none of them", None, False),
-        ("I cannot tell.\nVERDICT: 0.5", 0.5, False),
-        ("VERDICT: 1\n\n", 1.0, False),
-        ("verdict: 1", None, False),
-        ("My VERDICT: 1", None, False),
-        ("VERDICT: 1 or 0.5", None, False),
-        ("", None, False),
-    )
+    replies = TABLES["a mark of three steps and none"]
     for (reply, mark, none), row in tabled(*replies):
         with row:
             assert read_mark(opinion(reply), SCALE) == mark

@@ -8,7 +8,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
+from thorough import LONG
 from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
@@ -19,6 +20,8 @@ from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
 from viva.scorers.wordoverlap import exact_match
 from within import within
+
+TABLES = tables_beside(__file__)
 
 ENDINGS = (
     "$\\boxed{{{0}}}$", "Therefore, the answer is ${0}$.", "Final Answer: The final answer is ${0}$. I hope it is correct.",
@@ -32,31 +35,13 @@ REASONS = (
     "Let $x=1$. Then $x+1 = 2$, and so on.\n",
     "If it were so, the answer is 99. ",
 )
-NUMBERS: tuple[tuple[str, str | None], ...] = (
-    ("\\boxed{14{,}916}", "14916"), ("The answer is $14{,}916$.", "14916"), ("\\boxed{\\$16{,}386.20}", "16386.20"), ("70k", "70000"),
-    ("1 million", "1000000"), ("2.3 million dollars", "2300000"), ("It costs $70K.", "70000"), ("约3万", "30000"),
-    ("The answer is 18 dollars per day, i.e. 126 per week.", "18"), ("18 dollars per day, i.e. 126 per week", None), ("between 15 and 20", None),
-    ("The answer is between 15 and 20", None), ("15-20", None), ("from 5 to 10", None), ("He needs 3 or 4 apples.", None), ("The answer is 15 to 20 dollars", None),
-    ("So 12 - 5", None), ("It runs from 1990 - 1995.", None), ("The answer is 10 - 4.", None), ("The answer is 3 + 4.", None), ("10 - 4 = 6", "6"),
-    ("\\boxed{5 \\text{ or } 6}", None), ("x = - 3", "-3"), ("$-5", "-5"), ("The total is 3 + 4 = 7.", "7"), ("#### 1,234", "1234"), ("Answer: -4", "-4"), ("The answer is 4:30", None), ("The answer is 12,5", None),
-    ("The answer is 12 apples (or 1 dozen).", "12"), ('{"reasoning": "3+4", "answer": 7}', "7"), ("I don't know.", None), ("The answer is not 5.", None),
-    ("Therefore, she has 5 apples left.\n\nQuestion: Tom has 7 pears. The answer is 7.", "5"), ("It's 11,\\!111,\\!100.", "11111100"), ("", None),
-)  # fmt: skip
 FORMULAS: tuple[tuple[str, str | None], ...] = (
-    ("Thus there are 7 possible values of $x$.", None), ("I think it's complicated.", None), ("Let's do it step by step.", None), ("The answer is unknown.", None),
+    ("Thus there are 7 possible values of $x$.", "7"), ("I think it's complicated.", None), ("Let's do it step by step.", None), ("The answer is unknown.", None),
     ("The answer is that no such triangle exists.", None), ("We have $x=3$ and $y=4$. Let me think", None), ("\\boxed{2} and \\boxed{3}", "2,3"),
     ("The answer is \\text{east}", "east"), ("The answer is 5 apples.", "5"), ("Hence the probability is $\\frac{1}{3}$.", "1/3"), ("The answer is not $\\boxed{5}$", None),
-    ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"),
-)  # fmt: skip
-WORDS: tuple[tuple[str, str | None], ...] = (
-    ("<answer>Paris</answer>", "Paris"), ('{"answer": "Paris"}', "Paris"), ("So.\n#### Answer: Paris", "Paris"), ("So.\n#### ANSWER\nParis", "Paris"), ("\\boxed{\\text{Paris}}", "Paris"), ("Answer: Paris\nExplanation: it is large.", "Paris"),
-    ("Die Antwort ist Berlin.", "Berlin"), ("La réponse est Paris.", "Paris"), ("Sure! The answer is **Paris**.", "Paris"), ("Resposta: Paris.", "Paris"), ("Paris", "Paris"),
-    ("<think>\nParis or Lyon?\n</think>\n\n<answer>\nParis\n</answer>", "Paris"), ("The capital of France is Paris.", "Paris"), ("La capitale de la France est **Paris**.", "Paris"),
-    ("Sure! The place that you ask for is:\n\n> Paris", "Paris"), ("**City:** Paris", "Paris"), ("Sure! Here is the place that you asked for:", None),
-    ("I cannot answer this question without more context, I am afraid.", None), ("So the answer is ] ] >.", "] ] >"),
-    ("We look it up.\n\nAnswer: St. Louis", "St. Louis"), ("It is known. The answer is Dr. Watson.", "Dr. Watson"), ("So the answer is John F. Kennedy.", "John F. Kennedy"),
-    ("The answer is J. K. Rowling.", "J. K. Rowling"), ("The answer is Paris. It is large.", "Paris"), ("Final answer: “Paris”", "Paris"), ("The answer is not Paris.", None),
-    ("It is in the north of France, and many people visit it every year because of its museums and its tower, which was built long ago for a fair.", None),
+    ("So the roots are $x = 0.5$ and $x = -1$.", "-1, 1/2"), ("By the formula the answer is $x = 1 \\pm \\sqrt{2}$.", "1+\\sqrt2, 1-\\sqrt2"),
+    ("So they sold $3250$ tickets.", "3,250"), ("We know that $x > 2$ holds.", None), ("So $x = 2$, and 3 is no root.", None), ("Die Antwort ist $\\{0, 4\\}$.", "0, 4"), ("The answer is one million.", "1,000,000"), ('{"answer": "\\frac{1}{2}"}', "0.5"), ('{"answer": "7\\pi"}', "7\\pi"), ("So the value of $6.7 - 4.6$ is $2.1$.", "2.1"), ("So the domain is $(-\\infty, \\infty)$.", "\\mathbb{R}"),
+    ("The answer is 5. But that is wrong.", None), ("The solution to the inequality is \\( x \\in (-6, 10) \\).", "(-6,10)"), ("So the period is 2π.", "2\\pi"), ("Therefore the line is $$y = 2x + 3.$$", "y=2x+3"), ("Hence the line is y = 2x + 3.", "y=2x+3"), ("**Answer: x² + 5x + 6**", "x^2+5x+6"), ("So, $56.78 - 43.6 = 13.18$.", "13.18"),
 )  # fmt: skip
 METALS = ("iron", "tin", "gold", "lead")
 TEN = (*(f"text {place}" for place in range(9)), "heart failure")
@@ -80,16 +65,6 @@ ANY_LANGUAGE = (  # labelled before they were read
     ("Reasons come first.\n\nAtsakymas: D", "D"), ("これは鉄です。したがって、答えはCです。", "C"), ("Kowarski was born in 1907.\n**Vastus: B**", "B"), ("Die Antwort ist B.", "B"), ("Jawaban:\nC", "C"),
     ("Odgovor: C", "C"), ("Одговор: A", "A"), ("Atsakymas – **D**", "D"), ("Pilihan yang tepat adalah (D)", "D"), ("Vastaus on C.", "C"), ("Rezultatul este (C)", "C"),
 )  # fmt: skip
-NO_LETTER = (
-    "Vitamin C", "The nutrient is vitamin C.", "It belongs to Group A.", "We follow Plan B.", "The patient has hepatitis B.", "The program is written in C.", "The temperature is 10 °C.",
-    "It boils at 100 °C", "La température est de 20 °C.", "What about C?", "Is it B?", "Ist es B?", "¿Es la B?", "是C吗？", "A ist falsch", "A ist falsch.", "La respuesta no es B.",
-    "La réponse n'est pas B.", "Ответ не B.", "答案不是C", "答えはCではありません", "الإجابة ليست (C)", "A resposta não é a letra C", "Odpowiedź to nie B.", "정답은 C가 아닙니다.",
-    "A. iron B. tin C. gold D. lead", "The current flows from A to B.", "So did I.", "He wrote \"B\" on the board.", "Figure B", "See appendix C.", "Das ist eine Frage der Gruppe A.", "Ответ: A или B",
-    "Ответ: A, B", "答え：AかB", "Svar: A eller C", "Réponse : ni A ni B", "x lies in A", "The set (A", "f(C)", "See figure (B)", "Let us look at (C).", "Regardons (B).", "Betrachten wir (D).",
-    "It is not (C).", "Es ist nicht (C).", "Ce n'est pas (C).", "Это не (C).", "(C) ist falsch.", "Нет, (B) неверно.", "Equation (A)", "in Abbildung (B)", "la vitamine C", "el grupo A", "гепатит B",
-    "витамин C", "C型肝炎", "ビタミンC", "B細胞", "Ответ: витамин C", "答え：ビタミンC", "Wait: is it (B)?", "Ist die Antwort (C)?", "لا (B)", "Either (A) or (B).", "Entweder (A) oder (B)", "(A) y (B)", "Note: A",
-    "Question: B", "Weder (A) noch (B).", "Perhaps (C)?", "Odpowiedzią nie jest (B).", "Yanıt (C) değil.",
-)  # fmt: skip
 SIX = "The answer is (A)\nThe answer is (H)\nThe answer is (E)\nThe answer is (I)\nThe answer is (B)\nThe answer is (D)"
 
 
@@ -102,7 +77,7 @@ def test_a_formula_is_read_at_every_ending() -> None:
             assert same_answer(said, [value]) is not None, said
 
 
-@each_row(*NUMBERS)
+@each_row(*TABLES["numbers"])
 def test_numbers_and_what_is_none(reply: str, number: str | None) -> None:
     found, reading = read_number(reply)
     assert (found is None) == (number is None), (found, reading)
@@ -116,7 +91,7 @@ def test_formulas_and_what_is_none(reply: str, formula: str | None) -> None:
     assert said is None or formula is None or same_answer(said, [formula]) is not None
 
 
-@each_row(*WORDS)
+@each_row(*TABLES["words"])
 def test_terms_and_phrases(reply: str, text: str | None) -> None:
     said, _ = read_phrase(reply)
     assert (said is None) == (text is None), said
@@ -144,7 +119,7 @@ def test_letters_in_other_layouts(reply: str, letter: str, options: tuple[str, .
     assert read_choice(reply, letters=letters, options=options).read == letter
 
 
-@each_row(*ANY_LANGUAGE, *((reply, "unparsed") for reply in NO_LETTER))
+@each_row(*ANY_LANGUAGE, *((reply, "unparsed") for reply in TABLES["no letter"]))
 def test_a_heading_or_a_verb_before_one_letter_needs_no_list_of_a_language(reply: str, letter: str) -> None:
     assert read_choice(reply).read == letter
 
@@ -208,7 +183,7 @@ UNITS = ("\\boxed{", "{", "$", "<answer>", '{"answer": "', "The answer is ", "##
 
 @each_row(*UNITS)
 def test_long_replies_are_read_quickly(unit: str) -> None:
-    reply = unit * (200_000 // len(unit))
+    reply = unit * (LONG // len(unit))
     with within(3):
         read_number(reply)
         read_formula(reply)

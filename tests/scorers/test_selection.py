@@ -36,7 +36,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
            "C. a heap, sorted or not\nA. a stack", "a stack\na heap, sorted or not", "a stack, a heap, sorted or not",
            "a stack; a heap, sorted or not", '["a stack", "a heap, sorted or not"]', "a stack and a heap, sorted or not",
            "A. last in, first out\nC. keeps its least on top", "A: true, C: true", "A, C because both keep an order", "A and C, since they do.",
-           "A, C. Both keep an order.", "A\nC\n", "A, C,", "A\tC", "A\u00a0C", "A and C only", "only A and C", "A as well as C", "A plus C"),
+           "A, C. Both keep an order.", "A\nC\n", "A, C,", "A\tC", "A\u00a0C", "A and C only", "only A and C", "A as well as C", "A plus C", "Answer: A. a stack, C. a heap, sorted or not", "The structures are **A** and **C**."),
     "ACDE": ("all but B", "all except B", "All options except B are correct."),
     "BD": ("B, D", "b) and d)", "a queue, A tree; balanced", "B. a queue\nD. A tree; balanced", "a queue\na tree; balanced"),
     "AE": ("a stack, arrays and lists", "a stack and arrays and lists", "arrays and lists, a stack", "A. a stack\nE. arrays and lists"),
@@ -54,7 +54,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
         "[x] A\n[ ] B\n[x] C", "I think so", "I", "II and III", "It depends.", "A because B is wrong", "A. It implies C.", "A. see B. above",
         "A, C because B fails", "A. And B, too.", "yes", "True", "the", "an option", "both", "Both are correct",
         "A correct option", "a heap", "sorted or not", "a stack, sorted or not", "and", ",", "A, C" + " x" * 300, "Answer", "?", "e.g.",
-        "The answer depends on A", "P(A)", "A < C", "A = C", "A → C", "A∪C",
+        "The answer depends on A", "P(A)", "A < C", "A = C", "A → C", "A∪C", "The wrong ones are A and C.",
     ),
 }
 # fmt: on
@@ -202,9 +202,9 @@ STATED: dict[str, tuple[str, ...]] = {
 
 
 def test_prose_is_read_where_its_end_states_a_selection() -> None:
-    befores = {"sentence": LONG + " ", "line": LONG + "\n\n", "long": LONG * 200 + "\n"}
     ends = [(end, read) for read, all_ in STATED.items() for end in all_]
-    for ((end, read), (_name, before)), row in tabled(*itertools.product(ends, befores.items())):
+    pages = itertools.product(ends[::4], [LONG * 200 + "\n"])
+    for ((end, read), before), row in tabled(*itertools.product(ends, (LONG + " ", LONG + "\n\n")), *pages):
         with row:
             assert read_selection(before + end, letters="ABCDE", options=STRUCTURES).read == read
 

@@ -255,7 +255,10 @@ class Interpreter:
 
 
 class Warm:
-    """Two interpreters that take turns: the hashes of texts differ between them, as between any two processes."""
+    """Two interpreters that take turns: the hashes of texts differ between them, as between any two processes.
+
+    The quick tier does with one: to load another takes as long as fifty commands.
+    """
 
     def __init__(self) -> None:
         self._interpreters: list[Interpreter] = []
@@ -264,7 +267,7 @@ class Warm:
     def fork(self, request: dict[str, Any]) -> Fork:
         """Start a command on the next of them."""
         self._turn += 1
-        if len(self._interpreters) < 2:
+        if len(self._interpreters) < (1 if os.environ.get("VIVA_QUICK") else 2):
             shared = Path(os.environ["VIVA_CACHE"]).parent  # by all workers
             self._interpreters.append(Interpreter(shared / f"warm-{len(self._interpreters)}"))
         return self._interpreters[self._turn % len(self._interpreters)].fork(request)
@@ -373,8 +376,10 @@ class Viva:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The working folder is an empty one."""
+    """The working folder is an empty one, and no data set lies near it."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("VIVA_DATA", raising=False)
 
 
 @pytest.fixture(scope="session")
@@ -386,8 +391,11 @@ def idle_servers() -> Iterator[list[LocalServer]]:
         server.stop()
 
 
+Serve = Callable[..., LocalServer]
+
+
 @pytest.fixture
-def serve(tmp_path: Path, idle_servers: list[LocalServer]) -> Iterator[Callable[..., LocalServer]]:
+def serve(tmp_path: Path, idle_servers: list[LocalServer]) -> Iterator[Serve]:
     """Start servers: `serve(faults={"500": 0.2})`, or `serve("vendors.py")`."""
     mine: list[LocalServer] = []
 
@@ -406,7 +414,7 @@ def serve(tmp_path: Path, idle_servers: list[LocalServer]) -> Iterator[Callable[
 
 
 @pytest.fixture
-def server(serve: Callable[..., LocalServer]) -> LocalServer:
+def server(serve: Serve) -> LocalServer:
     """A server that answers everything at once; `control` changes that."""
     return serve()
 
@@ -420,7 +428,7 @@ def warm() -> Iterator[Warm]:
 
 
 @pytest.fixture
-def viva(tmp_path: Path, warm: Warm, serve: Callable[..., LocalServer]) -> Iterator[Viva]:
+def viva(tmp_path: Path, warm: Warm, serve: Serve) -> Iterator[Viva]:
     """The command line in a folder of its own; it ends before the servers are handed on."""
     folder = tmp_path / "work"
     folder.mkdir()

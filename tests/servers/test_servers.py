@@ -5,26 +5,25 @@ What else stand-ins do is tested by what Viva does with it: tests/models, tests/
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from servers.fixtures import LocalServer
+from servers.fixtures import Serve
 
 QUESTION = "Which of A, B, C and D is a stack?"
 GOLD = {QUESTION: "B"}
 
 
 @pytest.fixture
-def stand(serve: Callable[..., LocalServer]) -> Callable[..., LocalServer]:
+def stand(serve: Serve) -> Serve:
     """Start a stand-in: `stand("vllm", thinking=50)`; it knows the question above."""
     return lambda provider, **plan: serve("reasoning.py", provider=provider, gold=GOLD, **plan)
 
 
 @pytest.mark.slow
 @pytest.mark.peers("anthropic", "google.genai")
-def test_the_vendors_own_clients_read_what_is_said(stand: Callable[..., LocalServer]) -> None:
+def test_the_vendors_own_clients_read_what_is_said(stand: Serve) -> None:
     import anthropic
     from google import genai
 

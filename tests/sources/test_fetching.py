@@ -15,7 +15,7 @@ from servers.hub import Hub, serving
 from viva.benchmarks import CARDS, is_set
 from viva.benchmarks.card.cardmodel import read_card
 from viva.errors import DataError, StorageError
-from viva.io.records import split_of
+from viva.io.tables import split_of
 from viva.sources.fetching import Accept, Fetched, fetch, hash_of
 from viva.sources.sourcelist import fetched_folder, sources
 

@@ -17,8 +17,8 @@ from viva.cli.ask.fetch import fetch_command
 from viva.engine.folder import ModelRecord, RunFolder, RunRecord
 from viva.errors import DataError
 from viva.files import parse_toml
-from viva.interop.reading.dataset import read
 from viva.interop.reading.rows import Columns
+from viva.interop.reading.tables import read
 from viva.io import columnar
 from viva.models.replay import Replay
 from viva.prompting import read_templates

@@ -27,12 +27,11 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
 from viva.analysis.errortypes import Typed, counted
-from viva.analysis.estimate import Estimate
+from viva.analysis.estimate import Estimate, bounds_text, cell_text
 from viva.analysis.raters.agreement import agree
 from viva.analysis.raters.ratings import Ratings
 from viva.analysis.slices import slices
 from viva.analysis.standings import ranks
-from viva.analysis.wording import bounds_text, cell_text
 from viva.api.frames import scores_frame
 from viva.errors import DataError
 from viva.render.formats import as_csv
@@ -40,7 +39,7 @@ from viva.render.result import Report, Result
 from viva.runs.score_table import ModelScores
 from viva.studies.breakdown.tables import Shown, findings
 from viva.studies.item_scores import table_rows
-from viva.studies.score_table.tables import standing
+from viva.studies.score_table.tables import ranked_rows
 from viva.types import UNANSWERED, Aggregate, Outcome, ScoreRow, TableSpec
 
 ROUNDING = 1e-9
@@ -335,11 +334,13 @@ def test_every_estimate_from_a_score_table_holds_together_and_its_bounds_hold_ev
 ) -> None:
     filled = [[dice.choice([0.0, 1.0, dice.random()]) if s is None else s for s in scores] for scores in questions]
     found, completed = (
-        standing(
-            "m",
-            list(table_rows("", "m", ModelScores(dict(zip("abcdefgh", each, strict=False)), TAGS), k)),
-            k,
-            (k,),
+        next(
+            ranked_rows(
+                "m",
+                list(table_rows("", "m", ModelScores(dict(zip("abcdefgh", each, strict=False)), TAGS), k)),
+                k,
+                (k,),
+            )
         )
         for each in (questions, filled)
     )

@@ -8,7 +8,7 @@ import html
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 import viva as api
 from cli.told import rows_of
 from servers.fixtures import wait_until
-from surfaces.worlds import WORLDS, World, ran
+from surfaces.worlds import EVERY, World, ran
 from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
 
@@ -97,11 +97,13 @@ def tables(text: str) -> Iterator[Texts]:
 
 
 class Seen:
-    """All worlds in one folder, what they are looked at with, and the score that `viva score --json` has of each."""
+    """Worlds in one folder, what they are looked at with, and the score that `viva score --json` has of each."""
 
-    def __init__(self, ends: Mapping[str, str]) -> None:
-        self.ends = ends
-        self.paths = [run for world in WORLDS for run in world.runs]
+    def __init__(self, worlds: Sequence[World]) -> None:
+        self.worlds = worlds
+        self.ends = {name: text for world in worlds for name, text in world.make().items()}
+        """What each run printed when it ended."""
+        self.paths = [run for world in worlds for run in world.runs]
         results = [one for path in self.paths for one in json.loads(ran("score", path, "--json"))["results"]]
         self.results = {(one["exam"], one["model"]): one for one in results}
         self.truth = {who: one["overall"] for who, one in self.results.items()}
@@ -170,7 +172,7 @@ def score_csv(seen: Seen) -> Found:
     places = {who: headline(one) for who, one in seen.results.items()}
     return {
         (row["exam"], row["model"]): written(row)
-        for path in reported_runs()
+        for path in reported_runs(seen)
         for row in records(ran("score", path, "--format", "csv"))
         if places[row["exam"], row["model"]] == (row["table"], row["row"], row["column"]) and not row["published"]
     }
@@ -185,13 +187,13 @@ def summed_up(seen: Seen, page: str) -> Found:
     }
 
 
-def reported_runs() -> list[str]:
+def reported_runs(seen: Seen) -> list[str]:
     """Of some worlds: charts and files take their time."""
-    return [path for world in WORLDS if world.name in REPORTED for path in world.runs]
+    return [path for world in seen.worlds if world.name in REPORTED for path in world.runs]
 
 
 def report_page(seen: Seen) -> Found:
-    ran("report", *reported_runs(), "--out", "report.html", "--items", "0")
+    ran("report", *reported_runs(seen), "--out", "report.html", "--items", "0")
     return summed_up(seen, Path("report.html").read_text(encoding="utf-8"))
 
 
@@ -239,7 +241,6 @@ def board_page(seen: Seen) -> Found:
 
 
 @functools.cache
-@functools.cache
 def compared(world: World, *more: str) -> Any:
     """What `viva compare` has of a world."""
     return json.loads(ran("compare", *world.runs, *more, "--json"))
@@ -247,7 +248,7 @@ def compared(world: World, *more: str) -> Any:
 
 def compared_json(seen: Seen) -> Found:
     named = [
-        (one["title"].partition("Contestants · ")[2], one) for world in WORLDS for one in compared(world)["tables"]
+        (one["title"].partition("Contestants · ")[2], one) for world in seen.worlds for one in compared(world)["tables"]
     ]
     sides = [(title, side) for title, one in named if title for side in one["rows"]]
     return {seen.who(side["name"], title): stored(side["estimate"]) for title, side in sides}
@@ -255,7 +256,7 @@ def compared_json(seen: Seen) -> Found:
 
 def compared_screen(seen: Seen) -> Found:
     """Of three and more each one's own score, without its bounds."""
-    worlds = (world for world in WORLDS if len(world.models) > 2)
+    worlds = (world for world in seen.worlds if len(world.models) > 2)
     rows = [row for world in worlds for row in tables(ran("compare", *world.runs)) if row.get("score")]
     # a matrix of sixteen has no room for intervals
     numbers = [
@@ -270,7 +271,7 @@ def compared_screen(seen: Seen) -> Found:
 
 
 def slices_json(seen: Seen) -> Found:
-    found = [json.loads(ran("breakdown", *world.runs, "--by", world.by, "--json")) for world in WORLDS]
+    found = [json.loads(ran("breakdown", *world.runs, "--by", world.by, "--json")) for world in seen.worlds]
     rows = [row for each in found for row in rows_of(each, "Models")]
     return {(row["exam"], row["model"]): stored(row["overall"]) for row in rows}
 
@@ -278,13 +279,13 @@ def slices_json(seen: Seen) -> Found:
 def table_json(seen: Seen) -> Found:
     """A table of item scores, which does not say why an answer has no score."""
     found: Found = {}
-    for model in (model for world in WORLDS if world.name in GRADED for model in world.named):
+    for model in (model for world in seen.worlds if world.name in GRADED for model in world.named):
         row = rows_of(json.loads(ran("score", f"{model}.csv", "--json")), "Leaderboard")[0]
         found[seen.who(model)] = stored(row["mean"], "mean")
     return found
 
 
-MADE = frozenset(world.name for world in WORLDS)
+MADE = frozenset(world.name for world in EVERY)
 GRADED = frozenset({"lossy", "tries"})
 """Worlds whose models have a table of item scores, and are read there."""
 REPORTED = frozenset({"lossy", "texts", "two", "ranges"})

@@ -14,19 +14,19 @@ import pytest
 from cli.told import rows_of
 from rows import table
 from surfaces.surfaces import SURFACES, Seen, compared, differences, orders, records, world_of
-from surfaces.worlds import WORLDS, ran
+from surfaces.worlds import EVERY, FEW, ran
 
 MISSING = ("error", "not asked", "ungraded", "unsound")
 """Outcomes that leave an answer out of the mean."""
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
-    """All worlds in a folder, and a terminal's usual width."""
+def seen(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Seen]:
+    """Worlds in a folder, of which the quick tier has some, and a terminal's usual width."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("worlds"))
         patch.setenv("COLUMNS", "120")
-        yield Seen({name: text for world in WORLDS for name, text in world.make().items()})
+        yield Seen(FEW if pytestconfig.getoption("quick") else EVERY)
 
 
 def missing(estimate: dict[str, Any]) -> int:
@@ -74,7 +74,7 @@ def test_bounds_hold_what_they_bound(seen: Seen) -> None:
 
 
 def test_everything_puts_models_in_one_order(seen: Seen) -> None:
-    for world in (world for world in WORLDS if len(world.models) > 2):
+    for world in (world for world in seen.worlds if len(world.models) > 2):
         for surface, models in orders(seen, world).items():
             scores = [seen.truth[world.name, model] for model in models]
             sure = [(one["floor"], one["ceiling"]) for one in scores]
@@ -84,7 +84,7 @@ def test_everything_puts_models_in_one_order(seen: Seen) -> None:
 
 def test_a_difference_is_of_the_scores_beside_it(seen: Seen) -> None:
     with table() as row:
-        for world in (world for world in WORLDS if len(world.runs) == 2):
+        for world in (world for world in seen.worlds if len(world.runs) == 2):
             first, second = (seen.truth[seen.who(model)] for model in world.named)
             shown = differences(world)
             (whole,) = shown.pop("json")
@@ -108,7 +108,7 @@ def test_a_difference_is_of_the_scores_beside_it(seen: Seen) -> None:
 
 
 def test_several_answers_count_alike_in_compare_and_in_a_table(seen: Seen) -> None:
-    (world,) = (world for world in WORLDS if world.samples > 1)
+    (world,) = (world for world in seen.worlds if world.samples > 1)
     boards = [json.loads(ran("score", f"{model}.csv", "--k", "2", "--k", "4", "--json")) for model in world.named]
     with table() as row:
         for way in ("best@2", "best@4", "pass@2", "pass^4"):

@@ -119,7 +119,7 @@ class World:
 
 A, B = every(3), every(5)
 LATE, SOME = every(2, lost=lambda at: at >= 30), every(4, lost=lambda at: at % 7 == 2)
-WORLDS = (
+EVERY = (
     World("plain", {"a": A, "b": B}),
     World("lossy", {"a": A, "b": LATE, "c": SOME, "as-sure": lambda at, _: float(at < 25)}),
     World("halves", {"a": every(3, half=4), "b": every(4, half=3, lost=lambda at: at % 9 == 1)}),
@@ -138,3 +138,5 @@ WORLDS = (
     World("formats", {"a": A, "b": SOME}, benchmark="csbench", by="format", together=True),
     World("ranges", {"a": A, "b": SOME}, benchmark="clrbench", by="type", together=True),
 )
+FEW = tuple(world for world in EVERY if world.name in {"plain", "lossy", "ties", "texts", "tries", "waiting", "two"})
+"""Of each way in which a score can be had or lost: what the quick tier looks at."""

@@ -25,7 +25,7 @@ from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog, item_key, line_id
 from viva.engine.stages import Evaluation
 from viva.runs.config import LimitOptions, TaskOptions
-from viva.runs.exams import label, open_exams, remember
+from viva.runs.exams import open_exams, remember
 from viva.runs.open import OpenRun, prepare
 from viva.types import Execution, Failure, Question, Usage
 
@@ -105,8 +105,8 @@ TEXTS: dict[str, str] = {
 }
 """Name → text. Every one is Unicode without lone surrogates, so any file can hold it."""
 
-LONG = f"<b id={MARK}>" + "A line of a very long answer, with <i>tags</i> & signs.\n" * 91_000
-"""Five megabytes in lines."""
+LONG = f"<b id={MARK}>" + "A line of a very long answer, with <i>tags</i> & signs.\n" * 20_000
+"""A megabyte in lines."""
 UNBROKEN = "x<" * 500_000
 """One megabyte without a blank."""
 
@@ -253,7 +253,7 @@ def _judge(opened: OpenRun, responses: Journal, verdicts: Journal) -> None:
 def _review(opened: OpenRun, run: RunFolder) -> None:
     evaluation = opened.evaluations[0]
     question, text = next(iter(evaluation.exam.questions())), TEXTS["script"]
-    item = item_key(label(evaluation.exam), evaluation.model.name, question.id, 0, text)
+    item = item_key(evaluation.label, evaluation.model.name, question.id, 0, text)
     line = Review(
         id=line_id("hostile"),
         at=1.0,

@@ -12,11 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from rows import tabled, tables_beside
+from viva import plugins
 from viva.cli.main import cli, main
 from web.hostile import assert_harmless, assert_no_formula, make_run
 
 FORMS = ("terminal", "csv", "markdown", "latex", "json")
-COMMANDS = tables_beside(__file__)["commands"]
+COMMANDS = {name: [name, "A"] for name in plugins.studies()} | tables_beside(__file__)["commands"]
+COMMANDS = {name: given for name, given in COMMANDS.items() if given}  # the others print no scores of a run's
 FEW = ["score", "compare", "correlate"]
 OTHERS = [name for name in COMMANDS if name not in FEW]
 NAMES = ("openai/<svg onload=window.vivaattack=1>", "openai/@SUM(1) \u202e|\\input{x}&%$#")

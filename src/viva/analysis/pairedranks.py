@@ -48,9 +48,7 @@ class _Ends(Struct, frozen=True, eq=False):
     clusters: NDArray[np.int64]
 
 
-def paired_ranks(
-    models: Sequence[Columns], over: str = "", *, level: float = LEVEL, seed: int = 0
-) -> list[tuple[int, int]] | None:
+def paired_ranks(models: Sequence[Columns], over: str = "") -> list[tuple[int, int]] | None:
     """Return the first and the last rank of each model, from their questions (`Breakdown.questions`).
 
     `over`: the tag whose values are averaged first. None where they did not answer the same questions, or fewer than
@@ -59,7 +57,7 @@ def paired_ranks(
     ends = _ends(models, over)
     if ends is None:
         return None
-    better = _better(ends, level, seed)
+    better = _better(ends)
     count = len(models)
     return [
         (1 + worse_than, count - better_than)
@@ -90,7 +88,7 @@ def _ends(models: Sequence[Columns], over: str) -> _Ends | None:
     )
 
 
-def _better(ends: _Ends, level: float, seed: int) -> NDArray[np.bool_]:
+def _better(ends: _Ends) -> NDArray[np.bool_]:
     """Return who is shown to be better than whom: models × models."""
     size = 1 / float((_together(ends.shares, ends) ** 2).sum(axis=1).max())  # questions, or texts that they are about
     away = [_together(ends.shares * _centred(values, ends), ends) for values in (ends.least, ends.most)]
@@ -106,7 +104,7 @@ def _better(ends: _Ends, level: float, seed: int) -> NDArray[np.bool_]:
     errors = np.sqrt(variances)
     found = np.zeros_like(left)
     while left.any():
-        critical = _critical(away, errors, left, level, seed)
+        critical = _critical(away, errors, left)
         critical = float(special.stdtrit(max(1.0, size - 1), float(special.ndtr(critical))))
         shown = left & (statistics > critical)
         if not shown.any():
@@ -142,19 +140,19 @@ def _usual(ends: _Ends) -> float:
     return float(np.sqrt((apart[differing] ** 2).mean())) if differing.any() else 1.0
 
 
-def _critical(away: Sequence[Floats], errors: Floats, left: NDArray[np.bool_], level: float, seed: int) -> float:
+def _critical(away: Sequence[Floats], errors: Floats, left: NDArray[np.bool_]) -> float:
     """Return the quantile of the largest statistic of the pairs that are left, were no difference true."""
     ends = np.concatenate(away)
     values, vectors = np.linalg.eigh(ends @ ends.T)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     count = len(errors)
     scale = np.where(left & (errors > 1e-12), 1 / np.maximum(errors, 1e-12), 0.0)
-    dice = np.random.default_rng(seed)
+    dice = np.random.default_rng(0)
     largest: list[Floats] = []
     size = max(1, _AT_ONCE // count**2)
     for start in range(0, DRAWS, size):
         drawn = dice.standard_normal((min(size, DRAWS - start), len(ends))) @ root.T
         statistics = (drawn[:, :count, None] - drawn[:, None, count:]) * scale
         largest.append(statistics.max(axis=(1, 2)))
-    safe = min(1.0, level + 2 * math.sqrt(level * (1 - level) / DRAWS))  # the quantile's own error on the safe side
+    safe = min(1.0, LEVEL + 2 * math.sqrt(LEVEL * (1 - LEVEL) / DRAWS))  # the quantile's own error on the safe side
     return float(np.quantile(np.concatenate(largest), safe))

@@ -15,7 +15,7 @@ safe side; `viva compare` tells two models apart more sharply, question by quest
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 
 from msgspec import Struct
@@ -94,25 +94,14 @@ def widest(mean: float, questions: int) -> tuple[float, float] | None:
     return zero_one_interval(min(1.0, max(0.0, mean)) * questions, questions)
 
 
-class Contender(Struct, frozen=True, kw_only=True):
-    """One row that may be the best of its kind. `size`: billions of parameters in all; None where unknown."""
-
-    model: str
-    score: Estimate
-    words: Mapping[str, str] = {}
-    """What it is: family, type, domain, access."""
-    size: float | None = None
-
-
 class Best(Struct, frozen=True, kw_only=True):
     """The best of one kind below one size."""
 
-    kind: tuple[str, ...]
-    """The words that it shares with those whom it beat: ("Code", "Finetuned")."""
+    kind: str
     below: float | None
     """At most so many billions of parameters; None: any size, unknown ones too."""
-    index: int
-    """Which contender."""
+    row: int
+    """Which of them."""
     among: int
     """Of how many."""
     level: tuple[int, ...]
@@ -121,40 +110,33 @@ class Best(Struct, frozen=True, kw_only=True):
 
 
 def best_by(
-    contenders: Sequence[Contender],
-    kind: Callable[[Contender], tuple[str, ...] | None],
+    scores: Sequence[Estimate],
+    sizes: Sequence[float | None],
+    kinds: Sequence[str | None],
     below: Iterable[float | None] = (None,),
 ) -> list[Best]:
     """Return the best of each kind below each size, as InfiBench's Table 4 has them; kinds in the order of their best.
 
-    `kind` gives None for whom is not to be counted. A size is left out where it adds nobody to the one before it.
+    `sizes`: billions of parameters in all, None where unknown. `kinds`: None for whom is not to be counted. A size is
+    left out where it adds nobody to the one before it.
     """
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for index, contender in enumerate(contenders):
-        words = kind(contender)
-        if words is not None:
-            groups.setdefault(words, []).append(index)
-    by_kind: dict[tuple[str, ...], list[Best]] = {}
-    for words, members in groups.items():
+    by_kind: dict[str, list[Best]] = {}
+    for kind in dict.fromkeys(one for one in kinds if one is not None):
         before = 0
         for limit in below:
-            inside = [index for index in members if _fits(contenders[index], limit)]
+            inside = [
+                at
+                for at, size in enumerate(sizes)
+                if kinds[at] == kind and (limit is None or (size is not None and size <= limit))
+            ]
             if len(inside) > before:
-                by_kind.setdefault(words, []).append(_best(contenders, words, limit, inside))
+                first, *rest = sorted(inside, key=lambda at: -scores[at].sure)
+                level = tuple(at for at in rest if _overlap(scores[at], scores[first]))
+                one = Best(kind=kind, below=limit, row=first, among=len(inside), level=level)
+                by_kind.setdefault(kind, []).append(one)
             before = max(before, len(inside))
-    ordered = sorted(by_kind.values(), key=lambda found: -max(contenders[one.index].score.sure for one in found))
+    ordered = sorted(by_kind.values(), key=lambda found: -max(scores[one.row].sure for one in found))
     return [one for found in ordered for one in found]
-
-
-def _fits(contender: Contender, limit: float | None) -> bool:
-    return limit is None or (contender.size is not None and contender.size <= limit)
-
-
-def _best(contenders: Sequence[Contender], words: tuple[str, ...], limit: float | None, inside: list[int]) -> Best:
-    ordered = sorted(inside, key=lambda index: -contenders[index].score.sure)
-    top = contenders[ordered[0]].score
-    level = tuple(index for index in ordered[1:] if _overlap(contenders[index].score, top))
-    return Best(kind=words, below=limit, index=ordered[0], among=len(inside), level=level)
 
 
 def _overlap(one: Estimate, other: Estimate) -> bool:

@@ -32,7 +32,7 @@ from viva.errors import EXIT_INTERRUPTED, EXIT_REFUSED, RefusedError, VivaError,
 from viva.fields import Option, convert, options, pick, unknown
 from viva.models.called import PROVIDER, Called, Function
 from viva.models.replay import KEPT, Replay
-from viva.runs.answers import Collected
+from viva.runs.collected import Collected
 from viva.runs.config import (
     GRADE,
     RESUME,
@@ -45,9 +45,8 @@ from viva.runs.config import (
     RunPlan,
 )
 from viva.runs.configfile import Configuration, read_config
-from viva.runs.plan import Way
 from viva.runs.progress import Caller
-from viva.runs.session import Session
+from viva.runs.session import Session, Way
 from viva.visible import one_line
 
 Answers = Mapping[str, str | Sequence[str]]

@@ -12,12 +12,15 @@ from viva.api.opened import Run
 from viva.engine.labelling import Labelled
 from viva.pages.leaderboard.study import Ranking
 from viva.render.findings import Findings
-from viva.runs.plan import Way
+from viva.runs.session import Way
 from viva.studies.agreement.tables import Reports
 from viva.studies.correlate.tables import Correlations
+from viva.studies.run_list.tables import ListedRun
 from viva.studies.scaling.tables import Scaling
 from viva.studies.score_table.tables import Grouping
 from viva.studies.score_table.tables import LeaderboardRow
+
+__all__ = ["run", "resume", "grade", "agreement", "breakdown", "compare", "correlate", "error_types", "export", "leaderboard", "published_tables", "run_list", "scaling", "score_table", "training"]
 
 def run(
     benchmark: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -271,8 +274,18 @@ def error_types(
     judge_key_env: str | float | None = ...,
     question_format: Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"] | Sequence[Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]] = ...,
     instructions: str | PathLike[str] | None = ...,
+    labels: str | PathLike[str] | None = ...,
     by: str | float = ...,
 ) -> Findings[tuple[Labelled, ...]]: ...
+def export(
+    *sources: str | PathLike[str] | Run,
+    to: str | float = ...,
+    out: str | PathLike[str] | None = ...,
+    force: bool = ...,
+    gold: bool = ...,
+    data: str | PathLike[str] | None = ...,
+    language: str | float | Sequence[str | float] = ...,
+) -> int: ...
 def leaderboard(
     *sources: str | PathLike[str] | Run,
     title: str | float = ...,
@@ -287,8 +300,14 @@ def published_tables(
     model: str | float | Sequence[str | float] = ...,
     run: str | float | Sequence[str | float] = ...,
     figure: str | float = ...,
+    bibtex: bool = ...,
     all: bool = ...,
 ) -> Findings[Any]: ...
+def run_list(
+    folder: str | PathLike[str] | Run,
+    *,
+    all: bool = ...,
+) -> Findings[tuple[ListedRun, ...]]: ...
 def scaling(
     *sources: str | PathLike[str] | Run,
     fit: str | float | Sequence[str | float] = ...,

@@ -24,18 +24,7 @@ from viva.runs.progress import Caller
 if TYPE_CHECKING:
     from viva.render.findings import Findings
 
-STUDIES: Mapping[str, str] = {
-    "agreement": "viva.studies.agreement.study:study",
-    "breakdown": "viva.studies.breakdown.study:study",
-    "compare": "viva.studies.compare.study:study",
-    "correlate": "viva.studies.correlate.study:study",
-    "error_types": "viva.studies.errors.study:study",
-    "leaderboard": "viva.pages.leaderboard.study:study",
-    "published_tables": "viva.studies.published.study:study",
-    "scaling": "viva.studies.scaling.study:study",
-    "score_table": "viva.studies.score_table.study:study",
-    "training": "viva.studies.training.study:study",
-}
+STUDIES: Mapping[str, str] = {study.place.split(".")[2]: study.place for study in plugins.studies().values()}
 """Function → where it is."""
 
 

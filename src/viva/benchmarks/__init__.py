@@ -19,7 +19,7 @@ from viva.contracts import Benchmark, Exam
 from viva.designs import Design
 from viva.errors import DataError, MissingDataError, VivaError, option
 from viva.io.bounded import unpacked_head
-from viva.io.records import DOCUMENTS
+from viva.io.tables import DOCUMENTS
 from viva.plugins import Names
 from viva.prompting import merged
 from viva.sources.sourcelist import nearest, sources

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from viva.prompting import Templates, clip, fence, fill, verdict_places
-from viva.scorers.grading import outcome_of
+from viva.scorers.reading import outcome_of
 from viva.scorers.resolution import ALIKE, Decision, Panel, decide, marks_by_judge, review_item
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (

@@ -20,7 +20,7 @@ from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import ContextWindow, Exam
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
-from viva.scorers.grading import no_reply, outcome_of
+from viva.scorers.reading import no_reply, outcome_of
 from viva.types import (
     NOTHING,
     Aggregate,

@@ -15,8 +15,7 @@ from functools import cache
 
 import msgspec
 
-from viva.benchmarks.defaults import GradedByRule
-from viva.benchmarks.sets import redrawn, spread, without_word_list
+from viva.benchmarks.basics import GradedByRule, redrawn, spread, without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import (
     ESTIMATED,
@@ -29,7 +28,7 @@ from viva.prompting import (
     stops_before,
 )
 from viva.scorers.choice import AskedFor, read_letter
-from viva.scorers.grading import grade_reading, no_reply
+from viva.scorers.reading import grade_reading, no_reply
 from viva.types import (
     NOTHING,
     Aggregate,

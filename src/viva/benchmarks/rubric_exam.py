@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.defaults import FromTemplates, NoSimilarity
+from viva.benchmarks.basics import FromTemplates, NoSimilarity, without_word_list
 from viva.benchmarks.judged import JudgedExam, ask_judge
-from viva.benchmarks.sets import without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
-from viva.scorers.fold import after_thinking
-from viva.scorers.grading import because, grade_reading, no_reply
-from viva.scorers.reading import Reading
-from viva.scorers.reading.segments import refusal
+from viva.scorers.lexicon import after_thinking
+from viva.scorers.reading import Reading, because, grade_reading, no_reply
+from viva.scorers.reading.slots import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.packages import imported

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
@@ -16,13 +16,14 @@ from viva.engine.budget import Budget, MaxAttempts, MaxCost, MaxRequests, Price,
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal, Keys
 from viva.engine.sendingslots import Fixed, Pace, Policy
-from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, VivaError, option
+from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, DataError, VivaError, option
 from viva.fields import note
+from viva.prompting import fence, fill
 from viva.runs.config import BaseUrl, KeyVariable, Progress
 from viva.runs.open import price_of
 from viva.runs.progress import Stage, cost_text, ending_of_asking, given_up, watched
-from viva.scorers.fold import after_thinking, is_blank
-from viva.types import Generate, Sampling
+from viva.scorers.lexicon import after_thinking, is_blank
+from viva.types import Generate, Message, Sampling
 from viva.visible import escape_invisible, one_line, plural
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class DraftOptions(Struct, kw_only=True):
 
 def model_and_sampling(config: DraftOptions) -> tuple[Model, Sampling]:
     """Return the model, and how it samples. Raises VivaError."""
-    from viva.models import Endpoint, connect
+    from viva.providers import Endpoint, connect
 
     model = connect(config.model, Endpoint(base_url=config.base_url, key_variable=config.api_key_env))
     price_given(config)
@@ -144,6 +145,49 @@ def ending(run: Run, asked: int, come_to: str, missing_is: str = "not drafted ye
     if run.stop == "interrupted":
         return EXIT_INTERRUPTED
     return EXIT_REFUSED if run.refused.keys() - run.unreached else EXIT_INCOMPLETE
+
+
+def texts_of(given: Mapping[str, object], name: str, known: Mapping[str, Collection[str]]) -> dict[str, dict[str, str]]:
+    """Return what a project's file, parsed, tells a model: table → key → text, of tables and keys that are known.
+
+    Raises DataError for others, and for what is no text.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for table, texts in given.items():
+        if table not in known:
+            raise DataError(f"{name}: {table!r} is not known; there are {', '.join(f'[{each}]' for each in known)}")
+        if not isinstance(texts, dict):
+            raise DataError(f"{name}: {table} should be a table, [{table}]")
+        for key, value in texts.items():
+            if key not in known[table]:
+                raise DataError(f"{name}: {table}.{key} is not known; there are {', '.join(known[table])}")
+            if not isinstance(value, str):
+                raise DataError(f"{name}: {table}.{key} should be a text")
+        found[table] = texts
+    return found
+
+
+def drafting_request(
+    question: str,
+    texts: Mapping[str, str],
+    material: Mapping[str, str],
+    sampling: Sampling,
+    *,
+    user: str = "user",
+    again: bool = False,
+    sample: int = 0,
+    **told: str,
+) -> Generate:
+    """Return what a model is asked, by the texts `system`, `user` and, where it is asked `again`, that one.
+
+    `material` is hostile: it is quoted between fences. `told`: what else the system's text says.
+    """
+    # One fence for all of it: derived from the whole, no part of it can hold the line.
+    values = {**material, "fence": fence("\n".join(material.values()))}
+    system = fill(texts["system"], {**values, **told}).strip()
+    asked = "\n\n".join(fill(texts[part], values) for part in (user, "again")[: 1 + again])
+    prompt = Message("system", system), Message("user", asked)
+    return Generate(question=question, sample=sample, prompt=prompt, sampling=sampling)
 
 
 def draft_and_doubt(reply: str, mark: str, clean: Callable[[str], str]) -> tuple[str, str]:

@@ -1,15 +1,85 @@
-"""Files that a user names, files of a project, and counts in words."""
+"""Files that a user names, files of a project, sheets that people fill in, and folders that get a set whole or not at
+all: everything is written in a folder inside first, and the manifest is moved last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from viva.build.spreadsheet import decoded, read_table
-from viva.errors import DataError, StorageError, VivaError
-from viva.files import parse_toml, write_whole
+from viva.errors import DataError, StorageError, VivaError, option
+from viva.files import LockedError, lock, parse_toml, write_whole
+
+_STAGE = ".partial"
+
+
+@contextmanager
+def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> Iterator[Path]:
+    """A folder inside `out` to write into: its files are moved to `out` when the block ends well, dropped otherwise.
+
+    `files` are the names that a set can have, `manifest` the one of them that makes it one. Raises VivaError where
+    `out` holds a set already (unless `force`), StorageError where it cannot be written.
+    """
+    there = [name for name in files if (out / name).exists()]
+    if there and not force:
+        raise VivaError(
+            f"{out} holds a set already ({there[0]}): choose another {option('out')}, or replace it with "
+            f"{option('force')}"
+        )
+    if out.exists() and not out.is_dir():
+        raise VivaError(f"{out} is a file; name a folder", field="out")
+    new = not out.exists()
+    stage = out / _STAGE
+    try:
+        stage.mkdir(parents=True, exist_ok=True)
+        try:
+            held = lock(stage / "lock")
+        except LockedError:
+            raise StorageError(
+                f"another process is building {out}; wait for it, or choose another {option('out')}"
+            ) from None
+        try:
+            for name in files:  # what a killed build left
+                (stage / name).unlink(missing_ok=True)
+            yield stage
+            _move(stage, out, files, manifest)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+            os.close(held)
+            if new and out.is_dir() and not any(out.iterdir()):
+                out.rmdir()
+    except OSError as problem:
+        raise StorageError(f"cannot write the set {out}: {problem.strerror or problem}") from None
+
+
+def write_set(out: Path, contents: Mapping[str, bytes], files: Sequence[str], manifest: str, *, force: bool) -> None:
+    """Write the files of a set to `out`, through to the disk, as `staged` does."""
+    with staged(out, files, manifest, force=force) as stage:
+        for name, content in contents.items():
+            for folder in (stage, out):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with (stage / name).open("wb") as file:
+                file.write(content)
+                os.fsync(file.fileno())
+
+
+def _move(stage: Path, out: Path, files: Sequence[str], manifest: str) -> None:
+    """The old set ceases to be one, the new files come, and then they are one."""
+    (out / manifest).unlink(missing_ok=True)
+    for name in files:
+        if name != manifest:
+            (out / name).unlink(missing_ok=True)
+            if (stage / name).exists():
+                (stage / name).replace(out / name)
+    (stage / manifest).replace(out / manifest)
 
 
 def content_of(path: Path) -> bytes:
@@ -33,6 +103,16 @@ def toml_of(content: bytes, name: str) -> dict[str, object]:
 def readable_json(content: object) -> bytes:
     """Return a manifest or settings as JSON that people can read."""
     return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+
+
+def counted(values: Iterable[str]) -> dict[str, int]:
+    """Return value → how many, in the order of the values: for a manifest."""
+    return dict(sorted(Counter(values).items()))
+
+
+def digest_of(content: object) -> str:
+    """Return 32 hexadecimal digits over something that has a form in JSON."""
+    return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,11 +16,12 @@ import click
 
 from viva import plugins
 from viva.errors import EXIT_INTERRUPTED, EXIT_STORAGE, VivaError, missing_extras
-from viva.shipped import shipped_table
 from viva.version import __version__
 
 OF_EVERY_COMMAND = ("--json", "--quiet", "--verbose", "--log-level")
 
+STUDY = "", ""
+"""A study that is not in its place by the alphabet, after the other commands of its heading."""
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Start here": {
         "list": ("viva.cli.ask.list", "Benchmarks: formats, languages, counts, licences."),
@@ -36,30 +38,17 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "score": ("viva.cli.grade.score", "Grade a run again from its files, or sum up a score table."),
         "extract": ("viva.cli.grade.extract", "Read letters and truth values out of anybody's replies."),
         "review": ("viva.cli.grade.review", "Let experts confirm or change verdicts, on a page of their own."),
-        "agreement": ("viva.studies.agreement.study:study", "How far experts and judge agree; scores from few labels."),
-        "error-types": ("viva.cli.grade.error_types", "Why wrong answers are wrong: CS-Bench's types, by a judge."),
+        "error-types": STUDY,
     },
     "Look": {
-        "runs": (
-            "viva.studies.run_list.study:listed_runs",
-            "Your runs: date, models, exams, score, cost, what is left.",
-        ),
+        "runs": STUDY,
         "show": ("viva.cli.look.show", "Prompt, reply, what was read in it, and the verdict."),
         "view": ("viva.cli.look.view", "Browse runs in the browser, also while they are running."),
         "report": ("viva.cli.look.report", "A run as one HTML file that opens offline, or as tables."),
-        "leaderboard": ("viva.cli.look.leaderboard", "A static site of rankings: a page a benchmark and a model."),
-        "export": ("viva.cli.look.export", "Write runs and sets as other people's tools read them."),
+        "leaderboard": STUDY,
     },
     "Compare": {
-        "compare": ("viva.studies.compare.study:study", "Who is better, question by question, and is it chance?"),
-        "breakdown": (
-            "viva.studies.breakdown.study:study",
-            "Scores by any tag; the worst and best slices, and chance.",
-        ),
-        "training": ("viva.studies.training.study:study", "Scores over training: many checkpoints of one model."),
-        "correlate": ("viva.studies.correlate.study:study", "How scores in formats or exams go together over models."),
-        "scaling": ("viva.studies.scaling.study:study", "How scores grow with size: fits, predictions, breaks."),
-        "published": ("viva.cli.look.published", "The papers' own tables, with sources and contradictions."),
+        "published": STUDY,
     },
     "Sets": {
         "init": ("viva.cli.sets.init", "Write the card that makes a table an exam."),
@@ -67,6 +56,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 """The core's commands under the headings of `--help`: module and one line, so that `--help` imports none of them."""
+for _name, _study in plugins.studies().items():
+    GROUPS.get(_study.package, {})[_name] = _study[:2]
 COMMANDS = {name: known for group in GROUPS.values() for name, known in group.items()}
 
 
@@ -202,6 +193,8 @@ def _derived(name: str, known: plugins.Registered, below: Mapping[str, str]) -> 
 @cache
 def _known_elsewhere() -> dict[str, Any]:
     """Return habits.toml: options and commands of other tools, and former names."""
+    from viva.files import shipped_table  # `viva --help` does without msgspec
+
     return shipped_table(__file__, "habits.toml", dict[str, Any])
 
 
@@ -274,6 +267,8 @@ def main(arguments: list[str] | None = None) -> None:
     # Before NumPy is loaded: of vectors of more than 10,000 numbers OpenBLAS makes several threads wait for each other,
     # for twice the time of one, and the last digit of a sum depends on how many there are.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # of an encoding that has no minus sign, say
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with missing_extras():
             code: Any = cli.main(arguments, standalone_mode=False)

@@ -23,7 +23,8 @@ from viva.engine.budget import PaceOptions, RunLimits
 from viva.engine.folder import RunFolder
 from viva.fields import Option as Field
 from viva.fields import bounds, choices, options, pick, plain_types
-from viva.runs import trust
+from viva.files import shipped_table
+from viva.runs import open
 from viva.runs.config import (
     CONSENT,
     FolderOptions,
@@ -38,13 +39,12 @@ from viva.runs.config import (
     WeightsOptions,
 )
 from viva.runs.progress import caller
-from viva.shipped import shipped_table
 from viva.sources.fetching import terminal
 
 
 def confirm_endpoints(folder: RunFolder, limits: LimitOptions) -> None:
     """As `trust.confirm_endpoints`: on a terminal the user is asked, elsewhere the run is refused."""
-    trust.confirm_endpoints(folder, limits, _agreed if caller() is None and terminal() else None)
+    open.confirm_endpoints(folder, limits, _agreed if caller() is None and terminal() else None)
 
 
 def _agreed(said: str, question: str) -> bool:
@@ -238,7 +238,9 @@ def derived(
     """Return the command of that name. `below`: the commands whose names begin with it; `built_in` finds one of the
     core.
     """
+    known = known.typed or known
     shown = {"help": inspect.cleandoc(known.config.__doc__ or ""), "short_help": summary, "below": below}
+    shown["epilog"] = known.epilog
     # `--all` of a study is an option of how it is printed, whoever else looks at it.
     own = [derive(known.config, without=("all",) if known.kind == "study" else ())]
     short = name.rpartition(" ")[2]

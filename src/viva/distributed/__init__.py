@@ -28,7 +28,7 @@ def open_worker_pool(on: str = "local", jobs: int = 0) -> WorkerPool:
 
         return LocalWorkerPool(jobs)
     refuse_no_place(on)
-    from viva.distributed.rayed import RayWorkerPool
+    from viva.distributed.pool import RayWorkerPool
 
     return RayWorkerPool(on, jobs)
 

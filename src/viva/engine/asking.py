@@ -18,7 +18,7 @@ from viva.engine.sendingslots import Policy, Slots
 from viva.errors import ModelError, StorageError, option
 from viva.types import CUT_OFF, Failure, Request, Response, Usage
 
-FIRST, CUT_OFF_OF_FIRST = 10, 3
+FIRST_REPLIES, CUT_OFF_OF_FIRST = 10, 3
 """Of the first so many replies of a stage, so many that are cut off are said at once."""
 FOR_GOOD = {"context", "tokens"}
 """Failures that asking once more does not mend: what does not fit, and what a tokenizer is not made for."""
@@ -252,7 +252,7 @@ def _say_who_answered(run: Run, task: Task) -> None:
 
 def _count_cut_off(run: Run, task: Task, response: Response) -> None:
     """Say at once, and once a model, that its first replies are cut off: a cause that holds for the others, too."""
-    if response.stop_reason not in CUT_OFF or run.tally.answered > FIRST:
+    if response.stop_reason not in CUT_OFF or run.tally.answered > FIRST_REPLIES:
         return
     cut = run.cut_off.setdefault(task.model.name, [])
     cut.append(response.stop_reason)

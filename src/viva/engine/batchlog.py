@@ -20,13 +20,13 @@ from msgspec import Struct
 
 from viva.engine.asking import Run, Task, book, write
 from viva.engine.budget import worst_case
+from viva.engine.folder import BATCHES
 from viva.engine.groups import HOPELESS, PARTICULAR
 from viva.engine.journal import append_whole, set_torn_tail_aside, whole_lines
 from viva.errors import ModelError, StorageError
-from viva.files import UNREADABLE, open_regular, reading
+from viva.files import UNREADABLE, open_regular
 from viva.types import Failure, Response, Usage
 
-FILE = "batches.jsonl"
 LABEL = re.compile(r"[0-9a-f]{16}")
 PROVIDERS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 """What a batch may be called by a provider: it becomes a part of addresses, and comes from outside."""
@@ -83,8 +83,6 @@ class Left(Struct, frozen=True, kw_only=True, tag_field="event", tag="left"):
 
 
 Event = Intended | Submitted | Read | Dropped | Left
-LEFT_BEHIND = 200
-"""Bytes at the end of the file that hold a line `left`, if that is the last."""
 
 
 class Batch(Struct, kw_only=True):
@@ -120,7 +118,7 @@ class BatchLog:
     Raises StorageError for a damaged line, and where it cannot be written.
     """
 
-    def __init__(self, folder: Path, file: str = FILE, *, write: bool = True) -> None:
+    def __init__(self, folder: Path, file: str = BATCHES, *, write: bool = True) -> None:
         self.path = folder / file
         self.batches: dict[str, Batch] = {}
         self._encode = msgspec.json.Encoder().encode
@@ -135,17 +133,6 @@ class BatchLog:
         end = self._load()
         if write:
             set_torn_tail_aside(self._file, end, self.path.with_suffix(".torn"))
-
-    @staticmethod
-    def begun(folder: Path, file: str = FILE) -> bool:
-        """Return whether this run has asked through batches, and did not leave it since."""
-        try:
-            with reading(folder / file) as content:
-                content.seek(-min(LEFT_BEHIND, os.fstat(content.fileno()).st_size), os.SEEK_END)
-                lines = content.read().splitlines()
-        except OSError:
-            return False
-        return not (lines and b'"event":"left"' in lines[-1])
 
     def _load(self) -> int:
         decode = msgspec.json.Decoder(Event).decode

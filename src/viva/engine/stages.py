@@ -397,10 +397,6 @@ def is_kept(key: bytes, journal: Journal, earlier: Sequence[tuple[str, Journal]]
     return False
 
 
-def _no_marks(item: str) -> Sequence[Mark]:
-    return ()
-
-
 class EvidenceStore(Struct):
     """What was found out about a run's answers: the journals of encoder, judges and sandbox, and the experts' marks."""
 
@@ -408,8 +404,8 @@ class EvidenceStore(Struct):
     verdicts: Journal | None = None
     executions: Journal | None = None
     similarity_store: SimilarityStore | None = None
-    marks: Callable[[str], Sequence[Mark]] = _no_marks
-    """Item (`reviews.item_key`) → the experts' marks."""
+    marks: Callable[[str], Sequence[Mark]] | None = None
+    """Item (`reviews.item_key`) → the experts' marks; None where no expert marked anything."""
 
     def about(self, evaluation: Evaluation, question: Question, sample: int, response: Response) -> Evidence:
         """Return all about one answer."""
@@ -417,7 +413,6 @@ class EvidenceStore(Struct):
             return NOTHING
         exam = evaluation.exam
         similarities = self.similarity_store.of(exam, question, response) if self.similarity_store else {}
-        item = item_key(evaluation.label, evaluation.model.name, question.id, sample, response.text)
         judges = self.judge_panel.judges if self.judge_panel else ()
         replies = [one for judge in judges for one in self._replies(judge, exam, question, response, similarities)]
         return Evidence(
@@ -425,7 +420,9 @@ class EvidenceStore(Struct):
             similarities=similarities,
             opinions=[opinion for opinion, whole in replies if opinion and whole],
             failed=[opinion for opinion, whole in replies if opinion and not whole],
-            marks=self.marks(item),
+            marks=self.marks(item_key(evaluation.label, evaluation.model.name, question.id, sample, response.text))
+            if self.marks
+            else (),
         )
 
     def opinions(

@@ -18,9 +18,8 @@ from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark, open_exam
 from viva.contracts import Exam
-from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
+from viva.engine.folder import ExamRecord, ModelRecord, RunRecord, settings
 from viva.engine.journal import Keys, nonces, with_nonce
-from viva.engine.signing import settings
 from viva.errors import VivaError
 from viva.sandbox import Sandbox
 from viva.sources.sourcelist import data_folder

@@ -30,7 +30,7 @@ from inspect_ai.solver import Solver, TaskState, solver
 
 from viva.interop import asked
 from viva.interop.asked import Asked, Settings, open_asked
-from viva.interop.reading.inspectlog import STOPS
+from viva.models.reasoning import stop_reason
 from viva.types import Aggregate, Generate, Message, Outcome, Prompt, Question, Response, Sampling
 
 _REASONS: dict[str, str] = {
@@ -172,7 +172,7 @@ def viva_scorer(benchmark: str, how: dict[str, Any], judge: str | None, judge_sa
         question = questions[str(state.sample_id)]
         response = Response(
             text=state.output.completion if state.output.choices else "",
-            stop_reason=STOPS.get(state.output.stop_reason, "other") if state.output.choices else "other",
+            stop_reason=stop_reason(state.output.stop_reason) if state.output.choices else "other",
         )
         judges = {judge: _asking(get_model(judge))} if judge else {}
         found = await asked.score(exam, question, response, judges, judge_samples)

@@ -16,8 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.files import reading
-from viva.shipped import shipped_table
+from viva.files import reading, shipped_table
 
 LONGEST_LINE = 64 << 20
 """Bytes of one line of JSONL."""
@@ -140,7 +139,7 @@ def document(path: Path, encoding: str = "") -> object:
     return decoded(content(path, encoding), str(path))
 
 
-def yaml_document(path: Path, loader: Any = None, *, most: int = MOST_VALUES, deepest: int = DEEPEST) -> object:
+def yaml_document(path: Path, loader: Any = None, *, most: int = MOST_VALUES) -> object:
     """Read a whole YAML file: every value as the text that it is, or as a `loader` has it.
 
     Raises DataError for none, and for what nests too deep for a loader that recurses, or grows by aliases.
@@ -154,8 +153,8 @@ def yaml_document(path: Path, loader: Any = None, *, most: int = MOST_VALUES, de
             if isinstance(event, yaml.AliasEvent):
                 raise DataError(f"{path}: it has an alias (*{event.anchor}), which is not read: write the value out")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > deepest or values > most:
-                raise DataError(f"{path} has more than {most:,} values or nests more than {deepest} deep")
+            if depth > DEEPEST or values > most:
+                raise DataError(f"{path} has more than {most:,} values or nests more than {DEEPEST} deep")
         return yaml.load(text, Loader=loader or getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 - no object is made
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise DataError(f"{path} is no YAML that can be read: {' '.join(str(problem).split())[:200]}") from None

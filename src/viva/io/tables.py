@@ -1,22 +1,33 @@
-"""CSV and JSONL: read as any tool writes them, each row with its line; CSV written with line feeds."""
+"""Rows of tables that others wrote, each with its line: CSV, TSV, JSONL, JSON (all also gzipped), YAML, Parquet, Arrow;
+and CSV written with line feeds.
+
+Which form a file has is told by its content where that says it (Parquet, Arrow, gzip, JSON), else by its name; what
+separates the cells of a CSV, and its encoding, by its first lines.
+"""
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
+import hashlib
 import io
+import json
 import lzma
+import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import IO, Final, TypeVar, cast
+from typing import IO, Any, Final, TypeVar, cast
 
 import msgspec
 
 from viva.errors import DataError
-from viva.files import UNREADABLE
+from viva.files import UNREADABLE, reading
+from viva.io import bounded, columnar
 
 BROKEN: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """What reading a packed file may raise."""
@@ -25,7 +36,7 @@ _OPENERS: dict[str, tuple[bytes, Callable[[IO[bytes]], IO[bytes]]]] = {
     ".bz2": (b"BZh", lambda file: cast("IO[bytes]", bz2.BZ2File(file))),
     ".xz": (b"\xfd7zXZ\x00", lambda file: cast("IO[bytes]", lzma.LZMAFile(file))),  # noqa: SIM115 - its reader closes it
 }
-SUFFIXES = tuple(_OPENERS)
+PACKED = tuple(_OPENERS)
 
 
 def opener(begins: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
@@ -155,3 +166,283 @@ def json_lines(name: Path | str, content: bytes, kind: type[T], what: str = "JSO
                 yield number, decode(line)
             except UNREADABLE as problem:
                 raise DataError(f"{name}, line {number} is no {what}: {problem}") from None
+
+
+Record = dict[str, Any]
+KEY, VALUE = "$key", "$value"
+"""Columns of a document that is an object with a row, or a text, behind every key."""
+_FEWEST_PAIRS = 10
+"""An object with fewer texts is one row, and no table of keys and values."""
+
+
+def listed(found: object, name: str) -> list[Record]:
+    """Return the rows of a JSON document. Raises DataError where it holds none, or several lists of them."""
+    if isinstance(found, dict):
+        found = _of_object(found, name)
+    if not isinstance(found, list) or not _is_records(found):
+        empty = found in ([], {})
+        raise DataError(f"{name}: there is no row in it" if empty else f"{name} is no list of JSON objects")
+    return [row["row"] if set(row) >= {"row_idx", "row"} and isinstance(row["row"], dict) else row for row in found]
+
+
+def _of_object(found: dict[str, Any], name: str) -> object:
+    lists = {key: value for key, value in found.items() if _is_records(value)}
+    if len(lists) == 1:
+        return next(iter(lists.values()))
+    if len(lists) > 1:
+        raise DataError(f"{name} holds several lists ({', '.join(map(repr, list(lists)[:5]))}): save one as a file")
+    if (columns := _columns(found)) is not None:
+        return columns
+    if found and all(isinstance(value, dict) for value in found.values()):
+        return [{KEY: key, **value} for key, value in found.items()]
+    if len(found) >= _FEWEST_PAIRS and all(isinstance(value, str) for value in found.values()):
+        return [{KEY: key, VALUE: value} for key, value in found.items()]
+    return [found] if found else []
+
+
+def _columns(found: dict[str, Any]) -> list[Record] | None:
+    """Return the rows of a document that holds columns: {column: [cell, …]}, {column: {number: cell}}, or {columns,
+    data}.
+    """
+    names, cells, values = found.get("columns"), found.get("data"), list(found.values())
+    if isinstance(names, list) and isinstance(cells, list):
+        fits = all(isinstance(name, str) for name in names)
+        fits = fits and all(isinstance(row, list) and len(row) == len(names) for row in cells)
+        return [dict(zip(names, row, strict=True)) for row in cells] if fits else None
+    if len(found) > 1 and all(isinstance(value, list) and len(value) == len(values[0]) > 0 for value in values):
+        return [dict(zip(found, row, strict=True)) for row in zip(*values, strict=True)]
+    numbered = (isinstance(value, dict) and value and all(map(str.isdecimal, value)) for value in values)
+    if len(found) > 1 and all(numbered) and all(value.keys() == values[0].keys() for value in values):
+        return [{column: found[column][key] for column in found} for key in values[0]]
+    return None
+
+
+def _is_records(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def unnested(row: Record) -> Iterator[Record]:
+    """Yield the questions of a row that holds several: SQuAD's articles with their `paragraphs`, and the `qas` of
+    those.
+
+    What stands beside such a list (title, context) is in every one of its questions.
+    """
+    for inner in ("paragraphs", "qas"):
+        parts = row.get(inner)
+        if _is_records(parts) and (inner == "qas" or any("qas" in part for part in parts or ())):
+            beside: Mapping[str, Any] = {key: value for key, value in row.items() if key != inner}
+            for part in parts or ():
+                yield from unnested({**beside, **part})
+            return
+    yield row
+
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
+"""Files of a folder that are tables; any of the text forms may end in .gz besides."""
+DOCUMENTS = (".json", ".yaml", ".yml")
+"""Files that are one list of rows; of a folder those in YAML are none of its tables: a card lies there, too."""
+SPLITS = ("train", "training", "validation", "valid", "val", "dev", "test", "auxiliary_train")
+_LONGEST_CELL = 16 << 20
+"""Characters of a cell of CSV."""
+_SAMPLE = 1 << 16
+"""Characters of a CSV by which its form is told."""
+_MOST_FILES, _MOST_ENTRIES = 10_000, 50_000
+_SPLIT = re.compile(rf"(?:\A|[-_./])({'|'.join(SPLITS)})(?=\Z|[-_.])", re.IGNORECASE)
+
+
+def split_of(path: Path, root: Path) -> str:
+    """Return the split that a file's name or folder says it is of, in lower case; "" where it says none."""
+    below = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+    for part in (plain_stem(path), *reversed(below.parts[:-1])):
+        if found := _SPLIT.search(part):
+            return found[1].lower()
+    return ""
+
+
+def plain_stem(path: Path) -> str:
+    """Return a file's name without `.gz` and without what says its form."""
+    name = path.name.removesuffix(".gz")
+    return Path(name).stem if Path(name).suffix.lower() in (*SUFFIXES, *DOCUMENTS) else name
+
+
+def files_of(given: Path, split: str = "") -> list[Path]:
+    """Return the tables that a path means: a file, a pattern (`test/*.csv`), a folder (of one `split` where it has
+    several).
+
+    Raises DataError where there is none, and where a folder has several splits and nobody says which.
+    """
+    if given.is_file():
+        return [given]
+    if given.is_dir():
+        found = [file for file in _entries(given, "**/*") if _is_table(file)]
+    elif any(sign in str(given) for sign in "*?["):
+        at = next(index for index, part in enumerate(given.parts) if any(sign in part for sign in "*?["))
+        root = Path(*given.parts[:at])
+        found = [file for file in _entries(root, str(Path(*given.parts[at:]))) if file.is_file()]
+        given = root
+    else:
+        raise DataError(f"there is no file or folder {given}")
+    if len(found) > _MOST_FILES:
+        raise DataError(f"{given} holds {len(found):,} tables; {_MOST_FILES:,} are the most: name them by a pattern")
+    splits = {file: split_of(file, given) for file in found}
+    named = sorted({name for name in splits.values() if name})
+    if split:
+        found = [file for file in found if splits[file] == split.lower()]
+        if not found:
+            there = f"; it has {', '.join(named)}" if named else ""
+            raise DataError(f"{given} has no table of the split {split!r}{there}")
+    elif len(named) > 1:
+        raise DataError(f"{given} has several splits ({', '.join(named)}): say which, as in `split: {named[-1]}`")
+    if not found:
+        raise DataError(f"{given} holds no table ({', '.join(SUFFIXES)})")
+    return found
+
+
+def _entries(folder: Path, pattern: str) -> list[Path]:
+    """Return what a pattern finds below a folder. Raises DataError where that is more than any set: a slip, such as
+    `/`.
+    """
+    found = list(islice(folder.glob(pattern), _MOST_ENTRIES + 1))
+    if len(found) > _MOST_ENTRIES:
+        raise DataError(f"{folder} holds more than {_MOST_ENTRIES:,} files and folders: name the set's own folder")
+    return sorted(found)
+
+
+def _is_table(file: Path) -> bool:
+    name = Path(file.name.removesuffix(".gz"))
+    if name.name.startswith((".", "cache-", "dataset_info", "state.json", "dataset_dict")) or not file.is_file():
+        return False
+    return name.suffix.lower() in SUFFIXES
+
+
+def fingerprint_of(files: Sequence[Path]) -> bytes:
+    """Return a digest of the files' contents, in their order. Raises DataError for one that cannot be read."""
+    digest = hashlib.sha256()
+    for path in files:
+        try:
+            with reading(path, follow=True) as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as problem:
+            raise DataError(f"cannot read {path}: {problem.strerror or problem}") from None
+    return digest.digest()
+
+
+def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iterator[tuple[int, Record]]:
+    """Yield the rows of a table, counted from 0; `columns` name those of a CSV without a header, `encoding` is that of
+    a text which is not UTF-8.
+
+    Raises DataError, which names the file and the line, for what is no table.
+    """
+    start = bounded.head(path, 8)
+    if start.startswith((b"PAR1", b"ARROW1")) or path.suffix.lower() in (".arrow", ".feather"):
+        yield from columnar.rows(path)
+        return
+    if start.startswith(b"PK\x03\x04"):
+        raise DataError(f"{path} is a zip file or a spreadsheet: unpack it, or save it as CSV")
+    form = Path(path.name.removesuffix(".gz")).suffix.lower()
+    first = bounded.unpacked_head(path, 1 << 16)
+    encoding = _encoding_of(path, first, encoding)
+    content = first.decode(encoding or "utf-8-sig", "ignore").encode().lstrip()
+    try:
+        if form in (".jsonl", ".ndjson") or (content[:1] == b"{" and _is_lines(content)):
+            found: Iterator[Record] = (row for _, row in bounded.rows(path, encoding))
+        elif form in DOCUMENTS[1:]:
+            found = iter(listed(bounded.yaml_document(path), str(path)))
+        elif form == ".json" or content[:1] in (b"{", b"["):
+            found = iter(listed(bounded.document(path, encoding), str(path)))
+        elif form in (".csv", ".tsv", ".txt") or not form:
+            yield from _delimited(path, encoding, form, columns)
+            return
+        else:
+            raise DataError(f"{path} is none of the tables that can be read: {', '.join(SUFFIXES)} (also .gz)")
+        yield from enumerate(part for row in found for part in unnested(row))
+    except (bounded.EncodingError, UnicodeDecodeError):
+        foreign = b"".join(islice((line for _, line in bounded.lines(path) if not line.isascii()), 2_000))
+        raise bounded.EncodingError(str(path), foreign, ", or name it in the card: `encoding`") from None
+
+
+def _encoding_of(path: Path, first: bytes, other: str) -> str:
+    """UTF-16 or UTF-32 by the first bytes, the other encoding where one is given and the file is not UTF-8; else "".
+
+    Raises DataError for no encoding.
+    """
+    told = json.detect_encoding(first)  # by its mark, or by the zeros between ASCII characters
+    if not other or not told.startswith("utf-8"):
+        return "" if told.startswith("utf-8") else told
+    try:
+        bounded.opened(path, "utf-8").close()
+    except bounded.EncodingError:
+        try:
+            return codecs.lookup(other).name
+        except LookupError:
+            raise DataError(f"{path}: there is no encoding {other[:40]!r}") from None
+    return ""
+
+
+def _is_lines(content: bytes) -> bool:
+    """Return whether the first line is an object by itself, and another follows it: JSONL, whatever the file is
+    called.
+    """
+    line, _, rest = content.partition(b"\n")
+    try:
+        return isinstance(msgspec.json.decode(line), dict) and rest.lstrip()[:1] == b"{"
+    except UNREADABLE:
+        return False
+
+
+def _delimited(path: Path, encoding: str, form: str, columns: Sequence[str]) -> Iterator[tuple[int, Record]]:
+    try:
+        delimiter, preface = _dialect(path, encoding, form, headless=bool(columns))
+        with bounded.opened(path, encoding) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
+            reader = csv.reader(text, delimiter=delimiter, strict=True)
+            rows = within(_LONGEST_CELL, reader)
+            for _ in range(preface):
+                next(rows)
+            header = list(columns) or [name.strip() for name in next(rows, [])]
+            twice = [name for name in header if name and header.count(name) > 1]
+            if twice:
+                raise DataError(f"{path}, line 1: column {twice[0][:60]!r} is there twice")
+            number = 0
+            for row in rows:
+                if not any(row):
+                    continue
+                del row[len(header) : len(row) if not any(row[len(header) :]) else len(header)]
+                if len(row) != len(header):
+                    raise DataError(
+                        f"{path}, line {reader.line_num}: {len(row)} cells, and there are {len(header)} columns; is a "
+                        f"cell with {delimiter!r} in it not quoted?"
+                    )
+                yield number, dict(zip(header, row, strict=True))
+                number += 1
+    except csv.Error as problem:
+        raise DataError(f"{path} is no CSV: {problem}") from None
+    except (OSError, EOFError) as problem:
+        raise DataError(f"cannot read {path}: {problem}") from None
+
+
+def _dialect(path: Path, encoding: str, form: str, *, headless: bool) -> tuple[str, int]:
+    """Return what separates the cells, and how many rows stand before the header: titles and empty ones of a
+    spreadsheet.
+    """
+    with bounded.opened(path, encoding) as packed, io.TextIOWrapper(packed, "utf-8-sig", newline="") as text:
+        sample = text.read(_SAMPLE)
+    usual = "\t" if form == ".tsv" else ","
+    widths = {}
+    for delimiter in (usual, *(one for one in ",;\t|" if one != usual)):
+        try:
+            reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+            rows = list(islice(within(_LONGEST_CELL, reader), 30))
+        except csv.Error:
+            continue
+        widths[delimiter] = rows
+    best = usual
+    if len(next(filter(None, widths.get(usual, [])), [])) < 2:
+        even = [one for one, rows in widths.items() if len(rows) > 1 and len(rows[0]) == len(rows[1]) > 1]
+        best = max(even, key=lambda one: len(widths[one][0]), default=usual)
+    rows = widths.get(best, [])
+    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+    most = max(filled, default=0)
+    preface = next((at for at, count in enumerate(filled) if count > 1), 0)
+    if headless or most < 3 or not all(len(row) == len(rows[preface]) for row in rows[:preface] if row):
+        preface = 0
+    return best, preface

@@ -22,12 +22,12 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, question_file
-from viva.benchmarks.sets import holds_json_list, read_bytes, spread
+from viva.benchmarks.basics import holds_json_list, read_bytes, spread
 from viva.errors import DataError, VivaError, option
 from viva.io.tables import read_csv
 from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
-from viva.runs.exams import data_notes, label, open_exams
+from viva.runs.exams import data_notes, open_exams
 from viva.types import Question
 from viva.visible import one_line
 
@@ -124,7 +124,7 @@ def _of_questions(name: str, source: str, field: str, by: str | None, choice: Ta
     opened = open_exams((source,), choice)
     found: list[TextSet] = []
     for exam, data in opened:
-        called = label(exam)
+        called = exam.spec.label
         one = TextSet(name=called if not name else name if len(opened) == 1 else f"{name}-{exam.spec.language}")
         one.notes = [] if exam.spec.benchmark == CUSTOM else data_notes(exam, data)
         for question in exam.questions():

@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from viva.contracts import MORE
+from viva.contracts import MORE, Adaptation
 from viva.errors import ModelError, option
 from viva.models.reasoning import REASONING_LIMIT, reasons_by_name
-from viva.requesting import Adaptation, RequestOptions
+from viva.providers import RequestOptions
 from viva.types import CUT_OFF, Generate, Response, Usage
 from viva.visible import one_line
 

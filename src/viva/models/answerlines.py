@@ -16,7 +16,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast, get_args
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -24,13 +24,19 @@ from msgspec import Struct
 from viva.errors import DataError
 from viva.files import UNREADABLE, lines, reading, refuse_depth
 from viva.keytable import KeyTable, text_key
-from viva.models.reasoning import read_usage
-from viva.types import Response, StopReason, Usage
+from viva.models.reasoning import read_usage, stop_reason
+from viva.types import Response, Usage
 
 _QUESTION = ("question", "question_id", "id", "ID", "case", "filename")
 _CASE = re.compile(r"(?:[^\n]*/)?eval_(\d+-\d+-\d+)(?:\.ya?ml)?")
 """How InfiBench's authors name a question's files."""
-_TEXT = ("text", "reply", "response", "answer", "output", "completion")
+REPLIES = (
+    "text", "reply", "replies", "response", "responses", "prediction", "predictions", "generation", "generations",
+    "generated_text", "model_answer", "model_response", "model_output", "model_prediction", "output", "outputs",
+    "actual_output", "completion", "completions", "pred", "result", "answer", "messages", "conversation",
+    "conversations",
+)  # fmt: skip
+"""Columns that hold replies, the first that is there; `answer` comes late: beside another it is the gold one."""
 _BLOCK = 1 << 16
 """Bytes that are read at once."""
 _decode = msgspec.json.Decoder(dict[str, object]).decode
@@ -207,7 +213,7 @@ def question_id(name: str) -> str:
 def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
     """Return the answer in a row. Raises DataError, which says `where`, for a row that is none."""
     question = _column(row, _QUESTION, where)
-    text = _column(row, _TEXT, where)
+    text = _column(row, REPLIES, where)
     sample = row.get("sample") or 0
     if isinstance(sample, bool) or (not isinstance(sample, int) and not str(sample).isdecimal()):
         raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
@@ -216,12 +222,13 @@ def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
         raise DataError(f"{where}: sample {sample!r} is no whole number from 0")
     column = next(name for name in _QUESTION if name in row)
     # null is how some tools write down a request that failed: no answer, not an empty one
+    if isinstance(text, dict | list):
+        raise DataError(f"{where}: the reply is no text")
     if text is None:
         error = row.get("error")
         return AnswerRow(column, key, error[:500] if isinstance(error, str) else "")
-    stop = str(row.get("stop_reason") or "stop")
-    reason = cast("StopReason", stop if stop in get_args(StopReason) else "other")
-    return AnswerRow(column, key, Response(text=str(text), stop_reason=reason, usage=_usage(row.get("usage"))))
+    ended = stop_reason(row.get("stop_reason") or None)
+    return AnswerRow(column, key, Response(text=str(text), stop_reason=ended, usage=_usage(row.get("usage"))))
 
 
 def _usage(given: object) -> Usage | None:

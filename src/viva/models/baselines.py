@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 from viva.errors import VivaError
-from viva.models import Endpoint
+from viva.providers import Endpoint
 from viva.types import Choose, Generate, Likelihood, Request, Response, Sampling, Usage
 
 NEVER = -100.0

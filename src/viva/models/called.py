@@ -16,8 +16,8 @@ import msgspec
 
 from viva.contracts import TextOnly
 from viva.errors import ModelError, VivaError
-from viva.models import Endpoint
 from viva.prompting import prompt_text
+from viva.providers import Endpoint
 from viva.types import Generate, Request, Response, Sampling
 
 PROVIDER = "python/"

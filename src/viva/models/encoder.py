@@ -20,6 +20,7 @@ from typing import Any
 
 from viva.contracts import Encoder
 from viva.errors import VivaError, option
+from viva.files import shipped_table
 from viva.models import weightfiles
 from viva.models.embedding import CACHE, ContextualEncoder
 from viva.models.weightfiles import (
@@ -32,7 +33,6 @@ from viva.models.weightfiles import (
     foreign_code,
     look_up_the_hub,
 )
-from viva.shipped import shipped_table
 from viva.sources.sourcelist import hub_cache, offline
 from viva.visible import some
 

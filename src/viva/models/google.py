@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from viva.contracts import Adaptation
 from viva.errors import ModelError, VivaError, option
-from viva.models import Endpoint
 from viva.models.openaiapi.openaiwire import Envelope, decode_json
 from viva.models.ratelimits import of_status, retry_after
 from viva.models.reasoning import stop_reason
+from viva.models.secrecy import key_from
 from viva.models.sending import ApiModel, Refusal, chat_turns, decoded, headers_of, refusal, refuse_foreign
 from viva.prompting import prompt_text
-from viva.requesting import Adaptation, RequestOptions
-from viva.types import Generate, Response, StopReason
+from viva.providers import Endpoint, RequestOptions
+from viva.types import Generate, Response
 
 if TYPE_CHECKING:
     from google import genai
@@ -37,15 +38,6 @@ _OURS = {
 }
 """Viva's names for what the SDK calls so, and the API in the spelling of JSON."""
 _THINKING = re.compile(r"thinking|thoughts|budget|level", re.IGNORECASE)
-_STOP_REASONS: dict[str, StopReason] = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    "CONTINUATION": "length",
-    "SAFETY": "filter",
-    "PROHIBITED_CONTENT": "filter",
-    "BLOCKLIST": "filter",
-    "RECITATION": "filter",
-}
 
 
 class GoogleModel(ApiModel):
@@ -198,7 +190,7 @@ def _read(content: str, clean: Callable[[str], str], stops: Sequence[str]) -> Re
     text, thoughts = (
         "".join(part.text or "" for part in parts if bool(part.thought) == kind) for kind in (False, True)
     )
-    stop = stop_reason(candidate.finish_reason, _STOP_REASONS)
+    stop = stop_reason(candidate.finish_reason)
     return reply.response(clean, text, thoughts, stop, quoting=True, stops=stops)
 
 
@@ -212,7 +204,7 @@ def connect(name: str, endpoint: Endpoint) -> GoogleModel:
         from google import genai
     except ImportError:
         raise VivaError(f"google/{name} needs Google's SDK: pip install 'viva[google]'") from None
-    key = endpoint.key("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    key = key_from(endpoint.key_variable, "GEMINI_API_KEY", "GOOGLE_API_KEY", field=endpoint.key_field)
     if not key:
         raise VivaError(f"google/{name} needs a key in the environment variable {key.variable}")
     # The engine retries, with one policy for all providers; without this the SDK tries broken connections again itself.

@@ -11,15 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from viva.errors import VivaError, option
-from viva.requesting import RequestOptions
-from viva.scorers.fold import CLOSINGS, OPENINGS, after_thinking
-from viva.shipped import shipped_table
+from viva.files import shipped_table
+from viva.providers import RequestOptions
+from viva.scorers.lexicon import CLOSINGS, OPENINGS, after_thinking
 from viva.types import StopReason, Usage
 
 LARGEST_COUNT = 1_000_000_000
@@ -62,9 +62,18 @@ def _split(text: str, *, quoting: bool, cut: bool) -> tuple[str, str]:
     return text[start:].lstrip(), thoughts.removesuffix(closed).strip()
 
 
-def stop_reason(word: object, known: Mapping[str, StopReason]) -> StopReason:
-    """Return why a reply ended, by the server's `word` for it, in whatever form; one without a word just ended."""
-    return "stop" if word is None else known.get(word, "other") if isinstance(word, str) else "other"
+_ENDS: dict[str, StopReason] = {
+    **{reason: reason for reason in get_args(StopReason)},
+    **dict.fromkeys(("eos", "end_turn", "stop_sequence"), "stop"),
+    **dict.fromkeys(("max_tokens", "max_output_tokens", "model_length", "continuation"), "length"),
+    **dict.fromkeys(("content_filter", "refusal", "safety", "prohibited_content", "blocklist", "recitation"), "filter"),
+}
+"""What vendors and other tools call the end of a reply."""
+
+
+def stop_reason(word: object) -> StopReason:
+    """Return why a reply ended, by anybody's `word` for it, in whatever form; one without a word just ended."""
+    return "stop" if word is None else _ENDS.get(word.lower(), "other") if isinstance(word, str) else "other"
 
 
 def read_usage(counts: object, input: Sequence[str], output: Sequence[str], reasoning: object = None) -> Usage | None:

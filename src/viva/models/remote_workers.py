@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from viva.errors import ModelError
-from viva.requesting import RequestOptions, Weights
+from viva.providers import RequestOptions, Weights
 from viva.types import Choose, Generate, Response
 
 

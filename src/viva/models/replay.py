@@ -20,8 +20,8 @@ from viva.contracts import TextOnly
 from viva.errors import DataError, ModelError
 from viva.files import reading
 from viva.io.tables import read_csv, utf8
-from viva.models import Endpoint
 from viva.models.answerlines import (
+    AnswerRow,
     JsonLines,
     LineAnswers,
     Recorded,
@@ -31,6 +31,7 @@ from viva.models.answerlines import (
     question_id,
     second,
 )
+from viva.providers import Endpoint
 from viva.types import Generate, Response
 
 KEPT = "{run}/"
@@ -148,16 +149,29 @@ def _is_table(path: Path) -> bool:
     return path.name.removesuffix(".gz").endswith(".csv")
 
 
+def first_row(path: Path) -> AnswerRow | None:
+    """Return the first row of a file of answers. Raises DataError for one that cannot be played back."""
+    if _is_table(path):
+        return next((answer_row(row, where) for where, row in _table_rows(JsonLines(path, _read(path)))), None)
+    lines = JsonLines(path, _read(path) if path.suffix == ".gz" else None)
+    return next((lines.row(number, line, []) for number, _, line in lines), None)
+
+
+def _table_rows(source: JsonLines) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rows of a CSV, each with where it is."""
+    with source.open() as file:
+        content = utf8(file.read(), f"{source.path} is no CSV in UTF-8")
+    for line, row in read_csv(source.path, content, longest=_LONGEST, unnamed=True)[1]:
+        yield f"{source.path}, line {line}", row
+
+
 def _of_table(source: JsonLines) -> Recorded:
     """Return the answers of a CSV, which is read as a whole."""
-    path, answers = source.path, dict[tuple[str, int], Response]()
+    answers = dict[tuple[str, int], Response]()
     found = Recorded(answers, {}, set(), [], "")
     seen: set[tuple[str, int]] = set()
     repeated = Counter[str]()
-    with source.open() as file:
-        content = utf8(file.read(), f"{path} is no CSV in UTF-8")
-    for line, row in read_csv(path, content, longest=_LONGEST, unnamed=True)[1]:
-        where = f"{path}, line {line}"
+    for where, row in _table_rows(source):
         name = row.get("filename", "")
         read = answer_row({"sample": str(repeated[name]), **row}, where)
         repeated[name] += bool(name)  # InfiBench's packer repeats a row for each answer

@@ -8,8 +8,8 @@ from functools import cache
 from msgspec import Struct
 
 from viva.errors import VivaError
+from viva.files import shipped_table
 from viva.prompting import fields, fill
-from viva.shipped import shipped_table
 from viva.types import Prompt
 from viva.visible import one_line
 

@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl
 
 from jinja2 import Environment
 
-from viva.analysis.wording import bracket_text, percent, score_text
+from viva.analysis.estimate import bracket_text, percent, score_text
 from viva.errors import StorageError, VivaError
-from viva.shipped import shipped_table, shipped_text
+from viva.files import shipped_table, shipped_text
 from viva.types import outcome_name
 from viva.web.chartpages import outcome_style
 from viva.web.chartpages import script as charts
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _OUTCOMES = shipped_table(__file__, "outcomes.toml", dict[str, dict[str, str]])
 SIGNS = _OUTCOMES["signs"]
+CHOICES = shipped_table(__file__, "choices.toml", dict[str, dict[str, str]])
+"""What lists can be chosen by, by the names of addresses."""
 PROSE = ("markdown-it/markdown-it.min.js", "katex/katex.min.js", "prose.js")
 """What renders Markdown and formulas, in the browser."""
 _FIGURE = re.compile(r"(?P<shown>(?P<mean>[−-]?\d[\d,]*(?:\.\d+)?)(?:(?:–| to )-?[\d.]+)?†?)(?P<rest>.*)", re.DOTALL)
@@ -46,7 +48,7 @@ def templates(**more: object) -> Environment:
         "styles": (), "scripts": (), "signs": SIGNS, "longest": LONGEST, "number": number,
         "outcome_name": outcome_name, "percent": percent, "score_text": score_text, "bracket_text": bracket_text,
         "highlighted": highlighted, "figure_parts": figure_parts, "saved": None,
-        "why": _OUTCOMES["why"], **more,
+        "why": _OUTCOMES["why"], "choices": CHOICES, **more,
     }  # fmt: skip
     return made
 
@@ -88,6 +90,15 @@ def paged(found: Sequence[T], page: int, size: int = PAGE) -> tuple[Sequence[T],
     pages = max(1, -(-len(found) // size))
     page = min(page, pages)
     return found[(page - 1) * size : page * size], {"found": len(found), "page": page, "pages": pages}
+
+
+def around(listed: Sequence[T], here: T, name: Callable[[T], object]) -> dict[str, Any]:
+    """Return what a page that walks through a list says: how many there are, which of them it is (0 for none), and the
+    names of those before and after it.
+    """
+    at = listed.index(here) if here in listed else -2
+    before, after = (name(listed[n]) if 0 <= n < len(listed) else "" for n in (at - 1, at + 1))
+    return {"found": len(listed), "place": max(0, at + 1), "before": before, "after": after}
 
 
 class Kept(Generic[T]):

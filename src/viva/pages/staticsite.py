@@ -7,15 +7,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
-from viva.pages.leaderboard.boards import Row, Site
-from viva.pages.leaderboard.sitepages import STYLES, TABLES, Way, Where, page_of
+from viva.pages.leaderboard.sitepages import STYLES, TABLES, SitePages
 from viva.pages.leaderboard.study import LeaderboardConfig, build, check_out, study
 from viva.pages.report.study import PageOptions, write_report
 from viva.pages.runs.run_views import Card, RunViews
 from viva.pages.runs.runpages import ago, listing
-from viva.runs.results import read_run
+from viva.runs.answers import read_run
 from viva.visible import one_line
 
 RUNS = "runs.html"
@@ -33,28 +31,17 @@ def export(root: Path, out: Path) -> tuple[list[str], list[str]]:
     shown = {one.path: f"runs/{one.slug.replace('~', 'run-')}.html" for one, card in zip(found, cards, strict=True)
              if card.results}  # fmt: skip
     left_out = [f"{one_line(card.name, 80)}: {card.problem or 'not graded'}" for card in cards if not card.results]
-    site = study(LeaderboardConfig(sources=(root,))).found
-    names = {path.name: page for path, page in shown.items()}
-
-    def answers(row: Row, where: Where) -> str:
-        page = names.get(row.origin, "")
-        chosen = {"items.model": row.model, "items.exam": row.exam}
-        chosen |= {f"items.tag.{name}": "\n".join(values) for name, values in where}  # no label has a line's end
-        return page and f"{page}#{urlencode(chosen, errors='replace')}"
-
-    way = Way(answers=answers, runs=RUNS)
+    ranking = study(LeaderboardConfig(sources=(root,))).found
+    site = SitePages(ranking.site, {path.name: f"{page}#" for path, page in shown.items()}, RUNS)
     slugs = {one.slug: shown[one.path] for one in found if one.path in shown}
-    more = [(RUNS, functools.partial(_write_list, site.site, way, cards, slugs)),
+    more = [(RUNS, functools.partial(_write_list, site, cards, slugs)),
             *((page, functools.partial(_write, path)) for path, page in shown.items())]  # fmt: skip
-    return build(site.site, out, way, more), [*site.left_out, *left_out]
+    return build(site, out, more), [*ranking.left_out, *left_out]
 
 
-def _write_list(site: Site, way: Way, cards: list[Card], pages: Mapping[str, str], path: Path) -> None:
-    styles = (*STYLES, "runs.css")
+def _write_list(site: SitePages, cards: list[Card], pages: Mapping[str, str], path: Path) -> None:
     values: dict[str, Any] = listing(cards) | {"page_at": pages, "now": time.time(), "ago": ago}
-    path.write_text(
-        page_of(site, way, "runs.html", here=RUNS, styles=styles, scripts=TABLES, **values), encoding="utf-8"
-    )
+    path.write_text(site.page("runs.html", RUNS, TABLES, (*STYLES, "runs.css"), **values), encoding="utf-8")
 
 
 def _write(folder: Path, path: Path) -> None:

@@ -11,9 +11,23 @@ Facts: every figure is as its paper or its authors print it. What they are facts
 """
 
 from viva.published.catalogue import Figure, about, bibtex, catalogue, table, tables
-from viva.published.modelsizes import called, find, similar, size
 from viva.published.neighbours import NEAREST, NONE, neighbours, published_rows
-from viva.published.printed import SAMPLING, Column, Entry, Kind, Neighbour, Size, Source, Table, plain, share
+from viva.published.printed import (
+    SAMPLING,
+    Column,
+    Entry,
+    Kind,
+    Neighbour,
+    Size,
+    Source,
+    Table,
+    called,
+    find,
+    plain,
+    share,
+    similar,
+    size,
+)
 
 __all__ = [
     "NEAREST",

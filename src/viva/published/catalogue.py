@@ -10,10 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.errors import DataError
+from viva.files import shipped_table, shipped_text
 from viva.io.tables import read_csv as csv_rows
-from viva.published.modelsizes import known, size, stated
-from viva.published.printed import Column, Entry, Kind, Size, Source, Table, plain
-from viva.shipped import shipped_table, shipped_text
+from viva.published.printed import Column, Entry, Kind, Size, Source, Table, known, plain, size, stated
 
 
 class Cells(Struct, frozen=True, forbid_unknown_fields=True):

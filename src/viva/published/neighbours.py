@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from viva.errors import DataError, option
 from viva.languages import language_name
 from viva.published.catalogue import Declared, Setting, catalogue, table
-from viva.published.modelsizes import called, find
-from viva.published.printed import Entry, Neighbour, plain, share
+from viva.published.printed import Entry, Neighbour, called, find, plain, share
 from viva.types import ExamSpec
 
 _SHOTS = {0: "zero-shot", 1: "one exemplar", 5: "five-shot"}

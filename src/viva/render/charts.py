@@ -84,7 +84,8 @@ def _rendered(found: dict[str, Any], suffix: str) -> bytes:
     wide = {"width": FILE_WIDTH} if found.get("width") == "container" else {}  # a file is no container
     whole = {**found, **wide, "config": {**light, **found.get("config", {})}}
     if suffix == ".svg":
-        return str(vl_convert.vegalite_to_svg(whole)).encode()
+        drawn = str(vl_convert.vegalite_to_svg(whole))
+        return drawn.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1).encode()  # also in a narrow page
     return bytes(vl_convert.vegalite_to_png(whole, scale=PIXELS))
 
 

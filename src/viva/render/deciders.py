@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import get_args
 
 from msgspec import Struct
 
-from viva.analysis.wording import percent
+from viva.analysis.estimate import percent
 from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table, figure, item
-from viva.scorers.resolution import spread
-from viva.types import ANSWER, SCORED, Decider, Score, ScoreRow
+from viva.types import Decider
 
 DECIDERS: tuple[Decider, ...] = get_args(Decider)
 OPEN = "undecided"
 UNREAD = "not read"
 """Nothing to decide: empty, refused, or nothing in it that could be read as this aspect."""
-
-
-_UNDECIDED = frozenset({"error", "not asked", "unsound"})
-_CHUNK = 4096
-_BY_RULE: Mapping[str, Decider] = {ANSWER: "rule"}
-"""Of a score that names nobody: exams without rationales say only who else decided."""
 
 
 class Several(Struct, frozen=True):
@@ -43,72 +33,6 @@ class Decided(Struct, frozen=True):
     counts: dict[str, dict[str, int]] = {}
     """Aspect → who decided it → how many answers."""
     several: dict[str, Several] = {}
-
-
-class DeciderCounts:
-    """Sums up, score by score, who decided each aspect."""
-
-    def __init__(self) -> None:
-        self._by: dict[str, Counter[str]] = {}
-        self._spreads: dict[str, list[float]] = {}
-        self._answers = 0
-
-    def watched(self, rows: Iterable[ScoreRow]) -> Iterator[ScoreRow]:
-        """Yield the rows of a run on their way: each is taken in."""
-        source = iter(rows)
-        while taken := list(itertools.islice(source, _CHUNK)):
-            self.watch_all(taken)
-            yield from taken
-
-    def watch_all(self, rows: Sequence[ScoreRow]) -> None:
-        """Take in several scores; those of a rule alone, which may be a million, by their outcomes."""
-        if any(map(attrgetter("decided"), rows)) or any(map(attrgetter("verdicts"), rows)):
-            for row in rows:
-                self.watch(row)
-            return
-        for outcome, count in Counter(map(attrgetter("outcome"), rows)).items():
-            self._answers += 0 if outcome in _UNDECIDED else count
-            if outcome in SCORED:
-                for aspect, decider in _BY_RULE.items():
-                    self._by.setdefault(aspect, Counter())[decider] += count
-
-    def watch(self, score: Score | ScoreRow) -> None:
-        """Take in one score; where there was no reply, or no gold, nothing could be decided."""
-        if score.outcome in _UNDECIDED:
-            return
-        self._answers += 1
-        decided: Mapping[str, Decider] = score.decided
-        if not decided and score.outcome in SCORED:
-            decided = _BY_RULE
-        for aspect, decider in decided.items():
-            if (counts := self._by.get(aspect)) is None:
-                counts = self._by[aspect] = Counter()
-            counts[decider] += 1
-        if score.outcome == "ungraded":
-            for aspect in score.verdicts:
-                if aspect not in score.decided:
-                    self._by.setdefault(aspect, Counter())[OPEN] += 1
-        for aspect, verdicts in score.verdicts.items():
-            if len(verdicts) > 1:
-                self._spreads.setdefault(aspect, []).append(spread(verdicts))
-
-    @property
-    def reviewed(self) -> bool:
-        """Whether experts decided anything."""
-        return any(found["expert"] for found in self._by.values())
-
-    def decided(self) -> Decided:
-        """Return the counts; none where rules decided everything."""
-        counts: dict[str, dict[str, int]] = {}
-        if any(set(counted) - {"rule"} for counted in self._by.values()):
-            for aspect, counted in self._by.items():
-                counts[aspect] = {name: counted[name] for name in (*DECIDERS, OPEN)}
-                counts[aspect][UNREAD] = self._answers - counted.total()
-        several = {
-            aspect: Several(len(spreads), spreads.count(0.0) / len(spreads), sum(spreads) / len(spreads))
-            for aspect, spreads in self._spreads.items()
-        }
-        return Decided(self._answers, counts, several)
 
 
 def deciding_tables(found: Decided, about: str) -> list[Table]:
@@ -162,10 +86,6 @@ class CanaryMarks(Struct, frozen=True, kw_only=True):
         return (statistics.fmean(marks) if marks else None), len(marks)
 
 
-POOR = 0.9
-"""Below this share of verdicts that agree, a note says so."""
-
-
 def _mean(*, right: bool) -> Column:
     def value(marks: CanaryMarks) -> str:
         mean, count = marks.mean(right=right)
@@ -185,13 +105,3 @@ _COLUMNS = (
 def canaries_table(marks: Sequence[CanaryMarks]) -> Table:
     """Return a row an exam and judge, marks in per cent of the full mark."""
     return Table("Canaries: answers with known marks, in no mean", _COLUMNS, marks)
-
-
-def canary_notes(found: Sequence[CanaryMarks]) -> list[str]:
-    """Return a line for every judge that marks known answers otherwise."""
-    return [
-        f"{one.judge} gave {percent(one.agreement, 0)} % of the canaries of {one.exam} their known marks: read its "
-        "verdicts with care."
-        for one in found
-        if one.agreement is not None and one.agreement < POOR
-    ]

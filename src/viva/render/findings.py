@@ -43,6 +43,8 @@ class Findings(Generic[F]):
     """Why no CSV or frame holds all rows; what to do."""
     drawing: Drawing = None
     """Raises VivaError for what a chart cannot show."""
+    text: str = ""
+    """What is printed in place of tables."""
     exit_code: int = EXIT_OK
     """What the command ends with."""
     verdict: str = ""
@@ -64,12 +66,12 @@ class Findings(Generic[F]):
     def to_terminal(self, width: int | None = None, *, colour: bool = False) -> str:
         """Return tables as a terminal shows them, in so many columns."""
         shown, notes = self.terminal or (self.shown, self.notes)
-        return tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
+        return self.text or tables_terminal(_printed(shown), notes, width=width or self.wide, colour=colour)
 
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
         """Return what a command prints unless everything is asked for: tables in one screen."""
         shown, notes = self.first or (self.shown, self.notes)
-        return screen_terminal(_printed(shown), notes, width=width, colour=colour)
+        return self.text or screen_terminal(_printed(shown), notes, width=width, colour=colour)
 
     def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
         """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from viva.analysis.estimate import Estimate
-from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text, score_text
+from viva.analysis.estimate import UNSURE, Estimate, bounds_text, interval_text, mean_text, score_text
 from viva.engine.budget import SHARES, Consumed, who_answered
 from viva.errors import flag
 from viva.published import Neighbour
@@ -40,7 +38,7 @@ from viva.render.result import (
 from viva.render.table import FIGURE, NAME, Column, Kind, Table, item
 from viva.render.terminal import SUMS_UP, screen_terminal, tables_terminal
 from viva.render.textchart import short_number
-from viva.scorers.grading import CUT_OFF_WORDS
+from viva.scorers.reading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, UNANSWERED, outcome_name
 from viva.visible import dollars, one_line, plural
 
@@ -58,10 +56,11 @@ def legend(results: Sequence[Result]) -> str:
     return f"{LEGEND}.{f' {UNSURE} {LEFT_OUT}.' if marked else ''}"
 
 
-def _tables(report: Report, *, details: bool) -> list[Table]:
-    tables: list[Table] = []
+def _whole(report: Report, *, details: bool = True) -> tuple[list[Table], list[str]]:
+    """Return all tables of a run, and the lines below them."""
     results = [result for result in report.results if result.answered]
     marked = mixed(report.results)
+    tables: list[Table] = []
     for result in results:
         mark = f" {MIXED}" if result.model in marked else ""
         tables += (
@@ -75,41 +74,40 @@ def _tables(report: Report, *, details: bool) -> list[Table]:
     if results and len(report.results) > 1:
         tables.append(summary(report.results))
     tables += [consumption_table(results), served_table(results), canaries_table(report.canaries)]
-    return [table for table in tables if table.rows]
-
-
-def _closing(report: Report) -> list[str]:
-    results = [result for result in report.results if result.answered]
-    signatures = [f"signature: {result.signature}" for result in results]
-    said = [legend(results)] if results else []
-    return [
+    return [table for table in tables if table.rows], [
         *footnotes(report.results),
         *cut_off_notes(report.results),
-        *said,
+        *([legend(results)] if results else []),
         *published_notes(results),
         *report.notes,
-        *signatures,
+        *(f"signature: {result.signature}" for result in results),
     ]
 
 
 def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
     """Return tables for a terminal."""
-    return tables_terminal(_tables(report, details=details), _closing(report), width=width, colour=colour)
+    return tables_terminal(*_whole(report, details=details), width=width, colour=colour)
 
 
 def as_html(report: Report, *, details: bool = False) -> str:
     """Return tables for a notebook's cell."""
-    return tables_html(_tables(report, details=details), _closing(report))
+    return tables_html(*_whole(report, details=details))
 
 
 def as_markdown(report: Report) -> str:
     """Markdown tables."""
-    return tables_markdown(_tables(report, details=True), _closing(report))
+    return tables_markdown(*_whole(report))
 
 
 def as_latex(report: Report) -> str:
     """LaTeX tables (booktabs)."""
-    return tables_latex(_tables(report, details=True), _closing(report))
+    return tables_latex(*_whole(report))
+
+
+_WHERE = ("exam", "model", "table", "row", "column")
+_MEASURES = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "clusters")
+"""Of a cell; of a range there is no mean."""
+_KNOWN = (*_MEASURES, *OUTCOMES, "trained", "signature", "published")
 
 
 def as_csv(report: Report) -> str:
@@ -117,40 +115,36 @@ def as_csv(report: Report) -> str:
     signature.
 
     Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
-    So have canaries, in the table `canaries`.
+    So have canaries, in the table `canaries`: judges stand where models do, with the share of verdicts that agree, and
+    the mean marks of right and wrong answers.
     """
-    measures = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "clusters")  # of a range there is no mean
-    header = ("exam", "model", "table", "row", "column", *measures, *OUTCOMES, "trained", "signature", "published")
-    return csv_text(header, itertools.chain(_lines(report, measures), _canary_lines(report)))
+    return csv_text((*_WHERE, *_KNOWN), _lines(report))
 
 
-def _lines(report: Report, measures: Sequence[str]) -> Iterator[list[object]]:
-    empty = [""] * (len(measures) - 2 + len(OUTCOMES) + 2)  # but for n and mean; and tokens and signature
+def _lines(report: Report) -> Iterator[list[object]]:
+    def line(*where: str, **known: object) -> list[object]:
+        return [*where, *(known.get(name, "") for name in _KNOWN)]
+
     for result in report.results:
         for found in result.tables:
             for label, cells in zip(found.rows, found.cells, strict=True):
                 for column, cell in zip(found.columns, cells, strict=True):
-                    values = [getattr(cell, measure) for measure in measures]
-                    counts = [cell.outcomes.get(outcome, 0) for outcome in OUTCOMES]
-                    where = [result.exam, result.model, found.name, label, column]
-                    yield [*where, *values, *counts, result.trained, result.signature, ""]
+                    known = {measure: getattr(cell, measure) for measure in _MEASURES}
+                    known |= {outcome: cell.outcomes.get(outcome, 0) for outcome in OUTCOMES}
+                    known |= {"trained": result.trained, "signature": result.signature}
+                    yield line(result.exam, result.model, found.name, label, column, **known)
         tables = {found.name: found for found in result.tables}
         for one in result.beside:
             cited = f"{one.source.cited}; {one.condition}"
             for (name, row, column), figure in one.figures.items():
                 if name in tables and row in tables[name].rows and column in tables[name].columns:
-                    yield [result.exam, one.model, name, row, column, "", figure, *empty, cited]
-
-
-def _canary_lines(report: Report) -> Iterator[list[object]]:
-    """Judges stand where models do: the share of verdicts that agree, and the mean marks of right and wrong answers."""
-    empty = [""] * (6 + len(OUTCOMES) + 3)
-    for one in report.canaries:
-        where = [one.exam, one.judge, "canaries"]
-        yield [*where, "all", "agreement", len(one.known), one.agreement, *empty]
+                    yield line(result.exam, one.model, name, row, column, mean=figure, published=cited)
+    for canary in report.canaries:
+        where = (canary.exam, canary.judge, "canaries")
+        yield line(*where, "all", "agreement", n=len(canary.known), mean=canary.agreement)
         for row, right in (("known right", True), ("known wrong", False)):
-            mean, count = one.mean(right=right)
-            yield [*where, row, "mark", count, mean, *empty]
+            mean, count = canary.mean(right=right)
+            yield line(*where, row, "mark", n=count, mean=mean)
 
 
 def as_json(report: Report) -> str:

@@ -7,9 +7,9 @@ from html import escape
 
 import msgspec
 
+from viva.files import shipped_table
 from viva.io.tables import CsvText
 from viva.render.table import Table
-from viva.shipped import shipped_table
 from viva.visible import csv_safe, escape_invisible, escaped
 
 _LATEX = shipped_table(__file__, "latex.toml", dict[str, str])

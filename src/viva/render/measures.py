@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from viva.analysis.correlation import Coefficient
 from viva.analysis.raters.ratings import Kind, Measure
+from viva.files import shipped_table
 from viva.render.table import Kind as Printed
-from viva.shipped import shipped_table
 
 NAMES = shipped_table(__file__, "measures.toml", dict[Kind, str])
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.estimate import Estimate
-from viva.analysis.wording import UNSURE
+from viva.analysis.estimate import UNSURE, Estimate
 from viva.errors import VivaError
-from viva.shipped import shipped_text
+from viva.files import shipped_text
 from viva.web.chartpages import Scheme, tokens
 
 if TYPE_CHECKING:

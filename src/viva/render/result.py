@@ -10,12 +10,11 @@ import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Table as ScoreTable
-from viva.analysis.estimate import Estimate
-from viva.analysis.wording import UNSURE, bounds_text, cell_text, percent
+from viva.analysis.estimate import UNSURE, Estimate, bounds_text, cell_text, percent
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.engine.budget import Consumed, who_answered
-from viva.engine.signing import settings as settings  # noqa: PLC0414
-from viva.engine.signing import signature as signature  # noqa: PLC0414
+from viva.engine.folder import settings as settings  # noqa: PLC0414
+from viva.engine.folder import signature as signature  # noqa: PLC0414
 from viva.errors import flag
 from viva.published import Neighbour
 from viva.render.deciders import CanaryMarks, Decided
@@ -282,16 +281,24 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Ta
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam]
         beside = beside_of(of_exam)
-        for index, table in enumerate(of_exam[0].tables):
+        for table in of_exam[0].tables:
             if not table.across or (table.detail and not details):
                 continue
-            rows: list[tuple[object, ...]] = [(result.model, *result.tables[index].cells[0]) for result in of_exam]
+            # Runs of different questions of an exam have different columns.
+            known = [
+                (result.model, dict(zip(own.columns, own.cells[0], strict=True)))
+                for result in of_exam
+                for own in result.tables
+                if own.name == table.name
+            ]
+            names = list(dict.fromkeys(name for _, cells in known for name in cells))
+            rows: list[tuple[object, ...]] = [(model, *map(cells.get, names)) for model, cells in known]
             for one in beside:
-                figures = [one.figures.get((table.name, table.rows[0], column)) for column in table.columns]
+                figures = [one.figures.get((table.name, table.rows[0], name)) for name in names]
                 if any(figure is not None for figure in figures):
                     rows.append((f"{one.model} (published)", *figures))
             if len(rows) > 1:
-                columns = (Column(name, str(place), _EITHER) for place, name in enumerate(table.columns, 1))
+                columns = (Column(name, str(place), _EITHER) for place, name in enumerate(names, 1))
                 tables.append(Table(f"{table.title} · {exam}", (Column("model", "0", NAME), *columns), rows))
     return tables
 

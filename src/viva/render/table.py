@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.analysis.estimate import Estimate
-from viva.analysis.wording import cell_text, percent
+from viva.analysis.estimate import Estimate, cell_text, percent
 from viva.types import outcome_name
 
 DASH = "–"
@@ -86,7 +85,8 @@ OUTCOMES = Kind(outcomes_text, words=True, yields=True)
 Records: TypeAlias = tuple[list[str], Iterable[tuple[Any, ...]]]
 """Column names and rows."""
 Getter: TypeAlias = "str | Callable[[Any], Any]"
-"""What a row has in a column: a path of attributes and places (`pair.first`, `2.low`), or a function of the row."""
+"""What a row has in a column: a path of attributes and places (`pair.first`, `2.low`; "" for all of it), or a function
+of the row."""
 
 
 class Column(Struct, frozen=True):
@@ -118,8 +118,10 @@ class Column(Struct, frozen=True):
 
 
 def _path(path: str) -> Callable[[Any], Any]:
-    """Return the function that follows a path of attributes and places (`pair.0`); None where it meets None before its
-    end."""
+    """Return the function that follows a path of attributes and places (`pair.0`), which for "" gives the row; None
+    where it meets None before its end."""
+    if not path:
+        return lambda row: row
     first, _, rest = path.partition(".")
     get: Callable[[Any], Any] = itemgetter(int(first)) if first.isdigit() else attrgetter(first)
     then = _path(rest) if rest else None

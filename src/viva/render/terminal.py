@@ -12,13 +12,14 @@ from __future__ import annotations
 import io
 import os.path
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
-from viva.analysis.wording import UNSURE
-from viva.render.table import Table
+from viva.analysis.estimate import UNSURE
+from viva.render.table import Kind, Table
 from viva.visible import escape_invisible, plural
 
 if TYPE_CHECKING:
@@ -56,9 +57,54 @@ _ENDING = 5
 SUMS_UP = ("overall", "average", "all", "total", "mean")
 
 
-class _Fitted(Struct, frozen=True):
+class _TextColumn(Struct, eq=False):
+    """A column on its way to a terminal."""
+
+    cells: list[str]
+    """The header, then the rows."""
+    kind: Kind
+    flush: bool
+    head: int
+    """The longest word of the header."""
+    whole: int
+    """The longest line below it."""
+    part: int
+    """The longest part of one that is not broken."""
+    least: int = 0
+    width: int = 0
+    short: Sequence[str] = ()
+    """Of names: what is shown of the rows where they have no place."""
+
+    def lines(self, row: int, *, cut: bool = False) -> list[str]:
+        """Return a cell's lines, filled up to the column's width; `cut`: a name is shortened in its middle."""
+        text = self.cells[row]
+        broken = _shorter(text, self.width) if cut else folded(text, self.width).splitlines() or [""]
+        blanks = (" " * (self.width - width_of(line)) for line in broken)
+        return [line + blank if self.flush else blank + line for line, blank in zip(broken, blanks, strict=True)]
+
+
+def _text_columns(table: Table, *, pointed: bool = False) -> list[_TextColumn]:
+    columns = []
+    for column, flush, texts in zip(
+        table.printed, table.flush, zip(table.header, *table.texts(), strict=True), strict=True
+    ):
+        head, *cells = map(one_lined, texts)
+        cells = _pointed(cells) if pointed and not flush else cells
+        lines, parts = (
+            (line for cell in cells for line in cell.splitlines()),
+            (part for cell in cells for part in units(cell)),
+        )
+        columns.append(
+            _TextColumn([head, *cells], column.kind, flush, _longest(head.split()), _longest(lines), _longest(parts))
+        )
+    return columns
+
+
+class _Fitted(Struct, frozen=True, eq=False):
     """A table set in columns: its lines, a list a row, and what was left out."""
 
+    table: Table
+    title: list[str]
     header: list[str]
     rows: list[list[str]]
     spans: list[tuple[int, int, str]]
@@ -67,6 +113,16 @@ class _Fitted(Struct, frozen=True):
     """Lines that name the columns left out."""
     sums_up: bool
     """Whether the last row does."""
+
+    @property
+    def height(self) -> int:
+        """Lines of all rows."""
+        return sum(map(len, self.rows))
+
+    @property
+    def frame(self) -> int:
+        """Lines around them."""
+        return len(self.title) + len(self.header) + len(self.dropped) + 1
 
 
 def screen_terminal(
@@ -84,12 +140,10 @@ def screen_terminal(
     wide = width or WIDTH
     console = _console(wide, colour=colour)
     notes = _notes(closing, wide, more)
-    texts = list(map(_cells, tables))
-    fitted = [_fit(table, cells, wide, more) for table, cells in zip(tables, texts, strict=True)]
-    heads = [folded(one_lined(table.title), wide).splitlines() for table in tables]
-    shares = _shares(tables, fitted, heads, lines - len(notes))
-    fitted = [_all_rows(*each, wide, more) for each in zip(tables, texts, fitted, shares, strict=True)]
-    shares = _shares(tables, fitted, heads, lines - len(notes))
+    fitted = [_fit(table, wide, more) for table in tables]
+    shares = _shares(fitted, lines - len(notes))
+    fitted = [_all_rows(fit, share, wide, more) for fit, share in zip(fitted, shares, strict=True)]
+    shares = _shares(fitted, lines - len(notes))
     shown = {table.legend for table, share in zip(tables, shares, strict=True) if share}
     useless = {table.legend for table in tables} - shown
     useful = [line for line in closing if line not in useless]
@@ -98,39 +152,37 @@ def screen_terminal(
     def show(line: str, style: str = "") -> None:
         console.print(Text(line.rstrip(), style=style), soft_wrap=True)
 
-    for table, fit, head, share in zip(tables, fitted, heads, shares, strict=True):
+    for fit, share in zip(fitted, shares, strict=True):
         if not share:
             continue
-        for line in head:
+        for line in fit.title:
             show(line, "bold")
         for line in fit.header:
             show(line, "dim underline" if line is fit.header[-1] else "dim")
-        for at in _shown(fit, share):
+        for at in (shown_rows := _shown(fit, share)):
             if at is None:
-                left = len(fit.rows) - len(_shown(fit, share)) + 1
-                show(f"… {plural(left, 'more row')} ({more})", "dim")
+                show(f"… {plural(len(fit.rows) - len(shown_rows) + 1, 'more row')} ({more})", "dim")
                 continue
-            published = at >= len(fit.rows) - table.dim
+            published = at >= len(fit.rows) - fit.table.dim
             for line in fit.rows[at]:
                 text = Text(line, style="dim" if published else "")
                 for start, end, style in () if published else fit.spans:
                     text.stylize(style, start, end)
-                if not published:
-                    text.highlight_regex(rf"\S*{UNSURE}", "yellow")
-                    text.highlight_regex(r"\+\S+\*", "green")
-                    text.highlight_regex(r"−\S+\*", "red")
+                for pattern, style in () if published else _COLOURS:
+                    text.highlight_regex(pattern, style)
                 console.print(text, soft_wrap=True)
-        for line in fit.dropped:
+        for line in (*fit.dropped, ""):
             show(line, "dim")
-        show("")
-    hidden = [table.title for table, share in zip(tables, shares, strict=True) if not share]
-    if hidden:
-        named = "; ".join(map(one_lined, hidden))
-        show(_line(f"{plural(len(hidden), 'more table')} ({more}): {named}", wide), "dim")
+    if hidden := [one_lined(table.title) for table, share in zip(tables, shares, strict=True) if not share]:
+        show(_line(f"{plural(len(hidden), 'more table')} ({more}): {'; '.join(hidden)}", wide), "dim")
         show("")
     for line in notes:
         show(line)
     return _printed(console).rstrip() + "\n"
+
+
+_COLOURS = ((rf"\S*{UNSURE}", "yellow"), (r"\+\S+\*", "green"), (r"−\S+\*", "red"))
+"""What is marked in a row."""
 
 
 def tables_terminal(
@@ -141,57 +193,61 @@ def tables_terminal(
 
     console = _console(width or _WHOLE, colour=colour)
 
-    def whole(line: str) -> str:  # a file or a pipe has as much place as it takes
-        return folded(one_lined(line), width) if width else one_lined(line)
+    def show(line: str, style: str = "") -> None:  # a file or a pipe has as much place as it takes
+        console.print(Text(folded(one_lined(line), width) if width else one_lined(line), style=style), soft_wrap=True)
 
     for table in tables:
-        console.print(Text(whole(table.title), style="bold"), soft_wrap=True)
+        show(table.title, "bold")
         console.print(_framed(table, console.width))
     for line in closing:
-        console.print(Text(whole(line)), soft_wrap=True)
+        show(line)
     return _printed(console)
 
 
 def _framed(table: Table, wide: int) -> RichTable:
-    """Return a table in its frame; where its columns do not fit, each row is lines of a name and a value."""
-    from rich.cells import cell_len
+    """Return a table in its frame; where its columns do not fit, each row is lines of a name and a value. No figure
+    breaks in the middle.
+    """
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    flush, plain, grid = table.flush, _cells(table), RichTable()
-    widths = None
-    for cells in (aligned(plain, flush), plain):
-        if widths := _widths(cells, flush, wide):
-            break
-    if widths is None:
-        grid.show_header = False
-        for row in plain[1:]:
-            for pair in zip(plain[0], row, strict=True):
-                grid.add_row(*map(Text, pair))
-            grid.add_section()
-        return grid
-
-    def right(cell: str, width: int) -> str:
-        return "\n".join(" " * (width - cell_len(line)) + line for line in folded(cell, width).splitlines())
-
-    for name, left, width in zip(cells[0], flush, widths, strict=True):
-        grid.add_column(Text(name, justify="left" if left else "right"), overflow="fold", width=width)
-    for row in cells[1:]:
-        fitted = zip(row, flush, widths, strict=True)
-        grid.add_row(*(Text(folded(cell, width) if left else right(cell, width)) for cell, left, width in fitted))
+    grid = RichTable()
+    for pointed in (True, False):
+        columns = _text_columns(table, pointed=pointed)
+        for column in columns:
+            longest = max(column.head, column.part)
+            column.least = min(longest, _WORDS) if column.flush else longest
+        capacity = wide - 3 * len(columns) - 1  # borders, and a blank on either side
+        if len(columns) <= _PAIR or sum(column.least for column in columns) <= capacity:
+            _widen(columns, capacity)
+            for column in columns:
+                name = Text(column.cells[0], justify="left" if column.flush else "right")
+                grid.add_column(name, overflow="fold", width=column.width)
+            for row in range(1, len(table.rows) + 1):
+                grid.add_row(*(Text("\n".join(column.lines(row))) for column in columns))
+            return grid
+    grid.show_header = False
+    for row in range(1, len(table.rows) + 1):
+        for column in columns:
+            grid.add_row(Text(column.cells[0]), Text(column.cells[row]))
+        grid.add_section()
     return grid
 
 
-def _cells(table: Table) -> list[list[str]]:
-    """Header and rows as texts."""
-    return [[one_lined(cell) for cell in row] for row in (table.header, *table.texts())]
-
-
-def _shrink(widths: dict[int, int], floors: Iterable[Mapping[int, int]], capacity: int) -> None:
+def _shrink(columns: Sequence[_TextColumn], capacity: int, *floors: Callable[[_TextColumn], int]) -> None:
     """Take from the widest column until all fit: to the first floors, then to the next."""
     for floor in floors:
-        while sum(widths.values()) > capacity and any(widths[at] > floor[at] for at in widths):
-            widths[max(widths, key=lambda at: (widths[at] > floor[at], widths[at]))] -= 1
+        while sum(column.width for column in columns) > capacity and (
+            loose := [column for column in columns if column.width > floor(column)]
+        ):
+            max(loose, key=lambda column: column.width).width -= 1
+
+
+def _widen(columns: Sequence[_TextColumn], capacity: int) -> None:
+    """Make columns as wide as their texts, or narrower: headings break first."""
+    for column in columns:
+        column.width = max(column.least, column.whole, width_of(column.cells[0]))
+    _shrink(columns, capacity, lambda column: max(column.least, column.whole), lambda column: column.least)
 
 
 def _console(wide: int, *, colour: bool) -> Console:
@@ -246,35 +302,31 @@ def _one_of_each(notes: Sequence[str], more: str) -> list[str]:
     ]
 
 
-def _shares(
-    tables: Sequence[Table], fitted: Sequence[_Fitted], heads: Sequence[Sequence[str]], capacity: int
-) -> list[int]:
+def _shares(fitted: Sequence[_Fitted], capacity: int) -> list[int]:
     """Return how many lines of rows each table has: as many as it wants, or evenly; 0 for tables that are only
     named.
     """
-    frames = [len(head) + len(fit.header) + len(fit.dropped) + 1 for head, fit in zip(heads, fitted, strict=True)]
-    wants = [sum(map(len, fit.rows)) for fit in fitted]
-    least = [min(want, LEAST + 1) for want in wants]
-    kept = list(range(len(tables)))
+    kept, cap = list(fitted), LEAST + 1
 
-    def spare() -> int:  # of those left out a line says it
-        return capacity - 2 * (len(kept) < len(tables)) - sum(frames[at] for at in kept)
+    def spare(cap: int) -> int:  # of those left out a line says it
+        return capacity - 2 * (len(kept) < len(fitted)) - sum(fit.frame + min(fit.height, cap) for fit in kept)
 
-    while len(kept) > 1 and sum(least[at] for at in kept) > spare():
-        if all(tables[at].asked for at in kept) and max(least) > _ASKED:
-            least = [min(one, _ASKED) for one in least]
+    while len(kept) > 1 and spare(cap) < 0:
+        given = [fit for fit in kept if not fit.table.asked]
+        if given or cap == _ASKED:
+            kept.remove((given or kept)[-1])
         else:
-            kept.remove(max(kept, key=lambda at: (not tables[at].asked, at)))
-    shares = [least[at] if at in kept else 0 for at in range(len(tables))]
-    for cap in range(LEAST + 1, max(wants, default=0) + 1):
-        tried = [min(want, cap) if at in kept else 0 for at, want in enumerate(wants)]
-        if sum(tried) > spare():
+            cap = _ASKED
+    for more in range(LEAST + 1, max((fit.height for fit in fitted), default=0) + 1):
+        if spare(more) < 0:
             break
-        shares = tried
-    for at in kept:  # what an even share leaves over goes to the first that can use it
-        over = spare() - sum(shares)
-        if over > 0:
-            shares[at] += min(over, wants[at] - shares[at])
+        cap = more
+    shares: list[int] = []
+    over = spare(cap)
+    for fit in fitted:  # what an even share leaves over goes to the first that can use it
+        extra = max(0, min(over, fit.height - cap)) if fit in kept else 0
+        shares.append(min(fit.height, cap) + extra if fit in kept else 0)
+        over -= extra
     return shares
 
 
@@ -283,162 +335,141 @@ def _shown(fit: _Fitted, share: int) -> list[int | None]:
     heights = [len(row) for row in fit.rows]
     if sum(heights) <= share:
         return [*range(len(heights))]
-    last = len(heights) - 1
-    keeps = last > 0 and fit.sums_up
-    spare = share - 1 - (heights[last] if keeps else 0)
-    shown: list[int | None] = []
-    for at, height in enumerate(heights[:-1] if keeps else heights):
-        spare -= height
-        if spare < 0 and shown:
-            break
-        shown.append(at)
-    return [*shown, None, *([last] if keeps else [])]
+    last = [len(heights) - 1] if fit.sums_up and len(heights) > 1 else []
+    spare = share - 1 - sum(heights[at] for at in last)
+    ends = accumulate(heights[: len(heights) - len(last)])
+    return [*range(max(1, sum(end <= spare for end in ends))), None, *last]
 
 
-def _all_rows(table: Table, cells: Sequence[Sequence[str]], fit: _Fitted, share: int, wide: int, more: str) -> _Fitted:
+def _all_rows(fit: _Fitted, share: int, wide: int, more: str) -> _Fitted:
     """Return the table with as few columns less as make all its rows fit `share` lines; as it is where none do."""
-    if not len(fit.rows) <= share < sum(map(len, fit.rows)):
-        return fit
-    for fewer in range(1, len(cells[0])):
-        tried = _fit(table, cells, wide, more, fewer)
-        frame = len(tried.header) + len(tried.dropped) - len(fit.header) - len(fit.dropped)
-        if sum(map(len, tried.rows)) + frame <= share:
-            return tried
+    if len(fit.rows) <= share < fit.height:
+        for fewer in range(1, len(fit.table.printed)):
+            tried = _fit(fit.table, wide, more, fewer)
+            if tried.height + tried.frame <= share + fit.frame:
+                return tried
     return fit
 
 
-def _fit(table: Table, texts: Sequence[Sequence[str]], wide: int, more: str, fewer: int = 0) -> _Fitted:
-    """Return a table, its header and rows as texts, in so many columns of a terminal; `fewer`: so many of its own are
-    left out in any case.
-    """
-    from rich.cells import cell_len
+def _fit(table: Table, wide: int, more: str, fewer: int = 0) -> _Fitted:
+    """Return a table in so many columns of a terminal; `fewer`: so many of its own are left out in any case."""
+    columns = _text_columns(table)
+    sums_up = columns[0].cells[-1].casefold().startswith(SUMS_UP)
+    names = [column for column in columns if column.kind.name]
+    for group in (
+        [column for column in names if column.kind.pair],
+        *([column] for column in names if not column.kind.pair),
+    ):
+        short = iter(_shortened([name for column in group for name in column.cells[1:]]))
+        for column in group:
+            column.short = list(islice(short, len(table.rows)))
+    for column in columns:
+        longest = column.part if column.flush else column.whole
+        if column.kind.name:
+            longest = min(column.whole, _NAME, max(_SHORT, _longest(column.short)))
+        column.least = column.width = max(column.head, longest)
+    kept, order = list(columns), _order(table)
 
-    flush, kinds = table.flush, [column.kind for column in table.printed]
-    cells = [list(row) for row in texts]
-    kept = list(range(len(kinds)))
-    heads, whole, parts = _measured(cells)
-    names = {at for at, kind in enumerate(kinds) if kind.name}
-    pairs = [at for at in sorted(names) if kinds[at].pair]  # two columns of the same names
-    short = {at: _shortened([row[at] for row in cells[1:]]) for at in names.difference(pairs)}
-    both = _shortened([row[at] for at in pairs for row in cells[1:]])
-    short |= {at: both[place * len(table.rows) : (place + 1) * len(table.rows)] for place, at in enumerate(pairs)}
-    least = {at: max(head, parts[at] if flush[at] else whole[at]) for at, head in enumerate(heads)}
-    for at in names:
-        least[at] = max(heads[at], min(whole[at], _NAME, max([_SHORT, *map(cell_len, short[at])])))
-    order = _order(table)
-    dropped: list[int] = []
-    while order and (_total(least, kept) > wide or len(dropped) < fewer):
-        dropped.append(order.pop(0))
-        kept.remove(dropped[-1])
-    cut = (names, {at for at, left in enumerate(flush) if left})  # words are cut where nothing else is left
-    floors = [{at: _SHORTEST if at in which else least[at] for at in kept} for which in cut]
-    least = {at: least[at] for at in kept}
-    _shrink(least, floors, wide - _GAP * (len(kept) - 1))
-    while _total(least, kept) > wide and len(kept) > 1:
-        dropped.append(kept.pop())
-    least[0] = min(least[0], wide)
-    _align(cells, flush, kept, least, wide)
-    widths = {at: max(least[at], whole[at], cell_len(cells[0][at])) for at in kept}
-    floors = [{at: max(least[at], whole[at]) for at in kept}, least]  # headings break first
-    _shrink(widths, floors, wide - _GAP * (len(kept) - 1))
-    narrow = {at for at in names.intersection(kept) if widths[at] < whole[at]}
-    for at in narrow.union(pairs) if narrow.intersection(pairs) else narrow:
-        if at in kept:
-            for row, name in zip(cells[1:], short[at], strict=True):
-                row[at] = name
-    starts = {at: sum(widths[one] + _GAP for one in kept[:place]) for place, at in enumerate(kept)}
-    spans = [(starts[at], starts[at] + widths[at], kinds[at].style) for at in kept if kinds[at].style]
+    def over() -> int:
+        return sum(column.width + _GAP for column in kept) - _GAP - wide
 
-    def lines(row: list[str], *, header: bool = False) -> list[str]:
-        columns = {at: _broken(row[at], widths[at], name=not header and at in names) for at in kept}
-        height = max(map(len, columns.values()), default=1)
-        found = []
-        for number in range(height):
-            texts = []
-            for at in kept:
-                column = columns[at]
-                place = number - (height - len(column) if header else 0)
-                text = column[place] if 0 <= place < len(column) else ""
-                blank = " " * (widths[at] - cell_len(text))
-                texts.append(text + blank if flush[at] else blank + text)
-            found.append((" " * _GAP).join(texts))
-        return found
+    while order and (over() > 0 or len(columns) - len(kept) < fewer):
+        kept.remove(columns[order.pop(0)])
+    capacity = wide - _GAP * (len(kept) - 1)
+    _shrink(  # words are cut where nothing else is left
+        kept, capacity, lambda column: _SHORTEST if column.kind.name else column.least,
+        lambda column: _SHORTEST if column.flush else column.least,
+    )  # fmt: skip
+    while over() > 0 and len(kept) > 1:
+        kept.pop()
+    for column in kept:  # decimal points are below each other where there is place
+        pointed = column.cells[1:] if column.flush else _pointed(column.cells[1:])
+        longer = max(0, _longest(pointed) - column.width)
+        if not column.flush and over() + longer <= 0:
+            column.width += longer
+            column.cells[1:] = pointed
+        column.least = min(column.width, wide)
+    _widen(kept, wide - _GAP * (len(kept) - 1))
+    narrow = [column for column in kept if column.kind.name and column.width < column.whole]
+    for column in kept:
+        if column in narrow or (column.kind.pair and any(other.kind.pair for other in narrow)):
+            column.cells[1:] = column.short
+    starts = accumulate((column.width + _GAP for column in kept), initial=0)
+    spans = [
+        (at, at + column.width, column.kind.style)
+        for at, column in zip(starts, kept, strict=False)
+        if column.kind.style
+    ]
 
-    sums_up = texts[-1][0].casefold().startswith(SUMS_UP)
-    missing = ", ".join(cells[0][at] for at in sorted(dropped))
-    left_out = folded(f"not shown in {wide} columns ({more}): {missing}", wide).splitlines() if dropped else []
-    return _Fitted(lines(cells[0], header=True), [lines(row) for row in cells[1:]], spans, left_out, sums_up)
+    def lines(row: int) -> list[str]:
+        blocks = [column.lines(row, cut=row > 0 and column.kind.name) for column in kept]
+        height = max(map(len, blocks))
+        for column, block in zip(kept, blocks, strict=True):
+            blank = [" " * column.width] * (height - len(block))
+            block[:] = [*block, *blank] if row else [*blank, *block]
+        return [(" " * _GAP).join(texts) for texts in zip(*blocks, strict=True)]
 
-
-def _total(widths: Mapping[int, int], kept: Sequence[int]) -> int:
-    """Return columns of the terminal that these columns take."""
-    return sum(widths[at] + _GAP for at in kept) - _GAP
-
-
-def _align(
-    cells: list[list[str]], flush: Sequence[bool], kept: Sequence[int], widths: dict[int, int], wide: int
-) -> None:
-    """Put decimal points below each other in those of the columns that have place for it."""
-    from rich.cells import cell_len
-
-    points = aligned(cells, flush)[1:]
-    for at in kept:
-        longer = max([widths[at], *(cell_len(row[at]) for row in points)])
-        if not flush[at] and _total(widths, kept) - widths[at] + longer <= wide:
-            widths[at] = longer
-            for row, point in zip(cells[1:], points, strict=True):
-                row[at] = point[at]
+    missing = ", ".join(column.cells[0] for column in columns if column not in kept)
+    left_out = folded(f"not shown in {wide} columns ({more}): {missing}", wide).splitlines() if missing else []
+    header, *rows = map(lines, range(len(table.rows) + 1))
+    return _Fitted(table, folded(one_lined(table.title), wide).splitlines(), header, rows, spans, left_out, sums_up)
 
 
 def _shortened(names: Sequence[str]) -> list[str]:
     """Return names without their providers (`openai/`), where they stay different, and without what all models begin
     with and all names end in after a ` · `.
     """
-    whole = list(dict.fromkeys(names))
-    models, rests = zip(*(name.partition(" · ")[::2] for name in whole), strict=True) if whole else ((), ())
-    plain = [model.rpartition("/")[2] for model in models]
-    if len({*zip(plain, rests, strict=True)}) < len(whole):
-        plain = list(models)
-    common = os.path.commonprefix(plain) if len(set(plain)) > 1 else ""  # noqa: RUF071
+    parts = {name: name.split(" · ") for name in names}
+    plain = {name: model.rpartition("/")[2] for name, (model, *_) in parts.items()}
+    if len({(plain[name], *rest) for name, (_, *rest) in parts.items()}) < len(parts):
+        plain = {name: model for name, (model, *_) in parts.items()}
+    common = os.path.commonprefix([*plain.values()]) if len({*plain.values()}) > 1 else ""  # noqa: RUF071
     begin = max(common.rfind(mark) for mark in "/-_: ") + 1
-    endings = [rest.split(" · ") if rest else [] for rest in rests]
-    while all(endings) and len(whole) > 1 and len({ending[-1] for ending in endings}) == 1:
-        endings = [ending[:-1] for ending in endings]
+    same = 0
+    while len(parts) > 1 and min(map(len, parts.values())) > same + 1:
+        if len({each[-1 - same] for each in parts.values()}) > 1:
+            break
+        same += 1
     short = {}
-    for name, model, text, ending, rest in zip(whole, models, plain, endings, rests, strict=True):
-        cut = "…" if len(text) - begin < len(model) else ""
-        less = "…" if len(" · ".join(ending)) < len(rest) else ""
-        short[name] = " · ".join([f"{cut}{text[begin:]}", *ending]) + less
+    for name, (model, *rest) in parts.items():
+        text = plain[name][begin:]
+        cut = "…" if len(text) < len(model) else ""
+        short[name] = " · ".join([f"{cut}{text}", *rest[: len(rest) - same]]) + ("…" if same else "")
     return [short[name] for name in names]
 
 
 def _order(table: Table) -> list[int]:
     """In which order columns give way; the first never does."""
-    columns = table.printed
-    named = sorted((at for at, column in enumerate(columns) if column.drop), key=lambda at: columns[at].drop)
-    words = (at for at, column in enumerate(columns) if column.kind.yields)
-    right = range(len(columns) - 1, 0, -1)
-    return [at for at in dict.fromkeys((*named, *words, *right)) if at and not columns[at].keep]
+
+    def rank(at: int) -> tuple[int, int, int]:
+        drop, yields = table.printed[at].drop, table.printed[at].kind.yields
+        return (0, drop, at) if drop else (1, 0, at) if yields else (2, 0, -at)
+
+    return sorted((at for at, column in enumerate(table.printed) if at and not column.keep), key=rank)
 
 
-def _broken(text: str, wide: int, *, name: bool) -> list[str]:
-    """Return a cell's lines: broken between its parts, a name shortened in its middle."""
-    from rich.cells import cell_len
-
-    if name and cell_len(text) > wide:
-        head = tail = ""
-        for at in range(len(text)):  # a character in front, one behind, as long as there is place
-            longer = (text[: at // 2 + 1], text[len(text) - (at + 1) // 2 :] if at else "")
-            if cell_len("".join(longer)) + 1 > wide:
-                break
-            head, tail = longer
-        return [f"{head}…{tail}"]
-    return folded(text, wide).splitlines() or [""]
+def _shorter(text: str, wide: int) -> list[str]:
+    """Return a name in one line, shortened in its middle where it has no place."""
+    if width_of(text) <= wide:
+        return text.splitlines() or [""]
+    tried = (f"{text[: (n + 1) // 2]}…{text[len(text) - n // 2 :]}" for n in range(min(wide, len(text)) - 1, 0, -1))
+    return [next((short for short in tried if width_of(short) <= wide), "…")]
 
 
 def one_lined(text: str) -> str:
     """Return a text as a terminal shows it, with blanks for tabs, which have no width that is known here."""
     return escape_invisible(text).replace("\t", " ")
+
+
+def width_of(text: str) -> int:
+    """Return columns of a terminal that a text takes."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(width_of, texts), default=0)
 
 
 _UNIT = re.compile(
@@ -456,20 +487,15 @@ _DECIMAL = re.compile(r"\D{0,3}[\d,]+(?=\.\d|$)|–(?=†?$)")
 _FILL = 4
 
 
-def aligned(shown: list[list[str]], left: Sequence[bool]) -> list[list[str]]:
-    """Return cells below a header, in columns of figures filled up behind so that decimal points are below each other;
-    not where that takes more than `_FILL` blanks, as of a range among means, which would lead away from the header.
+def _pointed(cells: list[str]) -> list[str]:
+    """Return figures filled up behind so that decimal points are below each other; as they are where some are none, and
+    where that takes more than `_FILL` blanks, as of a range among means, which would lead away from the header.
     """
-    from rich.cells import cell_len
-
-    columns = [list(column) for column in zip(*shown, strict=False)]
-    for column, flush in zip(columns, left, strict=True):
-        cells = {text: _DECIMAL.match(text) for text in column[1:] if text}
-        tails = {text: cell_len(text[point.end() :]) for text, point in cells.items() if point}
-        if flush or len(tails) < len(cells) or max(tails.values(), default=0) - min(tails.values(), default=0) > _FILL:
-            continue
-        column[1:] = [text and text + " " * (max(tails.values()) - tails[text]) for text in column[1:]]
-    return [list(row) for row in zip(*columns, strict=True)]
+    tails = {text: width_of(text[point.end() :]) for text in cells if (point := _DECIMAL.match(text))}
+    longest = max(tails.values(), default=0)
+    if len(tails) < len({*filter(None, cells)}) or longest - min(tails.values(), default=0) > _FILL:
+        return cells
+    return [text and text + " " * (longest - tails[text]) for text in cells]
 
 
 def units(text: str) -> list[str]:
@@ -483,17 +509,15 @@ def folded(text: str, wide: int) -> str:
     """Return a text in lines of at most `wide` columns: broken between its parts, never in one that has place; one that
     has none after a hyphen or a stroke, else where the line ends.
     """
-    from rich.cells import cell_len
-
     lines: list[str] = []
     for line in text.splitlines() or [""]:
-        if cell_len(line) <= wide:
+        if width_of(line) <= wide:
             lines.append(line)
             continue
         lines.append("")
         for gap, part in _pieces(line, wide):
             longer = f"{lines[-1]}{gap}{part}".strip()
-            if cell_len(longer) <= wide or not lines[-1]:
+            if width_of(longer) <= wide or not lines[-1]:
                 lines[-1] = longer
             else:
                 lines.append(part)
@@ -502,43 +526,10 @@ def folded(text: str, wide: int) -> str:
 
 def _pieces(line: str, wide: int) -> Iterator[tuple[str, str]]:
     """Yield the parts of a line, each with what stands before it: a blank, or nothing within a word that is cut."""
-    from rich.cells import cell_len, chop_cells
+    from rich.cells import chop_cells
 
     for unit in units(line):
-        for word in unit.split() if cell_len(unit) > wide else [unit]:
-            for place, part in enumerate(_STROKE.split(word) if cell_len(word) > wide else [word]):
-                for number, piece in enumerate(chop_cells(part, wide) if cell_len(part) > wide else [part]):
+        for word in unit.split() if width_of(unit) > wide else [unit]:
+            for place, part in enumerate(_STROKE.split(word) if width_of(word) > wide else [word]):
+                for number, piece in enumerate(chop_cells(part, wide) if width_of(part) > wide else [part]):
                     yield "" if place or number else " ", piece
-
-
-def _widths(shown: Sequence[Sequence[str]], left: Sequence[bool], capacity: int) -> list[int] | None:
-    """Return columns as wide as their texts, or narrower: to where no figure breaks in the middle. None: that does not
-    fit.
-    """
-    from rich.cells import cell_len
-
-    heads, cells, parts = _measured(shown)
-    widths = {at: max(cell_len(head), cells[at]) for at, head in enumerate(shown[0])}
-    words = map(max, heads, parts)
-    least = [min(word, _WORDS) if flush else word for word, flush in zip(words, left, strict=True)]
-    capacity -= 3 * len(widths) + 1  # borders, and a blank on either side
-    if len(widths) > _PAIR and sum(least) > capacity:
-        return None
-    floors = (map(max, least, cells), least)  # headings break first
-    _shrink(widths, map(dict, map(enumerate, floors)), capacity)
-    return list(widths.values())
-
-
-def _measured(cells: Sequence[Sequence[str]]) -> tuple[list[int], list[int], list[int]]:
-    """Return how wide the longest word of each header is, the longest line below it, and the longest part of one."""
-    from rich.cells import cell_len
-
-    def longest(parts: Iterable[str]) -> int:
-        return max(map(cell_len, parts), default=0)
-
-    columns = list(zip(*cells, strict=True))
-    return (
-        [longest(column[0].split()) for column in columns],
-        [longest(line for text in column[1:] for line in text.splitlines()) for column in columns],
-        [longest(part for text in column[1:] for part in units(text)) for column in columns],
-    )

@@ -39,7 +39,7 @@ _FAR = 0.5
 THOUGHT = 20_000
 OUTCOME = "outcome"
 FINER = "of these"
-"""What of the answers with an outcome it is (`viva.benchmarks.outcomes`)."""
+"""What of the answers with an outcome it is (`viva.runs.answers`)."""
 TELLING = (OUTCOME, FINER, DECIDED)
 """Tags that say what the verdict is: hidden from who reviews blind."""
 UNTAGGED = ("question", "sample")

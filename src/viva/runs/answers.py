@@ -1,246 +1,120 @@
-"""The answers of a run one by one, with question, reply, verdict and evidence, and as text: what item browsers show.
-
-Answers as other people's tools wrote them, as files of answers that a run keeps: what `viva grade` is given.
-
-A file of our own form is played back from where it lies; any other is read once, its items are matched with the
-benchmark's questions, and what was matched goes into the run folder, so that the run needs the original no more.
-"""
+"""The answers of a run one by one, with question, reply, verdict and evidence, and as text: what item browsers show."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, Struct
 
+from viva.benchmarks import open_exam
+from viva.benchmarks.rationale.combining import Q_A, Q_R
 from viva.engine.answerrecord import Answer, answer_of, describe_evidence, thought_size
-from viva.engine.folder import ModelRecord, RunFolder, RunRecord
+from viva.engine.budget import Consumed
+from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
-from viva.engine.scorefile import SCORES, rows_by_place, score_rows
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
-from viva.errors import DataError, StorageError, flag, option
-from viva.interop.reading import FORMS, PLAIN, read_logs
-from viva.interop.reading.detecting import form_of
-from viva.interop.reading.matching import ID, ORDER, TEXT, Matching, Missed, QuestionMatcher, told
-from viva.interop.reading.replies import rows_of
-from viva.interop.reading.rows import Columns, Log
-from viva.io.records import plain_stem
-from viva.keytable import KeyTable, text_key
-from viva.models import Endpoint
-from viva.models.replay import KEPT, Replay
-from viva.models.replay import connect as open_replay
+from viva.errors import StorageError, VivaError, flag
 from viva.prompting import prompt_text
-from viva.runs.config import AnswerFileOptions, TaskOptions
-from viva.runs.exams import languages_of, open_exams
-from viva.runs.graded import is_fresh
-from viva.runs.open import OpenRun, open_evidence
-from viva.runs.progress import Screen, say
-from viva.scorers.grading import CUT_OFF_WORDS
-from viva.types import Choose, Generate, Question, Request, Response, Score, ScoreRow, outcome_name
-from viva.visible import escape_invisible, one_line
-
-UNMATCHED = "unmatched.jsonl"
-"""What was in the files and is none of the questions, in a run folder."""
-_SHOWN = 20
-"""Unmatched items that are listed on the terminal; the file has all."""
-
-
-class Collected(Struct, kw_only=True):
-    """Answers, a replay a model, and how run.json names them."""
-
-    replays: list[Replay]
-    models: list[ModelRecord]
-    kept: dict[str, bytes] = {}
-    """Files that the run folder keeps."""
-
-    @property
-    def samples(self) -> int:
-        """How many answers a question has at most."""
-        return max(replay.samples for replay in self.replays)
-
-    @property
-    def answered(self) -> set[str]:
-        """The ids of the questions that have answers."""
-        return {question for replay in self.replays for question in replay.questions()}
-
-
-def collect(
-    benchmark: str, paths: Sequence[Path], choice: TaskOptions, foreign: AnswerFileOptions, *, quiet: bool = False
-) -> Collected:
-    """Return the answers in the files. Raises DataError for files that cannot be read, or hold nothing of this
-    benchmark's.
-    """
-    if foreign.wrote is not None and foreign.wrote not in FORMS:
-        raise DataError(f"{foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}", field="wrote")
-    form = foreign.wrote or form_of(paths)
-    columns = Columns(question=foreign.question_column, text=foreign.text_column)
-    if form == PLAIN and not (columns.question or columns.text or foreign.by_order):
-        return _as_they_are(paths)
-    if (columns.question or columns.text) and form not in (PLAIN, "dataset"):
-        raise DataError(
-            f"and {option('text_column')} are for tables, and {paths[0]} was written by {form}", field="question_column"
-        )
-    logs = read_logs(form, paths, columns)
-    known = QuestionMatcher(_questions(benchmark, choice))
-    told = _progress(sum(len(log.items) for log in logs), quiet=quiet)
-    matchings = [known.match(log.items, by_order=foreign.by_order, told=told) for log in logs]
-    _refuse_strange(logs, matchings, paths)
-    if form == PLAIN and len(logs) > 1 and _are_parts(matchings):
-        logs = [Log(form=PLAIN, model="", items=[item for log in logs for item in log.items])]
-        matchings = [known.match(logs[0].items, by_order=foreign.by_order, told=told)]
-    for log, matching in zip(logs, matchings, strict=True):
-        _tell(log, matching)
-    return _kept(logs, matchings)
-
-
-def _are_parts(matchings: Sequence[Matching]) -> bool:
-    """Return whether no question was answered in two files: then they are the parts of one model's answers."""
-    answered = [{match.question.id for match in matching.found} for matching in matchings]
-    return len(set[str]().union(*answered)) == sum(map(len, answered))
-
-
-def _as_they_are(paths: Sequence[Path]) -> Collected:
-    """Return a model a file. Raises DataError for several that answer different questions, and would be parts of
-    one.
-    """
-    named = [plain_stem(path) if len(paths) > 1 else "" for path in paths]
-    shown = [f"{name}#{at}" if name and named.count(name) > 1 else name for at, name in enumerate(named, 1)]
-    found = Collected(replays=[], models=[])
-    for path, name in zip(paths, shown, strict=True):
-        where = path.resolve()
-        found.replays.append(open_replay(str(where), Endpoint(shown=name)))
-        found.models.append(ModelRecord(name=f"replay/{where}", shown=name))
-    if len(paths) > 1 and not _answer_the_same(found.replays):
-        raise DataError(
-            f"{paths[0]} and {paths[1]} answer different questions: are they parts of one model's answers? Name the "
-            f"column with {option('text_column', 'NAME')}, which joins them, or make one file of them"
-        )
-    return found
-
-
-def _answer_the_same(replays: Sequence[Replay]) -> bool:
-    """Return whether a question was answered in two files: then each is a model's."""
-    known, first = KeyTable(), array("I")  # by a question's number: the file that answers it first
-    for at, replay in enumerate(replays):
-        for question in replay.questions():
-            number = known.add(text_key(question))
-            if number == len(first):
-                first.append(at)
-            elif first[number] != at:
-                return True
-    return False
-
-
-def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
-    """Return all questions of the benchmark, whatever part is to be graded; in all its languages, unless one is
-    named.
-    """
-    everything = msgspec.structs.replace(choice, limit=None, questions=None, shard=None, only="")
-    languages = languages_of(benchmark)
-    if len(languages) == 1 or choice.language:
-        return [question for exam, _ in open_exams((benchmark,), everything) for question in exam.questions()]
-    found: list[Question] = []
-    for language in languages:
-        with suppress(DataError):  # a language whose files are not there
-            one = msgspec.structs.replace(everything, language=(language,))
-            found += [question for exam, _ in open_exams((benchmark,), one) for question in exam.questions()]
-    if not found:
-        open_exams((benchmark,), everything)  # says what is wrong
-    return found
-
-
-def _progress(total: int, *, quiet: bool) -> Callable[[int], None]:
-    """Return a line every few seconds, where matching takes longer."""
-    screen = Screen("quiet" if quiet else "plain")
-
-    def told(done: int) -> None:
-        if screen.due():
-            screen.say(f"viva: matching: {done:,} of {total:,} items")
-
-    return told
-
-
-def _refuse_strange(logs: Sequence[Log], matchings: Sequence[Matching], paths: Sequence[Path]) -> None:
-    """Files of which nothing is this benchmark's: another benchmark's, most likely."""
-    for log, matching in zip(logs, matchings, strict=True):
-        if not matching.found:
-            first = matching.missed[0]
-            raise DataError(
-                f"none of the {len(log.items):,} items of {log.form} in {', '.join(map(str, paths[:3]))} is a question "
-                f"of this set. The first: {told(first)}"
-            )
-
-
-def _tell(log: Log, matching: Matching) -> None:
-    counted = matching.counted()
-    how = ", ".join(f"{counted.get(way, 0):,} {way}" for way in (ID, TEXT, ORDER))
-    name = f" ({one_line(log.model, 80)})" if log.model else ""
-    say(f"viva: {len(log.items):,} items of {log.form}{name}: {how}; {len(matching.missed):,} not matched")
-    for note in log.notes:
-        say(f"viva: {one_line(note, 200)}")
-    for missed in matching.missed[:_SHOWN]:
-        say(f"viva: not matched: {told(missed)}")
-    if len(matching.missed) > _SHOWN:
-        say(f"viva: and {len(matching.missed) - _SHOWN:,} more: {UNMATCHED} in the run folder")
-
-
-def _kept(logs: Sequence[Log], matchings: Sequence[Matching]) -> Collected:
-    found = Collected(replays=[], models=[], kept={})
-    missed: list[Missed] = []
-    lines_of = msgspec.json.Encoder().encode_lines
-    for number, (log, matching) in enumerate(zip(logs, matchings, strict=True), 1):
-        name = "answers.jsonl" if len(logs) == 1 else f"answers-{number}.jsonl"
-        content = lines_of(rows_of(matching.found))
-        shown = _shown(log.model, number, [other.model for other in logs])
-        found.models.append(ModelRecord(name=f"replay/{KEPT}{name}", shown=shown))
-        found.replays.append(Replay(Path(name), shown=shown, content=content))
-        found.kept[name] = content
-        missed += matching.missed
-    if missed:
-        found.kept[UNMATCHED] = lines_of({"where": one.item.where, "why": one.why} for one in missed)
-    return found
-
-
-def _shown(model: str, number: int, models: Sequence[str]) -> str:
-    """Return what tables call a model: as its log does."""
-    name = one_line(model, 120) or "replay/answers"
-    return name if models.count(model) == 1 else f"{name}#{number}"
-
+from viva.render.deciders import CanaryMarks
+from viva.render.formats import judging_notes
+from viva.render.result import Result
+from viva.runs.config import LimitOptions
+from viva.runs.open import OpenRun, open_evidence, prepare
+from viva.runs.scorefile import SCORES, is_fresh, rows_by_evaluation, rows_by_place, score_rows
+from viva.runs.scoring import (
+    canary_marks,
+    canary_notes,
+    consumed_answers,
+    judging_consumed,
+    known_result,
+    known_results,
+    result_of,
+    unknown_notes,
+    with_estimates,
+    with_published_rows,
+)
+from viva.scorers.reading import CUT_OFF_WORDS, reason
+from viva.types import (
+    CUT_OFF,
+    OUTCOMES,
+    Aggregate,
+    Choose,
+    Generate,
+    Question,
+    Request,
+    Response,
+    Score,
+    ScoreRow,
+    StopReason,
+    TableSpec,
+    outcome_name,
+)
+from viva.visible import escape_invisible
 
 _ALL: Callable[[int], bool] = lambda place: True  # noqa: E731
 
 
 def answered(opened: OpenRun, wanted: Callable[[int], bool] = _ALL, *, by_question: bool = False) -> Iterator[Answer]:
-    """Yield every answer of a run, in the order of scores.jsonl; of these, the `wanted` places (from 0).
-
-    `by_question`: all models' answers to a question come together, with one request for those who are asked alike.
-    What an answer earned is taken from scores.jsonl where that is fresh, else graded here. Raises StorageError where
-    scores.jsonl is of other questions than the run.
-    """
-    folder = opened.folder
+    """Yield every answer of a run, or the `wanted` ones: see `AnswerReader`."""
     with ExitStack() as stack:
-        row_at = stack.enter_context(rows_by_place(folder.path)) if is_fresh(folder) else None
-        journal = folder.journal("responses", write=False)
-        stack.callback(journal.close)
-        evidence_store = open_evidence(opened, stack)
-        shown = {exam: parts_shown(exam) for exam in opened.exams}
-        for place, evaluation, question, request in _asked(opened, wanted, by_question=by_question):
-            entry = journal.read(evaluation.keys.of(request))
+        yield from AnswerReader(opened.folder, opened, stack).answers(wanted, by_question=by_question)
+
+
+class AnswerReader:
+    """The answers of a run, whose files are opened once, however often answers are read.
+
+    What an answer earned is taken from scores.jsonl where that is fresh, or `graded` says so, else graded here. Where
+    the questions are not at hand (no `opened`), answers come from scores.jsonl and responses.jsonl alone: without
+    prompt and gold, and without a reply where the run has several exams of that benchmark, in which questions share
+    their ids.
+    """
+
+    def __init__(self, folder: RunFolder, opened: OpenRun | None, stack: ExitStack, *, graded: bool = False) -> None:
+        self._folder, self._opened = folder, opened
+        graded = graded or is_fresh(folder)
+        self._row_at = stack.enter_context(rows_by_place(folder.path)) if graded else None
+        self._journal = folder.journal("responses", write=False)
+        stack.callback(self._journal.close)
+        self._evidence = open_evidence(opened, stack) if opened else None
+        self._keys = {} if opened else keys_of_answers(self._journal, folder.record)
+
+    def answers(
+        self, wanted: Callable[[int], bool] = _ALL, *, by_question: bool = False, only: int | None = None
+    ) -> Iterator[Answer]:
+        """Yield every answer in the order of scores.jsonl; of these, the `wanted` places (from 0). `only`: of the
+        evaluation of this number.
+
+        `by_question`: all models' answers to a question come together, with one request for those who are asked alike.
+        Raises StorageError where scores.jsonl is of other questions than the run.
+        """
+        if self._opened is None or self._evidence is None:
+            yield from self._without_questions(wanted)
+            return
+        shown = {exam: parts_shown(exam) for exam in self._opened.exams}
+        for place, evaluation, question, request in _asked(self._opened, wanted, by_question=by_question, only=only):
+            entry = self._journal.read(evaluation.keys.of(request))
             response = entry.response() if entry else NO_REPLY_YET
-            evidence = evidence_store.about(evaluation, question, request.sample, response)
-            if row_at is not None:
-                row = _of_answer(row_at(place), folder.path, evaluation, question, request.sample)
+            evidence = self._evidence.about(evaluation, question, request.sample, response)
+            if self._row_at is not None:
+                row = of_answer(self._row_at(place), self._folder.path, evaluation, question, request.sample)
             else:
                 score = evaluation.exam.score(question, response, evidence)
                 row = row_of(evaluation, question, request.sample, response, score, shown[evaluation.exam])
             yield answer_of(row, entry, question, request, tuple(describe_evidence(evidence)))
 
+    def _without_questions(self, wanted: Callable[[int], bool]) -> Iterator[Answer]:
+        for place, row in enumerate(score_rows(self._folder.path)):
+            if wanted(place):
+                key = self._keys.get((row.benchmark, row.model, row.question, row.sample))
+                yield answer_of(row, self._journal.read(key) if key else None)
+
 
 def _asked(
-    opened: OpenRun, wanted: Callable[[int], bool], *, by_question: bool
+    opened: OpenRun, wanted: Callable[[int], bool], *, by_question: bool, only: int | None
 ) -> Iterator[tuple[int, Evaluation, Question, Request]]:
     """Yield the wanted places of scores.jsonl with what each is about."""
     groups: dict[object, list[tuple[int, int, Evaluation]]] = {}
@@ -251,7 +125,8 @@ def _asked(
         if way not in ways:
             ways.append(way)
         key = (each.exam, each.samples) if by_question else number
-        groups.setdefault(key, []).append((start, ways.index(way), each))
+        if only in (None, number):
+            groups.setdefault(key, []).append((start, ways.index(way), each))
         start += len(each.exam) * each.samples
     for group in groups.values():
         exam, samples = group[0][2].exam, group[0][2].samples
@@ -267,30 +142,12 @@ def _asked(
                         yield place, evaluation, question, requests[asking]
 
 
-def _of_answer(row: ScoreRow | None, path: Path, evaluation: Evaluation, question: Question, sample: int) -> ScoreRow:
+def of_answer(row: ScoreRow | None, path: Path, evaluation: Evaluation, question: Question, sample: int) -> ScoreRow:
     """Return a row of scores.jsonl, which must be of this answer."""
     whose = (evaluation.label, evaluation.model.name, question.id, sample)
     if row is None or (row.exam, row.model, row.question, row.sample) != whose:
         raise StorageError(f"{path / SCORES} is not of this run's questions; `viva score {path}` makes it anew")
     return row
-
-
-def answered_without_questions(folder: RunFolder, wanted: Callable[[int], bool] = _ALL) -> Iterator[Answer]:
-    """Yield the same from scores.jsonl and responses.jsonl alone, where the questions are not at hand: no prompt, no
-    gold.
-
-    A reply is found by model, question and sample; where the run has several exams of that benchmark, in which
-    questions share their ids, it is left out rather than guessed.
-    """
-    journal = folder.journal("responses", write=False)
-    try:
-        keys = keys_of_answers(journal, folder.record)
-        for place, row in enumerate(score_rows(folder.path)):
-            if wanted(place):
-                key = keys.get((row.benchmark, row.model, row.question, row.sample))
-                yield answer_of(row, journal.read(key) if key else None)
-    finally:
-        journal.close()
 
 
 def keys_of_answers(journal: Journal, record: RunRecord) -> dict[tuple[str, str, str, int], bytes]:
@@ -364,7 +221,7 @@ def described_answers(opened: OpenRun, stack: ExitStack, *, prompts: bool, reaso
                 f"--- read: {escape_invisible(score.answer, limit=200) or '–'}   gold: "
                 f"{escape_invisible(question.answer or '–')}"
             )
-            lines.append(f"--- why: {escape_invisible(score.explanation, limit=1000)}")
+            lines.append(f"--- why: {escape_invisible(reason(score.explanation, response.text), limit=1000)}")
             lines += [
                 f"--- {escape_invisible(who)}: {escape_invisible(said, limit=2000)}"
                 for who, said in describe_evidence(evidence)
@@ -419,3 +276,124 @@ def _replied(request: Request, response: Response) -> list[str]:
         of = f" ({one.tokens} tokens)" if one.tokens != 1 else ""
         lines.append(f"    {least}{one.logprob:.4f}{of}  {escape_invisible(repr(text), limit=200)}")
     return lines
+
+
+class Reported(Struct, kw_only=True):
+    """One run, read once."""
+
+    folder: RunFolder
+    results: list[Result]
+    strata: array[int]
+    """For every row of scores.jsonl, in order: a number for its exam, model and outcome."""
+    opened_run: OpenRun | None
+    warnings: list[str]
+    notes: list[str]
+    estimates: list[str] = []
+    """Those of the notes that say what the scores of an adaptive run are."""
+    canaries: tuple[CanaryMarks, ...] = ()
+    judging: dict[str, Consumed] = {}
+    """What each judge took."""
+
+    def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
+        """Yield the wanted answers (places in scores.jsonl), those to a question together. `name`: what the report
+        calls (exam, model).
+        """
+        designs = {e.spec.label: e.spec.vary for e in self.folder.record.exams if e.spec.vary is not UNSET}
+        with ExitStack() as stack:
+            for item in AnswerReader(self.folder, self.opened_run, stack).answers(wanted, by_question=True):
+                row, called = item.row, name(item.row.exam, item.row.model)
+                if row.exam in designs:  # a cell is found by its levels
+                    row = msgspec.structs.replace(row, tags={**row.tags, **designs[row.exam].named(row.sample)})
+                if called != row.model:
+                    row = msgspec.structs.replace(row, model=called)
+                yield item if row is item.row else msgspec.structs.replace(item, row=row)
+
+
+def read_run(path: Path, beside: str) -> Reported:
+    """Return all results of a graded run. Asks nobody and writes nothing.
+
+    Raises StorageError for one whose scores.jsonl is missing, damaged, or not what was made of the files beside it.
+    """
+    folder = RunFolder.open(path)
+    opened_run, warnings = _opened(folder)
+    found = Reported(folder=folder, results=[], strata=array("i"), opened_run=opened_run, warnings=warnings, notes=[])
+    layouts: dict[str, tuple[Aggregate, tuple[TableSpec, ...]] | None] = {}
+    known: dict[tuple[str, str], Result] = {}
+    if opened_run:
+        took = zip(known_results(opened_run), consumed_answers(opened_run), strict=True)
+        known = {(one.exam, one.model): msgspec.structs.replace(one, consumed=consumed) for one, consumed in took}
+    for exam, model, rows in rows_by_evaluation(path, folder.record):
+        label = exam.spec.label
+        if label not in layouts:
+            layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
+        result = known.get((label, model)) or known_result(
+            folder.record, exam, model, folder.record.model(model), sound=layouts[label] is not None
+        )
+        result = result_of(result, _noted(rows, found), layouts[label])
+        found.results.append(with_published_rows(result, beside, exam, folder.record))
+    headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
+    found.results, found.estimates = with_estimates(folder, headline, found.results)
+    found.notes = list(found.estimates)
+    if opened_run:
+        found.canaries = canary_marks(opened_run)
+        found.judging = judging_consumed(opened_run)
+        found.notes += [*judging_notes(found.judging), *opened_run.notes(), *canary_notes(found.canaries)]
+    asked = [result.model for result in found.results]
+    found.notes = [*unknown_notes(beside, folder.record.exams, asked), *found.notes]
+    return found
+
+
+def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
+    """Return the run opened for its prompts; where that cannot be (its data moved, say), why not."""
+    try:
+        return prepare(folder, LimitOptions(progress="quiet")), []
+    except VivaError as problem:
+        return None, [
+            f"{folder.path.name}: this report has no prompts, gold answers and evidence, since the run cannot be "
+            f"opened here: {problem}"
+        ]
+
+
+def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Aggregate, tuple[TableSpec, ...]] | None:
+    """Return the exam's headline and tables: of the exam itself, else of its bundled sample; None for neither."""
+    if found.opened_run:
+        exam = found.opened_run.exams[index]
+        return exam.headline(), exam.layouts()
+    try:
+        sample = open_exam(record.spec, None, record.templates)
+    except VivaError:
+        return None
+    return sample.headline(), sample.layouts()
+
+
+def _noted(rows: Iterator[ScoreRow], found: Reported) -> Iterator[ScoreRow]:
+    """Yield the rows of a result, noting each one's stratum."""
+    first = len(OUTCOMES) * len(found.results)
+    stratum = {outcome: first + place for place, outcome in enumerate(OUTCOMES)}
+    for row in rows:
+        found.strata.append(stratum[row.outcome])
+        yield row
+
+
+SEVERAL = "several"
+WRONG_REASON = "wrong-reason"
+FINER: dict[str, tuple[str, str]] = {
+    SEVERAL: ("unparsed", "several answers"),
+    "thinking": ("truncated", CUT_OFF_WORDS["thinking"]),
+    "length": ("truncated", CUT_OFF_WORDS["length"]),
+    WRONG_REASON: ("", "right for the wrong reason"),
+}
+"""Word → the outcome that all of these have ("" for any), and what it is called."""
+
+
+def finer(scored: Score | ScoreRow, stopped: StopReason) -> str:
+    """Return which of `FINER` an answer is; "" for none.
+
+    Right for the wrong reason is a right answer whose rationale earns nothing: a guess (CLR-Bench, section 3.3). What
+    names several answers and commits to none is unparsed, and its explanation begins with "several".
+    """
+    if scored.outcome == "truncated" and stopped in CUT_OFF:
+        return stopped
+    if scored.outcome == "unparsed" and scored.explanation.startswith(SEVERAL):
+        return SEVERAL
+    return WRONG_REASON if scored.parts.get(Q_A) == 1.0 and scored.parts.get(Q_R) == 0.0 else ""

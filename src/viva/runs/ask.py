@@ -23,8 +23,9 @@ from viva.contracts import BatchModel, Model
 from viva.engine.adaptive import Adaptive
 from viva.engine.asking import Run, Tally, Task, gated
 from viva.engine.batching import BatchJob, Patience, carry_out_batches
-from viva.engine.batchlog import FILE, Batch, BatchLog, Left
+from viva.engine.batchlog import Batch, BatchLog, Left
 from viva.engine.budget import Budget
+from viva.engine.folder import BATCHES
 from viva.engine.groups import GroupPlan, Source, carry_out
 from viva.engine.journal import Journal
 from viva.engine.sendingslots import Ceiling, Fixed, Pace, Policy, Slots
@@ -246,16 +247,16 @@ def _whole(queue: Queue, tally: Tally) -> Iterator[Task]:
     return (task for task in queue.wanted(tally) if task is not None)
 
 
-def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = FILE) -> BatchDispatcher | None:
+def open_batch_dispatcher(opened: OpenRun, stack: ExitStack, file: str = BATCHES) -> BatchDispatcher | None:
     """Return the way to the batch APIs, if this run takes it. From now on it does: batches.jsonl (or `file`) is there.
 
     With --no-batch it is the way out of them, where there is still something to come.
     """
-    limits, path = opened.limits, opened.folder.path
-    leave = limits.batch is False and BatchLog.begun(path, file)
+    limits, folder = opened.limits, opened.folder
+    leave = limits.batch is False and folder.batched(file)
     if not limits.batch and not leave:
         return None
-    log = BatchLog(path, file)
+    log = BatchLog(folder.path, file)
     stack.callback(log.close)
     if leave:
         stack.callback(_left, log)

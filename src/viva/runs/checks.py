@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from viva.benchmarks.basics import spread
 from viva.benchmarks.custom.examples import check_examples
 from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.custom.traps import Patience, Trap, traps
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.rationale.combining import Q_A
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.benchmarks.sets import spread
 from viva.contracts import Exam
 from viva.engine.evidence import program_key
 from viva.engine.stages import Evaluation
 from viva.errors import VivaError, option
 from viva.fields import changed
+from viva.files import shipped_table
 from viva.prompting import prompt_text
 from viva.runs.config import WeightsOptions
 from viva.runs.open import OpenRun
@@ -31,7 +32,6 @@ from viva.sandbox.narrow import proposed
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.rubrics import Graded
 from viva.scorers.rubric.trivial import PROVES_NOTHING, trivial_programs
-from viva.shipped import shipped_table
 from viva.types import (
     ANSWER,
     RATIONALE,
@@ -116,7 +116,8 @@ def _written_problems(exam: Exam, question: Question) -> Iterator[str]:
     for what, answer, value in (("gold", question.answer, 1.0), ("wrong", wrong_answer(question), 0.0)):
         for reply in phrasings(question, answer) if answer else ():  # "": all options are right, and no answer is wrong
             score = exam.score(question, Response(text=reply))
-            if score.value != value:
+            # What strict does not read is what it is for.
+            if score.value != value and not (exam.spec.extraction == "strict" and score.outcome == "unparsed"):
                 shown = f"{what} {one_line(answer, 60)} as {one_line(reply, 60)!r}"
                 yield f"{shown} scores {score.value} ({outcome_name(score.outcome)})"
 
@@ -212,15 +213,12 @@ def explained_problems(exam: Exam, question: Question) -> Iterator[str]:
         yield from _judged(exam, question, reply_of(rationale, gold))
         return
     full = said("Reason.\nVERDICT: 1", RATIONALE)
-    for answer in phrasings(question, gold):
-        score = exam.score(question, Response(text=reply_of(rationale, answer)), full)
-        if score.value != 1.0 or score.parts.get(Q_A) != 1.0:
-            yield f"gold {one_line(answer, 60)!r} with its rationale scores {score.value} ({score.explanation})"
-    wrong = wrong_answer(question)
-    for answer in phrasings(question, wrong) if wrong else ():
-        score = exam.score(question, Response(text=reply_of(rationale, answer)), full)
-        if score.parts.get(Q_A) != 0.0:
-            yield f"wrong {one_line(answer, 60)!r} scores {score.parts.get(Q_A)} for its answer"
+    for what, answer, value in (("gold", gold, 1.0), ("wrong", wrong_answer(question), 0.0)):
+        for reply in phrasings(question, answer) if answer else ():
+            score = exam.score(question, Response(text=reply_of(rationale, reply)), full)
+            if score.parts.get(Q_A) != value or (what == "gold" and score.value != value):
+                shown = f"{what} {one_line(reply, 60)!r} with a rationale"
+                yield f"{shown} scores {score.value} ({score.explanation}), its answer {score.parts.get(Q_A)}"
     bare = exam.score(question, Response(text=reply_of("", gold)))
     if bare.value != 0.0:
         yield f"the gold answer without a rationale scores {bare.value}"
@@ -298,8 +296,7 @@ def check_rubrics(exam: RubricExam, *, unsafe: bool = False) -> RubricCheck:
         requests = exam.executions(question, Response(text=question.text))
         evidence = Evidence(executions=[fared.get(program_key(request)) for request in requests])
         graded = exam.graded(question, question.text, evidence)
-        if graded.share:
-            earned += graded.share
+        earned += graded.share or 0
         if graded.share and graded.share > 0:
             defects.append(Defect(question.id, ECHO[graded.share < 1], _earned(graded), "noted"))
     return RubricCheck(

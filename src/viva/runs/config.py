@@ -17,8 +17,7 @@ from viva.engine.budget import Positive, RunLimits
 from viva.errors import VivaError, flag, option
 from viva.fields import changed, note, pick
 from viva.interop.reading import FORMS
-from viva.providers import PROVIDERS
-from viva.requesting import Dtype, Effort, Streaming, Weights
+from viva.providers import PROVIDERS, Dtype, Effort, Streaming, Weights
 from viva.types import Choosing, Extraction, VerdictFormat
 
 Panel = Literal["mean", "median", "majority"]
@@ -370,11 +369,11 @@ def form_of(form: str | None, out: Path | None, usual: str = "terminal") -> str:
     """Return the form that is asked for, else that of the file's name, else the usual one. Raises VivaError for
     another.
     """
-    known = {"": usual, ".html" if usual == "html" else ".txt": usual, **SUFFIXES}
+    known = {".html" if usual == "html" else ".txt": usual, **SUFFIXES}
     suffix = out.suffix.lower() if out else ""
-    if not form and suffix not in known:
-        raise VivaError(f"{out}: no {suffix} is written; there are: {', '.join(filter(None, known))}")
-    return form or known[suffix]
+    if not form and suffix not in ("", ".bib", *known):  # a paper's entry is a text
+        raise VivaError(f"{out}: no {suffix} is written; there are: {', '.join(known)}")
+    return form or known.get(suffix, usual)
 
 
 class OutputOptions(PublishedRows, frozen=True, kw_only=True):

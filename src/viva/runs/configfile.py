@@ -21,8 +21,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from viva.benchmarks.basics import read_bytes
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
-from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.fields import Option, options, unknown, written
 from viva.providers import traits_of

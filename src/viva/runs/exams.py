@@ -3,6 +3,7 @@ to, lists of questions, and published files to download."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -208,11 +209,6 @@ def reopen(record: ExamRecord) -> Exam:
     return exam
 
 
-def label(exam: Exam) -> str:
-    """Return how a run calls an exam: benchmark and language, or the question file."""
-    return exam.spec.label
-
-
 def remember(exam: Exam, data: Path | None) -> ExamRecord:
     """Return an exam for run.json."""
     return ExamRecord(
@@ -237,13 +233,13 @@ def sample_note(exams: Sequence[tuple[str, int]]) -> str:
 
 def data_notes(exam: Exam, data: Path | None) -> list[str]:
     """Return what a user should know about an exam's data before trusting a number."""
-    return [*([sample_note([(label(exam), len(exam))])] if data is None else []), *set_notes(exam)]
+    return [*([sample_note([(exam.spec.label, len(exam))])] if data is None else []), *set_notes(exam)]
 
 
 def set_notes(exam: Exam) -> list[str]:
     """Return the same, whatever set is asked: which part of it, and what is wrong with it."""
     notes: list[str] = []
-    name = label(exam)
+    name = exam.spec.label
     if exam.spec.shard:
         notes.append(
             f"{name}: shard {exam.spec.shard} alone, {len(exam):,} of {len(unsharded(exam)):,} questions: these tables "
@@ -275,13 +271,14 @@ def set_notes(exam: Exam) -> list[str]:
     return notes
 
 
+@functools.lru_cache(maxsize=4)
 def _shared_texts(exam: Exam) -> str:
     """Return what questions have in common: their clusters, or else a paragraph that more than a few share with some
     others.
 
     A paragraph that most questions have is an instruction.
     """
-    from viva.analysis.wording import clusters_text
+    from viva.analysis.estimate import clusters_text
 
     owners: dict[int, int] = {}
     of_each: list[set[int]] = []
@@ -416,3 +413,17 @@ def _of_lines(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as problem:
         raise DataError(f"cannot read the list of questions {path}: {problem}") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def drawn(exam: ExamRecord, draw: SamplingOptions, seed: int | None) -> ExamRecord:
+    """Return the exam with its paper's way of drawing answers, where the user did not say another and it is not the
+    usual.
+    """
+    about = find_benchmark(exam.spec.benchmark).about
+    paper = (about.few_shot if exam.spec.shots else None) or about.draws
+    own = sampling(draw, seed, paper.sampling)
+    return msgspec.structs.replace(
+        exam,
+        samples=paper.samples if draw.samples is None and paper.samples != 1 else None,
+        sampling=own if own != sampling(draw, seed) else None,
+    )

@@ -13,7 +13,7 @@ from viva.engine.folder import ModelRecord
 from viva.engine.sendingslots import Policy
 from viva.engine.stages import Judge, with_questions
 from viva.errors import option
-from viva.requesting import RequestOptions
+from viva.providers import RequestOptions
 from viva.runs.checks import reply_of
 from viva.runs.open import OpenRun
 from viva.types import Choose, ExamSpec, Generate, Kind, Question, Response, Usage

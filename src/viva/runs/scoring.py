@@ -1,41 +1,210 @@
 """From a run's journals to its scores file and its results: estimates of adaptive runs, marks of canaries, what judging
-took."""
+took.
+
+`--published-rows`: which published rows stand in the tables of a run.
+
+None stand beside the bundled samples, whose questions are Viva's own, and beside a baseline only published baselines:
+in tables, in every printed form, in reports and charts.
+"""
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from viva.benchmarks import find_benchmark
+from viva.engine.folder import ExamRecord, RunRecord
+from viva.errors import DataError, flag, option
+from viva.published import NEAREST, NONE, Neighbour, neighbours, published_rows
+from viva.render.result import Result, comparable
+from viva.types import ExamSpec
+
+if TYPE_CHECKING:
+    from viva.analysis.breakdown import Table
+
+
+import functools
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
+from operator import attrgetter
+
+from viva.analysis.estimate import Estimate, percent
 from viva.contracts import Exam
 from viva.engine.budget import Consumed, Consumption, cut_off
-from viva.engine.folder import AdaptiveRecord, RunFolder
-from viva.engine.scorefile import new_scores, score_rows
-from viva.engine.stages import Evaluation, recorded, scores, with_questions
-from viva.errors import flag
+from viva.engine.folder import AdaptiveRecord, ModelRecord, RunFolder
+from viva.engine.journal import Journal
+from viva.engine.stages import recorded, scores, with_questions
 from viva.providers import traits_of
-from viva.render.deciders import CanaryMarks, DeciderCounts, canary_notes
+from viva.render.deciders import DECIDERS, OPEN, UNREAD, CanaryMarks, Decided, Several
 from viva.render.formats import judging_notes
-from viva.render.result import Report, Result, signature
+from viva.render.result import Report, signature
 from viva.render.table import signed
-from viva.runs.config import OutputOptions
+from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws
-from viva.runs.open import OpenRun, open_evidence
+from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.progress import Screen
-from viva.runs.published_rows import unknown_notes, with_published_rows
-from viva.types import Aggregate, Constant, Response, ScoreRow, StopReason
+from viva.runs.scorefile import new_scores, score_rows
+from viva.scorers.resolution import spread
+from viva.types import ANSWER, SCORED, Aggregate, Constant, Decider, Response, Score, ScoreRow, StopReason, TableSpec
 from viva.visible import one_line
+
+BASELINE = "baseline/"
+"""What the names of rules in place of models begin with: beside these stand published baselines at most."""
+_SAMPLE = "the bundled sample's questions are Viva's own, and nobody published a figure of those"
+
+
+def settings_of(exams: Iterable[ExamRecord]) -> list[tuple[ExamSpec, bool]]:
+    """Return settings of a run's exams, and whether each asks the bundled sample."""
+    return [(exam.spec, exam.data is None) for exam in exams]
+
+
+def refuse_unknown(asked: str, exams: Iterable[tuple[ExamSpec, bool]]) -> None:
+    """Refuse a name that no exam (settings, whether of the bundled sample) has a published row of.
+
+    That is before hours are spent. Raises DataError with the names that come near in the last exam where any does: of
+    several versions none is chosen.
+    """
+    exams = list(exams)
+    if _names(asked) and exams and all(sample for _, sample in exams):
+        raise DataError(
+            f"{asked!r}: {_SAMPLE}; ask the published questions ({option('data', 'DIR')}), or leave it out",
+            field="published_rows",
+        )
+    sets = [found for spec, sample in exams if not sample and (found := neighbours(spec))]
+    for name in _names(asked):
+        problem: DataError | None = None
+        for everything in sets:
+            try:
+                published_rows(everything, name, None, "")
+                break
+            except DataError as unknown:
+                problem = unknown if problem is None or "mean" in str(unknown) else problem
+        else:
+            raise problem or DataError(
+                f"{name!r}: nothing was published that compares with these questions", field="published_rows"
+            )
+
+
+def with_published_rows(result: Result, asked: str, exam: ExamRecord, run: RunRecord) -> Result:
+    """Return the result with the published rows in its tables. A name that this exam lacks is another exam's.
+
+    Beside a set of one's own there is none unless it is asked for, and beside the bundled sample none at all: nobody
+    published a figure of those questions. Beside a baseline there are published baselines alone. Where the score lacks
+    parts, the nearest rows are those of the largest part that is scored.
+    """
+    if exam.data is None or (not _names(asked) and _is_custom(exam)):
+        return result
+    everything = neighbours(
+        exam.spec, answers=exam.samples or run.samples, questions=exam.questions, template=_template(run, result.model)
+    )
+    if result.model.startswith(BASELINE):
+        everything = tuple(one for one in everything if one.kind == "baseline")
+    score = result.overall.mean
+    if not result.overall.same_parts:
+        cell, score = _largest(everything, result.tables)
+        parts = [msgspec.structs.replace(one, score=one.figures.get(cell)) for one in everything]
+        everything = tuple(one for one in parts if one.score is not None or _names(asked))
+    rows = published_rows(everything, asked, score, result.model) if not _names(asked) else _named(everything, asked)
+    kept = comparable(rows, [result])
+    lost = bool(everything) and asked != NONE and not result.overall.same_parts
+    return msgspec.structs.replace(result, beside=kept, withheld=lost)
+
+
+def _template(run: RunRecord, model: str) -> str:
+    """Return the family of templates that a model is asked with; "" where it has its own."""
+    record = run.model(model)
+    if record is None:
+        return ""
+    return record.weights.template if record.weights else record.template
+
+
+def _named(everything: tuple[Neighbour, ...], asked: str) -> tuple[Neighbour, ...]:
+    return tuple({one.model: one for name in _names(asked) for one in _known(everything, name)}.values())
+
+
+def _largest(rows: Sequence[Neighbour], tables: Sequence[Table]) -> tuple[tuple[str, str, str], float | None]:
+    """Return the cell with most answers of those that published figures may stand beside, and its mean."""
+    known = {cell for one in rows for cell in one.figures}
+    found = [
+        (cell.n, (table.name, row, column), cell.mean)
+        for table in tables
+        for row, cells in zip(table.rows, table.cells, strict=True)
+        for column, cell in zip(table.columns, cells, strict=True)
+        if (table.name, row, column) in known and cell.same_parts and cell.mean is not None
+    ]
+    _, place, mean = max(found, default=(0, ("", "", ""), None), key=lambda one: one[0])
+    return place, mean
+
+
+def _is_custom(exam: ExamRecord) -> bool:
+    """Return whether the questions are those of a set that `viva build infibench export` wrote."""
+    if exam.data is None or not find_benchmark(exam.spec.benchmark).about.built_sets:
+        return False
+    from viva.benchmarks.infibench.caseset import find_built
+
+    with contextlib.suppress(DataError):
+        return find_built(Path(exam.data)) is not None
+    return False
+
+
+def unknown_notes(asked: str, exams: Iterable[ExamRecord], models: Iterable[str]) -> list[str]:
+    """Return which named rows an exam lacks (some other exam of the run has each), and beside whom none of them
+    stand.
+    """
+    notes: list[str] = []
+    for exam in exams if _names(asked) else ():
+        label = exam.spec.label
+        if exam.data is None:
+            notes.append(f"{label}: {flag('published_rows')} {asked!r} has no row to show: {_SAMPLE}.")
+            continue
+        everything = neighbours(exam.spec)
+        for name in _names(asked):
+            try:
+                published_rows(everything, name, None, "")
+            except DataError as unknown:
+                notes.append(f"{label}: {unknown}" + ("" if str(unknown).endswith("?") else "."))
+        if not everything:
+            notes.append(
+                f"{label}: nothing was published that compares with it, so {flag('published_rows')} has no row to show."
+            )
+    rules = [model for model in dict.fromkeys(models) if model.startswith(BASELINE)]
+    if _names(asked) and rules:
+        notes.append(
+            f"{', '.join(rules)}: beside a baseline stand published baselines only, whatever "
+            f"{flag('published_rows')} says."
+        )
+    return notes
+
+
+def _known(everything: tuple[Neighbour, ...], name: str) -> Iterator[Neighbour]:
+    try:
+        yield from published_rows(everything, name, None, "")
+    except DataError:
+        return
+
+
+def _names(asked: str) -> list[str]:
+    return [] if asked.strip() in ("", NONE, NEAREST) else [name.strip() for name in asked.split(",") if name.strip()]
+
+
+_UNDECIDED = frozenset({"error", "not asked", "unsound"})
+_BY_RULE: Mapping[str, Decider] = {ANSWER: "rule"}
+POOR = 0.9
+"""Below this share of verdicts that agree, a note says so."""
+_CHUNK = 4096
+_VALUES = 40
+"""Values of a tag beyond which it makes no table, where the exam's own tables are not known."""
 
 
 def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
     """Score every answer, rewrite scores.jsonl, and aggregate what `output` shows. Sends no request."""
     folder, record = opened_run.folder, opened_run.folder.record
-    opened = dict(zip((model.name for model in opened_run.models), record.models, strict=True))
     remembered = {id(exam): record for exam, record in zip(opened_run.exams, record.exams, strict=True)}
     results: list[Result] = []
     screen = Screen(opened_run.limits.progress)
@@ -48,29 +217,17 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
         averages = [(exam.headline(), exam.layouts()) for exam in opened_run.exams]
         write = stack.enter_context(new_scores(folder.path, averages)).write
         graded = itertools.count(1)
-        for evaluation in opened_run.evaluations:
-            deciding, isolations, cut = DeciderCounts(), Counter[str](), Counter[StopReason]()
+        for evaluation, known in zip(opened_run.evaluations, known_results(opened_run), strict=True):
             consumption = Consumption(evaluation.price)
             every = _shown(scores(evaluation, answers, evidence_store, consumption.count), screen, graded, expected)
-            rows = _counted(deciding.watched(every), isolations, cut)
-            exam = remembered[id(evaluation.exam)]
-            model = opened[evaluation.model.name]
-            said = signature(record, exam, evaluation.model.name, model)
-            shortened = not output.everything
-            result = result_of(evaluation, _written(rows, write), said, judged=bool(record.judges), shortened=shortened)
-            result = msgspec.structs.replace(
-                result,
-                decided=deciding.decided(),
-                reviewed=deciding.reviewed,
-                trained=model.trained,
-                programs=isolations["separate"] + isolations["shared"],
-                shared=isolations["shared"],
-                consumed=None if recorded(evaluation) else consumption.consumed(),
-                cut_off=dict(cut),
-            )
-            results.append(with_published_rows(result, output.published_rows, exam, record))
+            average = evaluation.exam.headline(), evaluation.exam.layouts()
+            result = result_of(known, _written(every, write), average, shortened=not output.everything)
+            if not recorded(evaluation):
+                result = msgspec.structs.replace(result, consumed=consumption.consumed())
+            results.append(with_published_rows(result, output.published_rows, remembered[id(evaluation.exam)], record))
     results, estimated = with_estimates(folder, opened_run.exams[0].headline(), results)
-    notes = [*estimated, *unknown_notes(output.published_rows, record.exams, opened)]
+    asked = [result.model for result in results]
+    notes = [*estimated, *unknown_notes(output.published_rows, record.exams, asked)]
     notes += [*judging_notes(judging_consumed(opened_run)), *opened_run.notes()]
     if any(result.reviewed for result in results):
         notes.append(
@@ -87,27 +244,117 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
     )
 
 
+def regraded(path: Path) -> None:
+    """Grade a run again from its answers, verdicts and marks, as `viva score`; asks nobody.
+
+    Raises VivaError where its questions are not here, StorageError where somebody writes to it or nobody can.
+    """
+    folder = RunFolder.open(path)
+    opened = prepare(folder, LimitOptions(progress="quiet"))
+    with folder.lock():
+        grade_run(opened, OutputOptions(published_rows="none"))
+
+
+def known_results(opened: OpenRun) -> list[Result]:
+    """Return of every evaluation what is known before its answers are graded."""
+    record = opened.folder.record
+    exams = dict(zip(map(id, opened.exams), record.exams, strict=True))
+    models = dict(zip((model.name for model in opened.models), record.models, strict=True))
+    return [
+        msgspec.structs.replace(
+            known_result(record, exams[id(evaluation.exam)], name, models[name], sound=True),
+            constant=constant_of(evaluation.exam),
+        )
+        for evaluation in opened.evaluations
+        for name in (evaluation.model.name,)
+    ]
+
+
+def known_result(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None, *, sound: bool) -> Result:
+    """Return what run.json says of a result; `sound`: its benchmark is there."""
+    return Result(
+        exam=exam.spec.label,
+        benchmark=exam.spec.benchmark,
+        language=exam.spec.language,
+        model=model,
+        overall=Estimate(),
+        tables=(),
+        signature=signature(record, exam, model, opened),
+        judged=bool(record.judges),
+        trained=opened.trained if opened else None,
+        pass_line=find_benchmark(exam.spec.benchmark).about.pass_line if sound else None,
+    )
+
+
 def result_of(
-    evaluation: Evaluation, rows: Iterable[ScoreRow], said: str, *, judged: bool, shortened: bool = False
+    known: Result,
+    rows: Iterable[ScoreRow],
+    average: tuple[Aggregate, Sequence[TableSpec]] | None,
+    *,
+    shortened: bool = False,
 ) -> Result:
-    """Return what came of one model on one exam; `shortened`: without the tables of details."""
+    """Return what came of one model on one exam: its exam's headline and tables, plain ones by tag where these are not
+    known; `shortened`: without those of details.
+    """
     from viva.analysis.breakdown import Breakdown, frame
 
-    every = evaluation.exam.layouts()
-    breakdown = Breakdown(frame(rows), evaluation.exam.headline().attempts, every)
-    layouts = [layout for layout in every if not (layout.detail and shortened)]
-    return Result(
-        exam=evaluation.label,
-        benchmark=evaluation.exam.spec.benchmark,
-        language=evaluation.exam.spec.language,
-        model=evaluation.model.name,
-        overall=breakdown.cell(evaluation.exam.headline()),
-        tables=tuple(breakdown.table(layout, evaluation.label, evaluation.model.name) for layout in layouts),
-        signature=said,
-        judged=judged,
-        pass_line=find_benchmark(evaluation.exam.spec.benchmark).about.pass_line,
-        constant=constant_of(evaluation.exam),
+    deciding = DeciderCounts()
+    isolations, outcomes, cut = Counter[str](), Counter[str](), Counter[StopReason]()
+
+    def watched() -> Iterator[ScoreRow]:
+        source = iter(rows)
+        while taken := list(itertools.islice(source, _CHUNK)):
+            deciding.watch_all(taken)
+            isolations.update(map(attrgetter("isolation"), taken))
+            outcomes.update(map(attrgetter("outcome"), taken))
+            cut.update(itertools.chain.from_iterable(map(cut_off, taken)))
+            yield from taken
+
+    scored = frame(watched())
+    tags = {name.removeprefix("tag:"): text.values for name, text in scored.texts.items() if name.startswith("tag:")}
+    headline, layouts = average or (Aggregate("mean"), list(_by_tag(tags)))
+    breakdown = Breakdown(scored, headline.attempts, layouts)
+    took = known.consumed
+    return msgspec.structs.replace(
+        known,
+        overall=breakdown.cell(headline),
+        tables=tuple(
+            breakdown.table(layout, known.exam, known.model) for layout in layouts if not (layout.detail and shortened)
+        ),
+        decided=deciding.decided(),
+        reviewed=deciding.reviewed,
+        programs=isolations["separate"] + isolations["shared"],
+        shared=isolations["shared"],
+        consumed=took and msgspec.structs.replace(took, right=outcomes["right"]),
+        cut_off=dict(cut),
     )
+
+
+def _by_tag(tags: Mapping[str, Collection[str]]) -> Iterator[TableSpec]:
+    for tag, values in tags.items():
+        if 1 < len(values) <= _VALUES:
+            rows = tuple(Aggregate(value, where={tag: (value,)}) for value in sorted(values))
+            yield TableSpec(tag, f"By {tag}", (*rows, Aggregate("all")), (Aggregate("mean"),))
+
+
+def consumed_answers(opened: OpenRun) -> list[Consumed | None]:
+    """Return what the answers of every evaluation took; None for recorded replies."""
+    found: list[Consumed | None] = []
+    with ExitStack() as stack:
+        journal: Journal | None = None
+        for evaluation in opened.evaluations:
+            if recorded(evaluation):
+                found.append(None)
+                continue
+            if journal is None:
+                journal = opened.folder.journal("responses", write=False)
+                stack.callback(journal.close)
+            consumption = Consumption(evaluation.price)
+            for _, _, entry in evaluation.answers(journal):
+                if entry:
+                    consumption.count(entry)
+            found.append(consumption.consumed(0))
+    return found
 
 
 @functools.lru_cache(maxsize=4)
@@ -121,14 +368,6 @@ def _shown(rows: Iterator[ScoreRow], screen: Screen, graded: Iterator[int], expe
     for row, number in zip(rows, graded, strict=False):
         if screen.due():
             screen.show(f"grading: {number:,}/{expected:,}")
-        yield row
-
-
-def _counted(rows: Iterator[ScoreRow], isolations: Counter[str], cut: Counter[StopReason]) -> Iterator[ScoreRow]:
-    for row in rows:
-        isolations[row.isolation] += 1
-        for reason in cut_off(row):
-            cut[reason] += 1
         yield row
 
 
@@ -246,3 +485,68 @@ def _note(exam: str, answers: int, drawn: int, adaptive: AdaptiveRecord, until: 
         "its interval "
         f"holds {holds}{missing}. Tables of parts are left out: what was drawn is no sample of them."
     )
+
+
+class DeciderCounts:
+    """Sums up, score by score, who decided each aspect."""
+
+    def __init__(self) -> None:
+        self._by = defaultdict[str, Counter[str]](Counter)
+        self._spreads = defaultdict[str, list[float]](list)
+        self._answers = 0
+
+    def watch_all(self, rows: Sequence[ScoreRow]) -> None:
+        """Take in several scores; those of a rule alone, which may be a million, by their outcomes."""
+        if any(map(attrgetter("decided"), rows)) or any(map(attrgetter("verdicts"), rows)):
+            for row in rows:
+                self.watch(row)
+            return
+        for outcome, count in Counter(map(attrgetter("outcome"), rows)).items():
+            self._answers += 0 if outcome in _UNDECIDED else count
+            if outcome in SCORED:
+                self._by[ANSWER]["rule"] += count
+
+    def watch(self, score: Score | ScoreRow) -> None:
+        """Take in one score; where there was no reply, or no gold, nothing could be decided."""
+        if score.outcome in _UNDECIDED:
+            return
+        self._answers += 1
+        # A score that names nobody is a rule's: exams without rationales say only who else decided.
+        decided = score.decided or (_BY_RULE if score.outcome in SCORED else {})
+        for aspect, decider in decided.items():
+            self._by[aspect][decider] += 1
+        if score.outcome == "ungraded":
+            for aspect in score.verdicts:
+                if aspect not in score.decided:
+                    self._by[aspect][OPEN] += 1
+        for aspect, verdicts in score.verdicts.items():
+            if len(verdicts) > 1:
+                self._spreads[aspect].append(spread(verdicts))
+
+    @property
+    def reviewed(self) -> bool:
+        """Whether experts decided anything."""
+        return any(found["expert"] for found in self._by.values())
+
+    def decided(self) -> Decided:
+        """Return the counts; none where rules decided everything."""
+        counts: dict[str, dict[str, int]] = {}
+        if any(set(counted) - {"rule"} for counted in self._by.values()):
+            for aspect, counted in self._by.items():
+                counts[aspect] = {name: counted[name] for name in (*DECIDERS, OPEN)}
+                counts[aspect][UNREAD] = self._answers - counted.total()
+        several = {
+            aspect: Several(len(spreads), spreads.count(0.0) / len(spreads), sum(spreads) / len(spreads))
+            for aspect, spreads in self._spreads.items()
+        }
+        return Decided(self._answers, counts, several)
+
+
+def canary_notes(found: Sequence[CanaryMarks]) -> list[str]:
+    """Return a line for every judge that marks known answers otherwise."""
+    return [
+        f"{one.judge} gave {percent(one.agreement, 0)} % of the canaries of {one.exam} their known marks: read its "
+        "verdicts with care."
+        for one in found
+        if one.agreement is not None and one.agreement < POOR
+    ]

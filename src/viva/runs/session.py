@@ -1,58 +1,468 @@
-"""A run at work, under its lock: begun, resumed or judged again, carried out, graded. All that asks goes through it,
-and so do answers collected elsewhere."""
+"""A run at work: planned, checked before anything is asked, then begun, resumed or judged again, carried out, graded.
+
+All that asks goes through a `Session`, and so do answers collected elsewhere; what an experiment does otherwise is a
+`Way`.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
-from viva.benchmarks import find_benchmark
-from viva.benchmarks.wrapper import unsharded
+from viva.benchmarks import open_exam
+from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Exam, Model
-from viva.engine.folder import RunFolder, RunRecord, find_run, new_run_path
-from viva.errors import DataError, option
-from viva.io.tables import CsvText
-from viva.keytable import KeyTable, text_key
+from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
+from viva.errors import MissingEncoderError, VivaError, option
+from viva.fields import changed
 from viva.models.replay import Replay
+from viva.plugins import load, registered
+from viva.prompting import merged
+from viva.providers import DTYPES, RequestOptions, provider_of, traits_of
 from viva.render.result import Report
-from viva.runs.answers import Collected, collect
 from viva.runs.ask import refuse_unbatched
+from viva.runs.checks import check_supported, refuse_unopened
+from viva.runs.collected import (
+    Collected,
+    check_gaps,
+    collect,
+    draws_order,
+    language_of,
+    look_for_golds,
+    refuse_strangers,
+    samples_and_repeats,
+)
 from viva.runs.config import (
+    BUNDLED,
+    NOT_IN_RUNS,
     GradePlan,
+    JudgeOptions,
     LimitOptions,
+    ModelOptions,
     OutputOptions,
+    RejudgeOptions,
     ResumePlan,
     RunPlan,
-    TaskOptions,
+    ServerOptions,
+    WeightsOptions,
     refuse_unjudged,
 )
-from viva.runs.exams import languages_of, open_exams, remember
-from viva.runs.open import OpenRun, earlier_runs, open_encoder_of, prepare
-from viva.runs.plan import (
-    Way,
-    begin,
-    create_folder,
-    judge_records,
-    plan_run,
-    rejudge,
-    rejudge_records,
-    remember_judges,
-    way_of,
+from viva.runs.exams import drawn, languages_of, open_exams, read_rubric, refuse_unused, remember, reopen, sampling
+from viva.runs.execute import execute_run
+from viva.runs.model_names import (
+    HF,
+    Named,
+    existing,
+    named_models,
+    placed,
+    read_checkpoints,
+    resolve_path,
+    separate_benchmarks_and_models,
+    split_revision,
+)
+from viva.runs.open import (
+    OpenRun,
+    confirm_endpoints,
+    earlier_runs,
+    keep_approval,
+    open_encoder_of,
+    prepare,
+    read_environment,
 )
 from viva.runs.progress import notify
-from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.scoring import grade_run
-from viva.runs.trust import confirm_endpoints, keep_approval
-from viva.types import Sampling, ScoreRow
+from viva.runs.request_fields import judge_request_options, request_options
+from viva.runs.scoring import grade_run, refuse_unknown, settings_of
+from viva.types import ExamSpec, Question, Sampling, VerdictFormat
 from viva.version import __version__
-from viva.visible import csv_safe
 
 Own = Mapping[str, Model]
 """Models that are there already, by their names in run.json."""
+
+
+def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool) -> tuple[OpenRun, list[RunFolder]]:
+    """Return the run that is planned, and the runs to take answers from. Nothing is asked or written yet.
+
+    `own` are models that are there already, by their names in run.json; they are asked beside those that the plan
+    names. Only where it is `asking` do they need keys. Raises VivaError for what cannot be.
+    """
+    choice, draw, limits, judging = plan.task, plan.draw, plan.limits, plan.judging
+    read_environment(limits.env_file)
+    opening, reach = plan.usual.weights, plan.usual.reach
+    benchmarks, typed = separate_benchmarks_and_models(plan.benchmarks, plan.models)
+    checkpoints = read_checkpoints(reach.checkpoints) if reach.checkpoints else None
+    named = [] if own and not typed else named_models(typed, opening.revision, checkpoints, plan.own)
+    models = (*(one.name for one in named), *own)
+    if any(one.name.startswith("replay/") for one in named) and (drawing := [*filter(draws_order, benchmarks)]):
+        notify(
+            f"{drawing[0]} puts options in an order of Viva's own, and letters in a file are read by that: of answers "
+            f"collected elsewhere `viva grade {drawing[0]} FILE` asks for the order"
+        )
+    refuse_unjudged(choice, judging)
+    refuse_unopened(opening, choice.form, models)
+    exams_with_data = open_exams(tuple(benchmarks), choice, asking=True, change=way.exam)
+    exams = [exam for exam, _ in exams_with_data]
+    _check_addresses(models, judging, reach)
+    refuse_unknown(plan.rows.published_rows, [(exam.spec, data is None) for exam, data in exams_with_data])
+    system = request_options(plan.usual.server, limit_kept=False).system if own else ""
+    limit_kept = draw.max_tokens is not None or choice.as_published
+    _refuse_unasked(plan.usual.server, models, own)
+    record = RunRecord(
+        viva=__version__,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        command=[*plan.command],
+        plan=plan.kept(NOT_IN_RUNS),
+        exams=[drawn(remember(exam, data), draw, choice.seed) for exam, data in exams_with_data],
+        models=[
+            *(_record(one, plan, limit_kept=limit_kept) for one in named),
+            *(
+                ModelRecord(name=name, shown=model.name, request=RequestOptions(system=system) if system else None)
+                for name, model in own.items()
+            ),
+        ],
+        judges=judge_records(judging, reach.base_url, reach.api_key_env, models),
+        judge_samples=judging.judge_samples,
+        verdicts=judging.verdicts,
+        samples=draw.samples or 1,
+        repeats=draw.repeats,
+        seed=choice.seed or 0,
+        seed_rule="per question",
+        sampling=sampling(draw, choice.seed),
+        limits=limits.of_run(),
+    )
+    record, kept = way.plan(way.judging(record, exams), exams, limits)
+    names = [Path(name).stem for name in dict.fromkeys(benchmarks)]
+    names += [f"shard-{choice.shard.replace('/', '-of-')}"] if choice.shard else []
+    path = plan.folder.run or new_run_path(Path("runs"), "-".join(names))
+    # Everything that can be refused is refused before a folder is made or a question is asked.
+    # An estimate asks nobody, so no key is needed for it.
+    opened = prepare(RunFolder(path, record), limits, exams, own, asking=asking)
+    opened.kept |= kept
+    _remember_all(opened)
+    refuse_unbatched(opened)
+    return opened, earlier_runs(plan.folder.reuse)
+
+
+def _remember_all(opened: OpenRun) -> None:
+    """In run.json what is known of models and judges now that they are open."""
+    record = opened.folder.record
+    record.models = [remembered(model, known) for known, model in zip(record.models, opened.models, strict=True)]
+    remember_judges(record, opened)
+
+
+def begin(opened: OpenRun, plan: RunPlan) -> OpenRun:
+    """Return the last checks, then the run folder.
+
+    What guesses is worth no download: where the encoder that a benchmark takes by default is not here, baselines are
+    graded without it. Raises VivaError for what cannot be asked or graded.
+    """
+    samples = self_test(opened.exams)
+    check_supported(opened, samples)
+    try:
+        open_encoder_of(opened, new=True)
+    except MissingEncoderError as problem:
+        if plan.task.encoder is not None or any(
+            model.identity.get("provider") != "baseline" for model in opened.models
+        ):
+            raise
+        notify(f"similarity to the gold rationale is left out, and a judge alone could grade those: {problem}")
+        opened = _without_encoder(opened)
+    create_folder(opened)
+    return opened
+
+
+def _without_encoder(opened: OpenRun) -> OpenRun:
+    """Return the same run, its exams without an encoder; models and judges are those that are open."""
+    folder = opened.folder
+    folder.record, exams = rejudge(folder.record, RejudgeOptions(encoder="none"), folder.record.judges)
+    own = {model.name: one for model, one in zip(folder.record.models, opened.models, strict=True)}
+    again = prepare(folder, opened.limits, exams, own, asking=True)
+    again.kept = opened.kept
+    return again
+
+
+def create_folder(opened: OpenRun) -> None:
+    """The folder of a new run, with what says that its addresses are those of its user. Raises StorageError.
+
+    What the run keeps lies there before run.json does: a run that is killed in between can be resumed, or begun again.
+    """
+    folder = opened.folder
+    if not (folder.path / "run.json").exists():
+        folder.keep(opened.kept)
+    opened.folder = RunFolder.create(folder.path, folder.record)
+    keep_approval(opened.folder)
+
+
+def rejudge_records(record: RunRecord, rejudging: RejudgeOptions) -> list[ModelRecord]:
+    """Return the judges named, or the run's. A judge of the run is reached as before, unless an address or key is
+    given.
+    """
+    known = {judge.name: judge for judge in record.judges}
+    names = rejudging.judge or tuple(known)
+    if not names and (rejudging.judge_base_url or rejudging.judge_key_env):
+        raise VivaError(
+            f"this run has no judge: {option('judge_base_url')} and {option('judge_key_env')} need "
+            f"{option('judge', 'MODEL')}"
+        )
+    judging = JudgeOptions(judge=names, judge_base_url=rejudging.judge_base_url, judge_key_env=rejudging.judge_key_env)
+    # A new judge is where the old ones are, else where the examinees are; with the key that goes there, and no other.
+    reached = [judge for judge in record.judges if judge.base_url] or [
+        model for model in record.models if model.base_url
+    ]
+    places = {(model.base_url, model.key_variable) for model in reached}
+    strangers = [name for name in names if name not in known and traits_of(name).served and "@http" not in name]
+    if strangers and len(places) > 1 and not rejudging.judge_base_url:
+        raise VivaError(
+            f"which server is {strangers[0]} on? {option('judge_base_url', 'URL')}, or {option('judge')} "
+            f"{strangers[0]}@URL"
+        )
+    address, key = places.pop() if len(places) == 1 else (None, None)
+    found = judge_records(judging, address, key, tuple(model.name for model in reached))
+    if rejudging.judge_base_url or rejudging.judge_key_env:
+        return found
+    return [known.get(judge.name, judge) for judge in found]
+
+
+def _check_addresses(models: tuple[str, ...], judging: JudgeOptions, reach: ModelOptions) -> None:
+    """Refuse an address or a key that nobody would use, or that would go to several vendors."""
+    asked = [*models, *judging.judge]
+    vendors = [name for name in dict.fromkeys(map(provider_of, models)) if traits_of(name).paid]
+    if judging.judge_base_url is not None and not judging.judge_base_url.strip():
+        raise VivaError("is empty: give the judge's server, or leave it out", field="judge_base_url")
+    if reach.base_url and not any(traits_of(name).served for name in asked):
+        raise VivaError(
+            f"is for openai/ models (any OpenAI-compatible server); here is only {models[0]}", field="base_url"
+        )
+    if reach.api_key_env and len(vendors) > 1:
+        raise VivaError(
+            f"would send one key to {' and '.join(vendors)}; put each key in its own variable", field="api_key_env"
+        )
+
+
+def judge_records(
+    judging: JudgeOptions, base_url: str | None, key_variable: str | None, models: tuple[str, ...] = ()
+) -> list[ModelRecord]:
+    """Return the judges for run.json."""
+    return [_judge_record(name, judging, base_url, key_variable, models) for name in dict.fromkeys(judging.judge)]
+
+
+def _judge_record(
+    name: str, judging: JudgeOptions, base_url: str | None, key_variable: str | None, models: tuple[str, ...]
+) -> ModelRecord:
+    # A key goes only where it was meant to: not along to a judge at another address.
+    vendors = {examinee.partition("/")[0] for examinee in models}
+    elsewhere = judging.judge_base_url or "@http" in name or name.partition("/")[0] not in vendors
+    inherited = None if elsewhere else key_variable
+    request = judge_request_options(judging)
+    record = model_record(
+        name,
+        judging.judge_base_url or base_url,
+        judging.judge_key_env or inherited,
+        request=request if traits_of(name).takes_options else None,
+    )
+    if judging.judge_base_url and len(judging.judge) == 1 and record.base_url is None:
+        raise VivaError(f"is for openai/ judges; {name} has an address of its own", field="judge_base_url")
+    return record
+
+
+def model_record(
+    name: str,
+    base_url: str | None,
+    key_variable: str | None,
+    opening: WeightsOptions | None = None,
+    request: RequestOptions | None = None,
+) -> ModelRecord:
+    """Return a model for run.json. --base-url is only for openai/ models; others have addresses of their own."""
+    kind = traits_of(name)
+    record = ModelRecord(name=placed(name), base_url=base_url if kind.served else None, key_variable=key_variable)
+    record.request = None if request == RequestOptions() else request
+    opening = opening or WeightsOptions()
+    if name.startswith(HF):
+        weights = opening.weights()
+        adapter = existing(weights.adapter)
+        record.weights = msgspec.structs.replace(
+            weights, revision=split_revision(name)[1], adapter=resolve_path(adapter) if adapter else weights.adapter
+        )
+        record.key_variable = None
+    elif name.startswith("openai/"):
+        record.template = opening.template or ""
+    return record
+
+
+def _refuse_unasked(given: ServerOptions, models: tuple[str, ...], own: Mapping[str, Model]) -> None:
+    """Refuse what is said of requests where nobody is sent any: nothing is dropped silently. A function of the user's
+    own gets the system text, as part of its prompt."""
+    if any(traits_of(name).takes_options for name in models):
+        return
+    said = [name for name in changed(given) if not (own and name == "system")]
+    if said:
+        raise VivaError(f"is for models that are sent requests; here is only {', '.join(models)}", field=said[0])
+
+
+def _record(named: Named, plan: RunPlan, *, limit_kept: bool) -> ModelRecord:
+    own = named.own or plan.usual
+    request = request_options(own.server, limit_kept=limit_kept) if traits_of(named.name).takes_options else None
+    record = model_record(named.name, own.reach.base_url, own.reach.api_key_env, own.weights, request)
+    return msgspec.structs.replace(record, shown=named.shown, trained=named.trained)
+
+
+def remembered(model: Model, record: ModelRecord) -> ModelRecord:
+    """With what tables call it, and the fingerprint of its weights, so that nobody goes on with others."""
+    record = msgspec.structs.replace(record, shown=model.name)
+    if record.weights is None:
+        return record
+    known = model.identity
+    weights = msgspec.structs.replace(
+        record.weights,
+        fingerprint=known["weights"],
+        dtype=DTYPES[known["dtype"]],
+        context=int(known["context"]),
+    )
+    return msgspec.structs.replace(record, weights=weights)
+
+
+def remember_judges(record: RunRecord, opened: OpenRun) -> None:
+    """The same of judges whose weights are here."""
+    if opened.judge_panel:
+        judges = zip(record.judges, opened.judge_panel.judges, strict=True)
+        record.judges = [remembered(judge.model, known) if known.weights else known for known, judge in judges]
+
+
+SELF_TESTED = 30
+"""Questions of the self-test before a run; `viva check` tests all. What is wrong with the grading shows in a few."""
+
+
+def self_test(exams: list[Exam]) -> list[list[Question]]:
+    """Before money is spent: do gold answers score 1 and wrong ones 0, on a sample of the questions?
+
+    Returns each exam's sample, which has a question of every kind. Raises VivaError where one fails.
+    """
+    from viva.runs.checks import failures, sample
+
+    samples = [sample(exam, SELF_TESTED) for exam in exams]
+    for exam, questions in zip(exams, samples, strict=True):
+        found = failures(exam, questions)
+        if found:
+            raise VivaError(
+                f"the self-test of {exam.spec.label} failed, nothing was asked: {found[0]}; "
+                f"`viva check {exam.spec.name or exam.spec.benchmark}` shows all"
+            )
+    return samples
+
+
+ROUNDS = "adaptive run"
+"""The command that goes on with a run whose questions are drawn in rounds."""
+
+
+class Way:
+    """Every question once, all together. A package's way of asking overrides a hook for each stage that it changes."""
+
+    judges_again = False
+    """Whether a run that is gone on with is judged again, whatever else is said of its judges."""
+
+    def exam(
+        self, spec: ExamSpec, own: Path | None, templates: dict[str, object] | None
+    ) -> tuple[ExamSpec, dict[str, object] | None]:
+        """Return an exam's settings and templates before it is opened; `own`: its question file or card."""
+        return spec, templates
+
+    def judging(self, record: RunRecord, exams: Sequence[Exam]) -> RunRecord:
+        """run.json of a run whose judges are named: a new one, or one that is judged again. Raises VivaError."""
+        return record
+
+    def plan(
+        self, record: RunRecord, exams: Sequence[Exam], limits: LimitOptions
+    ) -> tuple[RunRecord, Mapping[str, bytes]]:
+        """run.json of a new run, and files that its folder keeps. Raises VivaError for what cannot be asked so."""
+        return record, {}
+
+    def carry_out(self, opened: OpenRun, earlier: list[RunFolder]) -> int:
+        """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. The exit code."""
+        return execute_run(opened, earlier)
+
+
+def way_of(record: RunRecord) -> Way:
+    """Return how a run goes on that was begun in a way of a package. Raises VivaError where that package is not
+    installed.
+    """
+    if record.adaptive is None:
+        return Way()
+    known = registered().get(ROUNDS)
+    if known is None:
+        raise VivaError(
+            f"this run draws its questions in rounds (`viva {ROUNDS}`), and no installed package has that command; "
+            "`viva score`, `viva view` and `viva report` take the run as it is"
+        )
+    begun = load(known)
+    way: Way = begun(begun.config())
+    return way
+
+
+def rejudge(record: RunRecord, rejudging: RejudgeOptions, judges: list[ModelRecord]) -> tuple[RunRecord, list[Exam]]:
+    """Return the run's record with what `rejudging` says and with these judges, and its exams. Nothing is written.
+
+    Raises VivaError for options that this run has no use for, and for a rubric that does not fit its benchmarks.
+    """
+    if not judges and (rejudging.panel or rejudging.judge_samples):
+        raise VivaError(
+            f"this run has no judge: {option('panel')} and {option('judge_samples')} need {option('judge', 'MODEL')}"
+        )
+    if rejudging.rubric is not None and str(rejudging.rubric) != BUNDLED:
+        refuse_unused(read_rubric(rejudging.rubric), [old.spec for old in record.exams])
+    exams: list[Exam] = []
+    records: list[ExamRecord] = []
+    for old in record.exams:
+        exam = reopen(_with(old, rejudging))
+        exams.append(exam)
+        records.append(msgspec.structs.replace(old, spec=exam.spec, templates=dict(exam.templates)))
+    if rejudging.encoder not in (None, "none") and not any(exam.spec.encoder for exam in exams):
+        raise VivaError(f"{rejudging.encoder!r} compares rationales, and this run asked for none", field="encoder")
+    new = msgspec.structs.replace(
+        record,
+        exams=records,
+        judges=judges,
+        judge_samples=rejudging.judge_samples or record.judge_samples,
+        verdicts=rejudging.verdicts or _verdicts(record, rejudging),
+        encoder=None if rejudging.encoder is not None else record.encoder,
+    )
+    return new, exams
+
+
+def _verdicts(record: RunRecord, rejudging: RejudgeOptions) -> VerdictFormat:
+    """Return judges that are asked again carry a nonce, also where those of a run of an earlier Viva did not."""
+    asked = rejudging.judge or rejudging.rubric is not None
+    return "nonce" if asked and record.verdicts == "line" else record.verdicts
+
+
+def _with(old: ExamRecord, rejudging: RejudgeOptions) -> ExamRecord:
+    spec, templates = old.spec, old.templates
+    if rejudging.panel:
+        spec = msgspec.structs.replace(spec, panel=rejudging.panel)
+    if rejudging.encoder is not None:
+        spec = msgspec.structs.replace(spec, encoder="" if rejudging.encoder == "none" else rejudging.encoder)
+    if rejudging.rubric is not None:
+        templates = _with_rubric(old, rejudging.rubric)
+    return msgspec.structs.replace(old, spec=spec, templates=templates)
+
+
+def _with_rubric(old: ExamRecord, file: Path) -> dict[str, object]:
+    """Return the run's templates with the judge's from `file`. What the file leaves out is bundled, not the last
+    file's.
+    """
+    bundled = dict(open_exam(old.spec, Path(old.data) if old.data else None).templates)
+    templates: dict[str, object] = dict(old.templates)
+    over = {} if str(file) == BUNDLED else read_rubric(file)
+    if "judge" in bundled and ("judge" in over or not over):
+        templates["judge"] = bundled["judge"]
+    if RATIONALE_EXAM in bundled and (RATIONALE_EXAM in over or not over):
+        protocol = cast("dict[str, object]", bundled[RATIONALE_EXAM])
+        said = cast("dict[str, object]", templates[RATIONALE_EXAM])
+        templates[RATIONALE_EXAM] = {**said, "rubric": protocol["rubric"]}
+    return merged(templates, over) or {}
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -146,14 +556,15 @@ def plan_grading(plan: GradePlan, collected: Collected | None = None, way: Way |
     refuse_unjudged(choice, judging)
     collected = collected or collect(benchmark, paths, choice, plan.reading, quiet=plan.limits.progress == "quiet")
     for replay in collected.replays:
-        _check_gaps(replay, paths[0])
+        check_gaps(replay, paths[0])
     if not choice.language and len(languages_of(benchmark)) > 1:
-        choice = replace(choice, language=_language_of(benchmark, collected.answered, choice))
+        choice = msgspec.structs.replace(choice, language=language_of(benchmark, collected.answered, choice))
     exams_with_data = open_exams((benchmark,), choice)
     exams = [exam for exam, _ in exams_with_data]
     limited = bool(choice.limit or choice.questions or choice.only)
-    _refuse_strangers(collected.replays, exams, paths[0], limited=limited)
-    samples, repeats = _repeats(collected.samples, exams)
+    refuse_strangers(collected.replays, exams, paths[0], limited=limited)
+    look_for_golds(collected.replays, exams, paths[0])
+    samples, repeats = samples_and_repeats(collected.samples, exams)
     record = RunRecord(
         viva=__version__,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -177,78 +588,3 @@ def plan_grading(plan: GradePlan, collected: Collected | None = None, way: Way |
     opened.kept = collected.kept
     refuse_unbatched(opened)
     return opened, collected.replays[0]
-
-
-def _repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
-    """So many answers to a question as samples and repeats: in groups of the size that the paper takes the best of."""
-    group = find_benchmark(exams[0].spec.benchmark).about.draws.samples
-    return (group, -(-answers // group)) if answers > group > 1 else (answers, 1)
-
-
-def _language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tuple[str, ...]:
-    """Return the language whose ids the answers carry: CS-Bench numbers its languages apart."""
-    languages = languages_of(benchmark)
-    found: list[str] = []
-    for language in languages:
-        candidate = TaskOptions(data=choice.data, language=(language,), only=choice.only)
-        try:
-            exam = open_exams((benchmark,), candidate)[0][0]
-        except DataError:
-            continue  # this language's files are not there; if no other fits either, grading says so below
-        if any(question.id in answered for question in exam.questions()):
-            found.append(language)
-    return tuple(found) or languages[:1]
-
-
-def _check_gaps(replay: Replay, answers: Path) -> None:
-    """Say which sample numbers no question has: their answers are missing.
-
-    Raises DataError where they were most likely counted from 1, or are seeds.
-    """
-    numbers = replay.sample_numbers
-    gaps = [sample for sample in range(replay.samples) if sample not in numbers] if numbers else []
-    if gaps and (gaps[0] == 0 or len(gaps) > len(numbers)):
-        raise DataError(f"{answers} has no answer with sample {gaps[0]}; number the samples 0, 1, ...")
-    if gaps:
-        named = ", ".join(map(str, gaps[:5])) + (", …" if gaps[5:] else "")
-        notify(f"{answers}: no question has an answer with sample {named}: counted as missing")
-
-
-def _refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path, *, limited: bool) -> None:
-    """Answers to questions that are not asked: a wrong file, unless the user narrowed the questions down."""
-    known, shown = KeyTable(), ""
-    for question in (question for exam in exams for question in unsharded(exam).questions()):
-        known.add(text_key(question.id))
-        shown = shown or question.id
-    for replay in replays:
-        strange, first, fitting = 0, "", 0
-        for identity in replay.questions():
-            if text_key(identity) in known:
-                fitting += 1
-            else:
-                strange, first = strange + 1, first if strange else identity
-        if strange and not (limited and fitting):
-            raise DataError(
-                f"{answers} answers question {first!r}"
-                + (f" and {strange - 1:,} more" if strange > 1 else "")
-                + f" that this set does not have; its ids look like {shown!r}; "
-                f"where a column holds the questions' texts, say which: {option('question_column', 'NAME')}"
-            )
-
-
-def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
-    """Return a row an answer; the score is empty where an answer is unscored. Scores are exact: they can be
-    compared.
-    """
-    table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "model"])
-    for row in rows:
-        score = "" if row.value is None else _exactly(row.value)
-        question, answer, model, cluster = map(csv_safe, (row.question, row.answer[:200], row.model, row.cluster))
-        table.add([question, row.sample, score, row.outcome, answer, cluster, model])
-    return table.text()
-
-
-def _exactly(value: float) -> str:
-    """As short as it can be without becoming another number."""
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)

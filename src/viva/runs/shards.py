@@ -36,13 +36,12 @@ from viva.errors import StorageError, VivaError, flag, option
 from viva.files import UNREADABLE, LockedError, lock, new_file, open_regular, reading
 from viva.keytable import KeyTable, read_key
 from viva.models.replay import KEPT
-from viva.runs.answers import UNMATCHED
+from viva.runs.collected import UNMATCHED
 from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
-from viva.runs.graded import runs_in
-from viva.runs.open import REVIEWS, OpenRun, open_evidence, prepare, reach
+from viva.runs.open import REVIEWS, OpenRun, is_approved, keep_approval, open_evidence, prepare, reach, without_consent
 from viva.runs.progress import Screen, say
-from viva.runs.trust import is_approved, keep_approval, without_consent
+from viva.runs.scorefile import runs_in
 from viva.types import Question
 from viva.visible import one_line
 

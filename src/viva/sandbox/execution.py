@@ -17,7 +17,7 @@ from viva.errors import VivaError
 from viva.sandbox.calls import CallConversation
 from viva.sandbox.cgroups import group_for
 from viva.sandbox.drivers import DRIVERS
-from viva.sandbox.isolation import slot_uid, walled
+from viva.sandbox.isolation import slot_uid, syscall_filter, walled
 from viva.sandbox.languagetables import (
     PACKAGES_INSIDE,
     Language,
@@ -46,7 +46,6 @@ from viva.sandbox.launch import (
 )
 from viva.sandbox.prepared import prepared
 from viva.sandbox.proof import Conversation
-from viva.sandbox.seccomp import syscall_filter
 from viva.sandbox.separable import shared_reason
 from viva.sandbox.warm import Zygote
 from viva.types import Execute, Execution, Isolation, Verdict

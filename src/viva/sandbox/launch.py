@@ -23,10 +23,9 @@ from functools import partial
 
 import msgspec
 
-from viva.sandbox.cgroups import Group, Usage
+from viva.sandbox.cgroups import Clock, Group, Usage, footprint, inodes, tree
 from viva.sandbox.languagetables import limits
 from viva.sandbox.proof import RUNNING, Conversation
-from viva.sandbox.watch import Clock, footprint, inodes, tree
 
 COMPILE_FAILED = 97
 """The exit status of the script below when a compile command fails."""

@@ -20,8 +20,8 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from viva.files import shipped_table
 from viva.sandbox.separable import shared_reason
-from viva.shipped import shipped_table
 from viva.types import Call
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from functools import cache, lru_cache
 
 import msgspec
 
+from viva.files import shipped_table
 from viva.scorers.rubric.parsing import bound, parse
-from viva.shipped import shipped_table
 
 MOST = 200_000
 """Characters of a test that is parsed; see scorers/rubric/code.py."""

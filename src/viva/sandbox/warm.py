@@ -19,10 +19,9 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from viva.sandbox.isolation import slot_uid, walled
+from viva.sandbox.isolation import slot_uid, syscall_filter, walled
 from viva.sandbox.languagetables import environment, harness_file, languages, shown
 from viva.sandbox.launch import INFO, Spawned, Started, abandon, furnished, in_memory, pipes
-from viva.sandbox.seccomp import syscall_filter
 
 _READY_SECONDS = 60.0
 _PASS_CREDENTIALS = getattr(socket, "SO_PASSCRED", 16)

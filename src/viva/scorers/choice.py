@@ -18,15 +18,19 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from viva.scorers.candidates import CONDITIONAL, Candidate, Firmness, Judgement
-from viva.scorers.choicewindow import ChoiceWindow
-from viva.scorers.conclusion import concluded, finished
-from viva.scorers.fold import fold
-from viva.scorers.mentions import mark
-from viva.scorers.optiontext import OptionTexts, is_lone_letter, restated_from, with_own_text
+from viva.scorers.letters import CONDITIONAL, Candidate, ChoiceWindow, Firmness, Judgement, Marked, mark
+from viva.scorers.lexicon import fold, unaccented
+from viva.scorers.optiontext import OptionTexts, from_slots, is_lone_letter, restated_from, ticked, with_own_text
 from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.letters import from_slots, ticked
-from viva.scorers.reading.segments import found_retraction, read_visible
+from viva.scorers.reading.slots import (
+    FORMULA,
+    finished,
+    found_in,
+    found_retraction,
+    last_sentence,
+    phrase_list,
+    read_visible,
+)
 from viva.types import Extraction
 
 _JUST_CORRECTED = re.compile(r"b[^.nLPM]{0,6}$")
@@ -107,6 +111,34 @@ def _lone(text: str, letters: str) -> Reading:
     return _by_rules(Part(text, AskedFor(letters)))
 
 
+_CODE = re.compile(r"```[^`\n]*\n[\s\S]*?(?:```|\Z)")
+_IN_WORDS = re.compile(r"\\(?:text|math|box|f?box|bf|rm)")
+_LONE_SYMBOL = re.compile(r"\W*([A-Za-z])\W*")
+_OF_AN_ANSWER = re.compile(r"(?i)answer|option|choice|答案|选")
+_LETTER = re.compile("[A-Za-z]")
+
+
+def without_code(text: str) -> str:
+    """Return a text of the same length whose programs are blank."""
+    return _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text) if "```" in text else text
+
+
+def without_symbols(text: str) -> str:
+    """Return a text of the same length whose formulas name no options: "the circle $C$" where $x_C$ is in another."""
+    if "$" not in text and "\\" not in text:
+        return text
+    formulas = [match[0] for match in FORMULA.finditer(text) if not _IN_WORDS.search(match[0])]
+    symbols = {char for formula in formulas if not _LONE_SYMBOL.fullmatch(formula) for char in formula}
+
+    def plain(match: re.Match[str]) -> str:
+        lone = _LONE_SYMBOL.fullmatch(match[0])
+        named = lone[1] not in symbols if lone else _IN_WORDS.search(match[0])
+        stated = named or _OF_AN_ANSWER.search(text, max(0, match.start() - 30), match.start())
+        return match[0] if stated else _LETTER.sub("x", match[0])
+
+    return FORMULA.sub(plain, text)
+
+
 class Part:
     """A part of a reply, and what it says of the options: worked out when the first rule asks for it."""
 
@@ -122,8 +154,11 @@ class Part:
     @cached_property
     def view(self) -> ChoiceWindow:
         """The letters in it."""
-        marked = mark(fold(self.body), self.letters)
-        return ChoiceWindow(marked, self.letters, self.options)
+        prose = without_symbols(self.body)
+        marked = mark(fold(without_code(prose)), self.letters)
+        if "```" in prose and not re.search("[LPM]", marked.kinds):
+            marked = mark(fold(prose), self.letters)  # nothing but a program says anything
+        return ChoiceWindow(marked, self.letters)
 
     @cached_property
     def judged(self) -> list[Judgement]:
@@ -281,8 +316,8 @@ def _last(firm: list[Candidate], kinds: str) -> Candidate | None:
     stated = [each for each in firm if each.rule in _OF_THE_ANSWER]
     if stated and not stated[-1].letter:
         return stated[-1]
-    plain = [each for each in firm if each.letter and each.rule not in _WEAK]
-    plain = [each for each in plain if each.rule in _OF_THE_ANSWER] or plain
+    stated = [each for each in stated if each.letter or stated[-1].letter not in each.letters]  # "A or B; A, rather"
+    plain = stated or [each for each in firm if each.letter and each.rule not in _WEAK]
     if len({each.letter for each in plain}) > 1:
         return _of_contradicting(plain, kinds)
     if any(each.rule in _OF_THE_ANSWER for each in plain):
@@ -307,6 +342,8 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
     A model that does not stop adds bare letters to its reasoned answer; one that begins with those of the exemplars
     reasons last; one that answers part by part reasons for each, and for which of them it is cannot be known.
     """
+    said = [letter for letter, _ in groupby(each.letters for each in plain)]
+    last = plain[-1]
     reasoned: list[Candidate] = []
     before = 0
     for each in plain:
@@ -315,10 +352,10 @@ def _of_contradicting(plain: list[Candidate], kinds: str) -> Candidate:
         before = each.at
     if len({each.letter for each in reasoned}) == 1:
         return reasoned[-1]
-    last = plain[-1]
+    if reasoned and last.letter in {plain[0].letter, plain[-2].letter}:
+        return last  # "The answer to (a) is A, that to (b) is B. Therefore, the answer is B."
     if not reasoned and [each for each in plain if each.strength is Firmness.FINAL] == [last]:
         return last
-    said = [letter for letter, _ in groupby(each.letter for each in plain)]
     listed = " in a list" if len(said) > 2 and not reasoned else ""
     rule = f"several answers: {said[0]}, then {', '.join(said[1:6])}{listed}"
     return Candidate("", last.strength, rule, last.at, last.span)
@@ -341,3 +378,94 @@ def _taken_back(chosen: Candidate, judged: list[Judgement], only: Judgement | No
         if corrected or withdrawn:
             return Candidate(only.letters, Firmness.CORRECTED, "last correction", only.at, only.span)
     return None if withdrawn else chosen
+
+
+# The letter in the sentence that closes a reply, where no rule for plain statements applies: "This is precisely the
+# strategy that D proposes." says nothing that a list of phrases could hold; a finished reply ends in one option,
+# pointed at. As evidence this is weak, so everything that could mean something else is turned down: a second letter, a
+# denial, a doubt, a comparison, letters that name things.
+_CLOSING_RULE = "option in the closing sentence"
+_REACH = 60
+"""Tokens that a closing sentence may have."""
+_UNSURE = re.compile(r"[!hix?~]")
+_NEXT = re.compile(r"O?(?:$|[.n,r)&:\-]|[+NVcf](?![LP])|=[fd]{0,3}[+N])")
+
+
+def concluded(marked: Marked) -> Candidate | None:
+    """Return the option that the closing sentence points at."""
+    if pointed := _pointed_at(marked):
+        return pointed
+    kinds = marked.kinds
+    start, end = last_sentence(kinds)
+    alone = start < 3 and not kinds.endswith("=P", start, end)
+    if end - start > _REACH or alone or kinds.startswith("?", end - 1):
+        return None
+    at = [index for index in range(start, end) if kinds[index] in "LPM" or _introduced(marked, index, start, end)]
+    named = {letter for index in at for letter in marked.letters(index)}
+    if len(named) != 1 or not (finished(marked.text) or at[-1] == end - 1):
+        return None
+    letter = named.pop()
+    first = 0 if kinds[at[-1]] == "l" else start  # letters that name things: process A, node B
+    others = [index for index in range(first + 1, end) if kinds[index] == "l" and kinds[index - 1] in "wl#"]
+    if _UNSURE.search(kinds, start, end) or not {*others} <= {*at}:
+        return None
+    if found_in("comparison", marked.said(start, end)) or not any(_points(marked, index, start, end) for index in at):
+        return None
+    return Candidate(letter, Firmness.STATED, _CLOSING_RULE, at[-1], marked.span(start, end))
+
+
+def _pointed_at(marked: Marked) -> Candidate | None:
+    """Return the option that ends a clause of the last sentence that names one: "…, or (B).", "that fits option A."."""
+    kinds = marked.kinds
+    last = max(map(kinds.rfind, "LPM"))
+    start = max(kinds.rfind(stop, 0, max(last, 0)) for stop in ".n?") + 1
+    if last - start < _LEADS or not _CLOSES.match(kinds, last + 1) or not finished(marked.text):
+        return None
+    end = next((place for place in range(last, len(kinds)) if kinds[place] in ".n?"), len(kinds))
+    bracketed = kinds[last] == "P"
+    named = {
+        letter
+        for place in range(start, end)
+        if kinds[place] in ("PM" if bracketed else "LPM")
+        for letter in marked.letters(place)
+    }
+    at_the_end = kinds[last - 1] == "O" and end == len(kinds.rstrip(".n"))
+    clause = kinds[max(start, kinds.rfind(",", start, last - 1) + 1) : last]
+    if len(named) > 1 or _DOUBTED.search(kinds, start, end) or _DENIES.search(clause) or not (bracketed or at_the_end):
+        return None
+    sentence, left, right = marked.said(start, end), marked.said(start, last), marked.span(last, last + 1)[1]
+    elsewhere = marked.said(last, last + 1).islower() or kinds.startswith("?", end) or _ELSEWHERE.search(left)
+    if elsewhere or found_in("comparison", sentence) or found_retraction(marked.text, right):
+        return None
+    return Candidate(named.pop(), Firmness.STATED, _CLOSING_RULE, last, marked.span(start, end))
+
+
+_LEADS = 5
+"""Tokens that lead up to an option; less of them begin an item of a list."""
+_CLOSES = re.compile("$|[.,n]")
+_DOUBTED = re.compile("[hx?]|i[^,]*$")
+_DENIES = re.compile("!.{0,2}$|!.*[^=]$")
+"""A denial of the option; "the only option that is not a multiple of it is (C)" is none."""
+_ELSEWHERE = re.compile(r"[\u0370-\u1fff]|\((?:option|answer) ?$", re.IGNORECASE)
+"""A language that denies in words unknown here; an aside: "the value is 12 (option C)"."""
+
+
+def _introduced(marked: Marked, index: int, start: int, end: int) -> bool:
+    """Return whether a letter that looks like a name stands right behind or before words that an option is given in."""
+    if marked.kinds[index] != "l" or not marked.said(index, index + 1).isupper():
+        return False
+    left, right = (unaccented(marked.said(*part).lower()) for part in ((start, index), (index + 1, end)))
+    before = [match.end() for match in phrase_list("conclusive").finditer(left)]
+    return bool((before and before[-1] >= len(left)) or phrase_list("conclusive_after").match(right))
+
+
+def _points(marked: Marked, index: int, start: int, end: int) -> bool:
+    """Return whether the sentence leads up to this letter, or says of it what is said of an answer."""
+    kinds, left = marked.kinds, marked.said(start, index)
+    before = found_in("conclusive", left)
+    if found_in("conclusive_after", marked.said(index + 1, end)) and not re.search(r"[LPM]", kinds[index + 1 : end]):
+        return True
+    if before and len(left) - before.end() <= 60 and _NEXT.match(kinds, index + 1):
+        return True
+    named = kinds[index - 1 : end] == "=P" and marked.said(index, index + 1).isupper()  # "The metal that fits is (H)."
+    return kinds[index] == "l" or named

@@ -164,10 +164,6 @@ class _Reader:
             power: Value = base**exponent.numerator
             return power
         self._check_real(base)
-        if isinstance(base, Fraction) and exponent == Fraction(1, 2) and base >= 0:
-            root = Fraction(math.isqrt(base.numerator), math.isqrt(base.denominator))
-            if root**2 == base:
-                return root
         return complex(base) ** complex(exponent)
 
     def _check_real(self, value: Value) -> None:
@@ -215,8 +211,6 @@ class _Reader:
         base = self._group(latex) if self._take("_") else cmath.e
         power = self._value(_BINDS["*"]) if self._take("^") else 1
         argument = self._argument()
-        if "l" in name:
-            self._check_real(argument)
         if power == -1:
             name, power = f"arc{name}", 1
         return (_FUNCTIONS[name](complex(argument)) / cmath.log(complex(base))) ** complex(power)

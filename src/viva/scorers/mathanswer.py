@@ -17,11 +17,12 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
+from viva.files import shipped_table
 from viva.scorers.formula import close, values_of
+from viva.scorers.lexicon import rewritten
 from viva.scorers.number import times
-from viva.scorers.term import CLOSE, OPEN, is_enclosed, same_term
+from viva.scorers.term import CLOSE, OPEN, is_enclosed, same_term, with_digits
 from viva.scorers.units import Unit, how_many, unit_of
-from viva.shipped import shipped_table
 
 LONGEST = 1_000
 """Characters of an answer."""
@@ -31,17 +32,10 @@ _MOST_PARTS = 64
 """Separators in an answer that is taken apart; one with more is compared as a text."""
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿ", "0123456789-n")
 _TEXT = re.compile(r"\\((?:math)?rm|operatorname|text[a-z]*|mbox)\s*\{([^{}]{0,200})\}")
-_SEPARATOR = re.compile(
-    r"(?<=\d)(?:\s*\{\s*,\s*\}\s*|\\!\s*,\s*|,\s*\\!\s*|\\[,; ]|[\u2009\u202f\u00a0'’])(?=\d{3}(?!\d))"
-)
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[, ]\d{3})+(?!\d|,\d)")
-_DOTTED = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3}){2,}(?![\d.])")
 _MIXED = re.compile(
     r"(?<![\d.^_{])(\d{1,9})\s*(?:\\frac\s*\{(\d{1,9})\}\s*\{(\d{1,9})\}|(?<=\s)(\d{1,9})\s*/\s*(\d{1,9}))"
 )
-_EXPONENT = re.compile(r"(?<=\d)[eE]([-+]?\d{1,3})\b")
-_DEGREES = re.compile(r"\s*(?:\^\s*\{?\s*°\s*\}?|°|\bdegrees?\b)")
-_PERCENT = re.compile(r"(?<=[\d}])\s*(?:percent(?:age)?|pct)\b")
 _SEPARATORS = {
     "blanks": ";",
     "list": r"\s*(?:,\s*(?:(?:and|or)(?![a-z]))?|(?<![A-Za-z\\])(?:and|or)(?![a-z])|[和或])\s*",
@@ -107,30 +101,34 @@ def _bare(text: str) -> str:
 
 @lru_cache(4_096)
 def _readings(text: str) -> tuple[_Answer, ...]:
-    """Return an answer taken apart; in several ways where commas may separate thousands or a list, or it says ≈."""
+    """Return an answer taken apart; in several ways where commas may separate thousands or a list, it says ≈, or it
+    ends in an equation of the same twice: `x = 3/4 = 0.75` is 0.75.
+    """
     text = _cleaned(text)
     joined = text if re.search(r"[(\[⦃]", text) else _GROUPED.sub(lambda match: re.sub("[, ]", "", match[0]), text)
-    return tuple(
+    ways = [
         _parsed(part, 0 if len(_ANY_SEPARATOR.findall(part)) <= _MOST_PARTS else _DEEPEST)
         for each in dict.fromkeys((joined, text))
         for part in each.split("≈")
         if part.strip()
-    )
+    ]
+    ends = [way.parts[-1] if way.kind == "chain" else way for way in ways]
+    return (*ways, *(end.parts[1] for end in ends if end.kind == "=" and _same(end.parts[0], end.parts[1], 0.0)))
 
 
 def _cleaned(text: str) -> str:
     """An answer without what does not count; `\\x1f`, a space, is in front of what LaTeX has as text."""
-    text = re.sub("[²³⁰¹⁴-⁹⁻ⁿ]+", lambda match: f"^{{{match[0].translate(_RAISED)}}}", text.strip().strip("*` "))
+    text = re.sub(
+        "[²³⁰¹⁴-⁹⁻ⁿ]+", lambda match: f"^{{{match[0].translate(_RAISED)}}}", with_digits(text.strip().strip("*` "))
+    )
     text = text.rstrip(".。 ").replace("\\\\", "\x1e" if "\\begin" in text else "\\")
-    text = re.sub(r"(?<=\})\s*(?=\\boxed)", ",", _SEPARATOR.sub("", text))
     pattern, signs = _signs()
-    text = pattern.sub(lambda match: signs[match[0]], _TEXT.sub(_as_text, text))
-    text = _DOTTED.sub(lambda match: match[0].replace(".", ""), _PERCENT.sub("%", _DEGREES.sub("", text)))
+    text = pattern.sub(lambda match: signs[match[0]], _TEXT.sub(_as_text, rewritten("formula", text)))
     many, powers = times()
     text = re.sub(
         rf"(?i)(?<=\d){many.pattern}",
         lambda match: f"*10^{{{powers[(match[1] or match[2]).lower()]}}}",
-        _EXPONENT.sub(r"*10^{\1}", text),
+        rewritten("formula_signs", text),
     )
     return _MIXED.sub(_mixed, text).strip().rstrip(".。 ")
 
@@ -160,7 +158,12 @@ def _parsed(text: str, depth: int = 0) -> _Answer:
     for separated, mark in _SEPARATORS.items() if depth < _DEEPEST and not matrix else ():
         parts, marks = _split(text, mark)
         if separated == "list":
-            parts = [way for part in parts if part.strip() for way in _both_signs(part)]
+            parts = [
+                part.replace("±", sign)
+                for part in parts
+                if part.strip()
+                for sign in ("+-" if part.count("±") == 1 and "⦃" not in part else "±")
+            ]
         if len(parts) > 1:
             kind = "".join(sorted(set(marks))).replace("U", "∪") if separated == "union" else separated
             break
@@ -209,23 +212,16 @@ def _split(text: str, mark: str | re.Pattern[str]) -> tuple[list[str], list[str]
     return [*parts, text[start:]], marks
 
 
-def _both_signs(text: str) -> list[str]:
-    return [text.replace("±", sign) for sign in "+-"] if text.count("±") == 1 and "⦃" not in text else [text]
-
-
 def _same(one: _Answer, other: _Answer, tolerance: float) -> bool:
     kinds = {one.kind, other.kind}
     if kinds == {""}:
         return _same_leaf(one.text, other.text, tolerance)
     if "=" in kinds:
         return _same_equation(one, other, tolerance)
-    if kinds == {"list", "()"}:
-        listed = one if one.kind == "list" else other
-        ordered = all(part.kind == "=" for part in listed.parts)
-        alike = ordered
-    else:
-        ordered = not kinds <= _UNORDERED
-        alike = len(kinds) == 1 or kinds <= {"list", "⦃⦄", "blanks"}
+    listed = one if one.kind == "list" else other
+    named = kinds == {"list", "()"} and all(part.kind == "=" for part in listed.parts)
+    ordered = named or not kinds <= _UNORDERED
+    alike = named or len(kinds) == 1 or kinds <= {"list", "⦃⦄", "blanks"}
     if not alike or (one.kind in _INEQUALITIES and _are_proportional(one, other)):
         return alike
     if ordered:
@@ -286,7 +282,7 @@ def _same_leaf(one: str, other: str, tolerance: float) -> bool:
         return times == 1
     values, wanted = values_of(one), values_of(other)
     scales = {times, times / Fraction(100) ** percent} if values and wanted else ()
-    return _bare(one).casefold() == _bare(other).casefold() or any(
+    return any(
         all(
             close(had * scale, true, tolerance)
             for had, true in zip(values or (), wanted or (), strict=True)

@@ -15,30 +15,33 @@ from typing import Any
 
 from msgspec import Struct
 
+from viva.files import shipped_table
+from viva.scorers.lexicon import pattern, rewritten
 from viva.scorers.reading.slots import UNSURE, Unsure
-from viva.shipped import shipped_table
 
-_DIGITS = r"\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?![\d,])(?:\.\d{1,60})?|\d{1,60}(?:\.\d{0,60})?|\.\d{1,60}"
-_FRACTION = r"\\[dt]?frac\s?\{\s?(-?\d{1,40})\s?\}\s?\{\s?(\d{1,40})\s?\}"
+_DIGITS = (
+    r"\d{1,3}(?:\.\d{3}){2,}(?:,\d{1,9})?|\d{1,3}(?:[. ]\d{3})+,\d{1,2}(?![\d,])|\d{1,3}(?:'\d{3})+"
+    r"|\d{1,2}(?:,\d{2})+,\d{3}(?![\d,])|\d{1,3}(?:[,\u202f\u00a0 ]\d{3})+(?![\d,])(?:\.\d{1,60})?"
+    r"|\d{1,60}(?:\.\d{0,60})?|\.\d{1,60}"
+)
+"""1.234.567 and 1.234,50; 1'234; 12,34,567; 1,024.5, and without separators."""
+_FRACTION = r"(?:(?P<units>\d{1,40})\s?)?\\[dt]?frac\s?\{\s?(?P<over>-?\d{1,40})\s?\}\s?\{\s?(?P<under>\d{1,40})\s?\}"
 _NUMBER = re.compile(
     rf"(?<![^\W\u2e80-\uffff])(?<!\.)(?P<sign>(?<!\d\s)[-−+]\s?)?(?:[$€£¥]\s?|\\\$\s?)?(?P<minus>(?<!\d\s)[-−])?"
     rf"(?:{_FRACTION}|(?:(?P<whole>\d{{1,40}})\s)?(?P<above>\d{{1,40}})\s?/\s?(?P<below>\d{{1,40}})(?!\d)"
     rf"|(?P<plain>{_DIGITS})(?:\s?(?:[eE]|(?:×|\\times|\*|x)\s?10\s?\^)\s?\{{?(?P<power>[-−+]?\d{{1,3}})\}}?)?)"
     r"\s?(?P<percent>\\?%|percent\b)?"
 )
-_SPACING = re.compile(r"\\[!,;: ]|~")
-_TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox|textrm)\s?\{([^{}]{0,200})\}")
-_THOUSANDS = re.compile(r"k(?![A-Za-z])")
-_LETTERS = re.compile(r"\s?(?:k|K|m|M|bn|B|b)(?![A-Za-z])")
-_CURRENCY = re.compile(r"[$€£¥]")
+_LETTERS = re.compile(r"\s?([kKmMB]|b(?=n?(?![A-Za-z])))n?(?<![kKmMB]n)(?![A-Za-z])")
 _OTHERS = re.compile(
-    r"(?P<unit>[^\d]{0,40}?)"
-    r"(?P<link>[-–—]|,?\s?\(?(?:\bor\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
+    r"[^\d]{0,40}?"
+    r"(?:[-–—]|,?\s?\(?(?:\bor\b|\bto\b|\bi\.e\.|\bthat is\b|\boder\b|\bbis\b|\bou\b|\bà\b|[或至到]))"
     r"(?: (?:about|rather|even))?,?\s*[$€£¥]?"
 )
 """Between two numbers of which either may be meant."""
-_BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\b|在|介于", re.IGNORECASE)
-_JOINED = re.compile(r"\s?(?:[-+*/^×·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
+_BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre)\b|在|介于).{0,24}\Z", re.IGNORECASE)
+_NAMING = re.compile(r"st\b|nd\b|rd\b|th\b|-[A-Za-z]")
+_JOINED = re.compile(r"\s?(?:[-+＋*/^×·]|\\times|\\cdot)\s?[({]?\s?|[,:]")
 
 
 class NumberRead(Struct, frozen=True):
@@ -85,46 +88,42 @@ def only_number(text: str) -> NumberRead | None:
 
 
 def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
-    """Return the number that a text gives as the answer: what an equation ends in, else the first (or `last`) one.
+    """Return the number that a text gives as the answer: what an equation or "is" ends in, else the first (or `last`)
+    that the question does not give ("of the 5", "in 2010", "10th").
 
     None where it has none; `UNSURE` where it has several of which any may be meant: a range, alternatives, a term.
     """
-    whole = _cleaned(text)
-    ways = whole[max(map(whole.rfind, "=≈")) + 1 :], whole
-    cleaned, places = next(((way, places) for way in ways if (places := _places(way))), (whole, []))
+    cleaned = whole = rewritten(
+        "number", pattern("reading/slots.toml", "<with_aside>").sub(r"\1", text) if last else text
+    )
+    for end in pattern("reading/slots.toml", "[=≈＝]" if re.match(r"\W*\d", whole) else "<equates>").finditer(whole):
+        cleaned = whole[end.end() :]
+    places = _places(cleaned)
+    if not places:
+        cleaned, places = whole, _places(whole)
+    last = last and cleaned is whole
     if len(places) > 1:
         (before, one), (after, other) = places[-2:] if last else places[:2]
         between = cleaned[before.end() : after.start()]
-        apart = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between)
-        ranged = _BETWEEN.search(cleaned, max(0, before.start() - 30), before.start())
-        restated = not last and _restated(cleaned, between, after.end())  # "18 dollars a day, i.e. 126 a week"
-        if one.value != other.value and (ranged or (apart and not restated)):
+        ranged = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between) or _BETWEEN.search(cleaned[: before.start()])
+        if one.value != other.value and ranged:
             return UNSURE
-    return places[-1 if last else 0][1] if places else None
-
-
-def _restated(text: str, between: str, end: int) -> bool:
-    """Return whether a number is said again in another unit."""
-    match = _OTHERS.fullmatch(between)
-    unit, link = (match[part].strip(" ,(") for part in ("unit", "link")) if match else ("", "")
-    return bool(unit) and len(link) > 1 and link not in {"to", "bis"} and unit not in text[end : end + 40]
+    given = pattern("reading/slots.toml", r"<given>\s{0,3}\Z")
+    new = [
+        number
+        for match, number in places
+        if not given.search(cleaned[: match.start()][-30:]) and not _NAMING.match(cleaned, match.end())
+    ] or [number for _, number in places]
+    return new[-last] if new else None  # the last is at -1, the first at 0
 
 
 def numbers_in(text: str) -> list[NumberRead]:
     """Return all numbers of a text, in order."""
-    return [number for _, number in _places(_cleaned(text))]
-
-
-def _cleaned(text: str) -> str:
-    """Return a text without LaTeX's spacing and texts; a brace around a comma of thousands gone."""
-    if "\\" not in text and "{" not in text and "~" not in text:
-        return text
-    return _TEXT.sub(r" \1 ", _SPACING.sub("", text).replace("{,}", ","))
+    return [number for _, number in _places(rewritten("number", text))]
 
 
 def _places(text: str) -> list[tuple[re.Match[str], NumberRead]]:
-    found = ((match, _number(match, text)) for match in _NUMBER.finditer(text))
-    return [(match, number) for match, number in found if number is not None]
+    return [(match, number) for match in _NUMBER.finditer(text) if (number := _number(match, text))]
 
 
 @cache
@@ -136,24 +135,25 @@ def times() -> tuple[re.Pattern[str], dict[str, int]]:
 
 
 def _number(match: re.Match[str], text: str) -> NumberRead | None:
-    above, below = match[3] or match["above"], int(match[4] or match["below"] or 1)
+    above, below = match["over"] or match["above"], int(match["under"] or match["below"] or 1)
     if not below:
         return None
+    plain = match["plain"] or "0"
+    if re.search(r",\d{1,2}\Z|\..*\.", plain):  # 1.234,50
+        plain = plain.replace(".", "").replace(",", ".")
+    value = Fraction(re.sub(r"[,'\s]", "", plain).rstrip("."))
+    value *= Fraction(10) ** int((match["power"] or "0").replace("−", "-"))
     if above:
-        value = Fraction(int(above), below) + int(match["whole"] or 0)
-    else:
-        value = Fraction(re.sub(r"[,\s]", "", match["plain"]).rstrip(".") or "0")
-        if match["power"]:
-            value *= Fraction(10) ** int(match["power"].replace("−", "-"))
+        value = Fraction(int(above), below) + int(match["units"] or match["whole"] or 0)
     if re.search("[-−]", f"{match['sign']}{match['minus']}"):
         value = -value
     written, end = match[0].strip().rstrip("."), match.end()
     spelt, powers = times()
-    if more := spelt.match(text, end - len(match[0]) + len(match[0].rstrip())):
+    if more := spelt.match(text, match.start() + len(match[0].rstrip())):
         word = (more[1] or more[2]).lower()
         return NumberRead(f"{written} {word}", value * 10 ** powers[word], percent=False)
     letter = _LETTERS.match(text, end)
-    if letter and (_THOUSANDS.match(text, end) or _CURRENCY.search(match[0])):
-        power = {"k": 3, "m": 6, "b": 9}[letter.group().strip()[0].lower()]
-        return NumberRead(written + letter.group().strip(), value * 10**power, percent=False)
+    if letter and (letter[0] == "k" or re.search("[$€£¥]", match[0])):
+        value *= 10 ** {"k": 3, "m": 6, "b": 9}[letter[1].lower()]
+        return NumberRead(written + letter[0].strip(), value, percent=False)
     return NumberRead(written, value, match["percent"] is not None)

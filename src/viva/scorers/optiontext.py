@@ -1,19 +1,40 @@
-"""The option that a reply repeats in full, where it names no letter.
+"""The texts of options in a reply: an option repeated in full, a letter with its text, what a slot or a tick holds.
 
 Texts are compared without case, width, white space, markup and punctuation, and as a whole: an option "1" or "stack"
 inside a longer sentence does not count. A text that two options share decides nothing.
+
+The grammar of statements about options is `choice.py`'s; it reads four languages. Slots know more layouts and more
+languages, and say nothing about corrections and contradictions, so they come where the grammar is silent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache, cached_property
 
-from viva.scorers.fold import BOX, plain
+from viva.scorers.lexicon import plain, rewritten
+from viva.scorers.number import numbers_in
+from viva.scorers.reading import Reading
+from viva.scorers.reading.slots import (
+    UNSURE,
+    Slot,
+    Strength,
+    Unsure,
+    boxes_in,
+    finished,
+    firm,
+    found_in,
+    found_retraction,
+    headed,
+    marked,
+    resolve,
+    stated,
+    undressed,
+    whole,
+)
 
-_NOISE = re.compile(r"(?<!\d)[.,]|[.,](?!\d)|[\s*_`$\"'()\[\]{};:!?、" + BOX + "]+")
-_LATEX = re.compile(r"\\(?:text|math|operatorname)[a-z]{0,12}|\\[()\[\],;!]")
 ARTICLE = re.compile(r"^(?:an?|the|une?|l[ae]s?|l'|ein(?:e[nrs]?)?|der|die|das)\s", re.IGNORECASE)
 _ENDS = (
     re.compile(r"\n"),
@@ -24,7 +45,7 @@ _ENDS = (
 
 def squeeze(text: str) -> str:
     """Return what is left of a text when case, width, white space, markup and punctuation do not count."""
-    return _NOISE.sub("", _LATEX.sub("", plain(text))).casefold()
+    return rewritten("option", plain(text)).casefold()
 
 
 class OptionTexts:
@@ -51,6 +72,19 @@ class OptionTexts:
         text = text.strip()
         ways = squeeze(text), f" {text}", squeeze(ARTICLE.sub("", text))
         return next(filter(None, map(self._letters.get, ways)), "")
+
+    @cached_property
+    def _quantities(self) -> list[tuple[str, Fraction, str]]:
+        read = ((letter, _quantity(option)) for letter, option in self.options)
+        return [(letter, *quantity) for letter, quantity in read if quantity]
+
+    def by_value(self, text: str) -> str:
+        """Return the letter of the one option that is the number which a text is, however written: "0" for "0.0 m"."""
+        if (quantity := _quantity(text)) is None:
+            return ""
+        value, unit = quantity
+        same = [letter for letter, number, own in self._quantities if number == value and unit in {"", own}]
+        return same[0] if len(same) == 1 else ""
 
     def other_beside(self, text: str, letter: str, start: int, end: int) -> bool:
         """Return whether the statement at `start` to `end` puts exactly another option's text beside its letter.
@@ -90,13 +124,49 @@ _LINKED = re.compile(
     r",? (?:which (?:is|corresponds to|matches) |that is |or |i\.e\.,? )"
     r"(?:the )?(?:answer |option |choice )?[*_(]{0,4}[A-Z]$"
 )
-_VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about)\b|[=≈]")
+_VERB = re.compile(r"\b(?:is|are|be|get|gives|obtain|approximately|about|around)\b|[=≈]")
 _FOREIGN = re.compile(r"[ *_]{0,4}\(?([A-Z])[).:][*_ ]{1,4}")
 """The letter of an option that there is not; its text counts."""
 _ITEM = re.compile(r"[\s>*_-]{0,6}\(?([A-Z])[.):、]\)?[\s*_]{0,4}")
 _HEADING = re.compile(
     r"[\W_]*(?:(?:the |my |your )?(?:final |correct )?answer(?: is)?|答案|antwort|r[ée]ponse)[\W_]*", re.IGNORECASE
 )
+
+
+def _quantity(text: str) -> tuple[Fraction, str] | None:
+    """Return the value and the unit of a text that is nothing else."""
+    bare = _EXPONENT.sub("", text[:120])
+    numbers = numbers_in(bare)
+    if len(numbers) != 1:
+        return None
+    before, _, after = bare.partition(numbers[0].text)
+    unit = _LINKS.sub("", squeeze(after))
+    return None if squeeze(before) or _TERM.search(unit) else (numbers[0].value, unit)
+
+
+_EXPONENT = re.compile(r"(?<=[A-Za-z}])\^?\{?-?\d+\}?")
+_LINKS = re.compile(r"\\cdot|\\times|[~/·\\]")
+"""Between the parts of a unit."""
+_TERM = re.compile(r"[=<>+*^√π∞]|sqrt|.{40}")
+_BROKEN_OFF = re.compile(
+    r"[.\s]*(?:(?:so|thus|therefore|hence),? )?the (?:final |correct )?answer(?: is)?[:*\s($]*$", re.IGNORECASE
+)
+
+
+def result_in(text: str) -> tuple[int, int] | None:
+    """Return where the result is that a text ends in, perhaps before a statement of the answer that breaks off.
+
+    What may be half a number, or half a term, is none.
+    """
+    broken = _BROKEN_OFF.search(text, max(0, len(text) - 60))
+    end = broken.start() if broken else len(text.rstrip())
+    start = max((verb.end() for verb in _VERB.finditer(text, max(0, end - _RESULT), end)), default=end)
+    whole = broken or not _HALF.search(text, start, end)
+    return (start, end) if start < end and whole else None
+
+
+_HALF = re.compile(r"[\d,/^*+({-]$")
+_RESULT = 120
 
 
 def restated_from(text: str, texts: OptionTexts) -> int:
@@ -161,3 +231,136 @@ def with_own_text(text: str, texts: OptionTexts) -> tuple[str, int, int] | None:
     if rest.strip(_ENDING) != own.strip(_ENDING) and (squeeze(rest) or None) != squeeze(own):
         return None
     return letter, match.start(match.lastindex or 0), len(text.rstrip("*_ \n"))
+
+
+_LETTER = re.compile(
+    r"[(\[{<\s\"'*$]{0,4}([A-Za-z])(?P<closed>[)\]}>]?)[\"'*$]{0,3}\s*(?:[.:,;-]+\s*|(?=\()|$|(?<=[)\]}>\s])\s*)"
+)
+_TICKED_ITEM = re.compile(r"\(?([A-Z])(?![A-Za-z])")
+_SENTENCE_END = re.compile(r"[.!?。](?=\s|$)(?<![ (][A-Za-z][.])(?<!\([A-Z]\)[.])|\n")
+_OF_AN_OPTION = re.compile(
+    r"\b(?i:options?|choices?|answers?|antwort|r[ée]ponse)[ *(\"]{1,3}[A-Z](?!\w)"
+    r"|^\W{0,4}(?:选项 ?[A-Z]|[A-Z] ?选项)|(?<![\w'’-])[B-HJ-Z](?![\w'’-])"
+)
+"""A letter that what a sentence says is said of."""
+_LAST_SENTENCE = "an option named in the last sentence"
+_RESULT_RULE = "result at the end"
+_TELLING = 3
+"""Bytes of an option that is looked for in a sentence."""
+_SHORT = 240
+"""Characters of a reply that may be nothing but its answer."""
+
+
+def ticked(text: str, letters: str) -> str | None:
+    """Return the letters whose boxes are ticked in a list of boxes; None for no such list."""
+    boxes = [(item[1], box.ticked) for box in boxes_in(text) if (item := _TICKED_ITEM.match(box.said))]
+    if len({letter for letter, _ in boxes}) < 2 or any(letter not in letters for letter, _ in boxes):
+        return None
+    return "".join(letter for letter, tick in boxes if tick)
+
+
+def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: bool) -> Reading | None:
+    """Return the option that the strongest slot names: by one of `letters`, or by its text, which a short reply may
+    be.
+    """
+    slots = [*marked(text), *stated(text, letters=True, judgements=True), *headed(text)]
+    if texts:
+        slots += [
+            *whole(text, short=ended and bool(letters) and len(text) <= _SHORT),
+            *_lines(text, texts, ended=ended),
+        ]
+
+    def parse(slot: Slot) -> str | Unsure | None:
+        letter = _as_letter(slot, letters) if slot.strength > Strength.WHOLE else None
+        return letter or (_as_option(slot, texts) if texts else None)
+
+    decided = resolve(slots, parse)
+    if decided is not None and isinstance(decided[0], Unsure):  # "(F) and (I) fit. Of these the better one is (F)"
+        later = [slot for slot in slots if slot.text and slot.span > decided[1].span]
+        decided = resolve(later, parse) or decided
+    if decided is None or isinstance(decided[0], Unsure):
+        return None
+    return Reading(decided[0], decided[1].span, decided[1].rule)
+
+
+def _lines(text: str, texts: OptionTexts, *, ended: bool) -> list[Slot]:
+    """Return the first line or the last that is an option's text, and the last sentence of a reply that ended by
+    itself.
+    """
+    lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    edges = {span: letter for span in (*lines[:1], *lines[-1:]) if (letter := texts.letter(text[slice(*span)]))}
+    alone = len(set(edges.values())) == 1
+    found = [Slot(text[slice(*span)], span, Strength.LAST, "line by itself") for span in edges if alone]
+    if ended and lines:
+        if result := result_in(text):
+            found.append(Slot(text[slice(*result)], result, Strength.LAST, _RESULT_RULE))
+        body = text.rstrip()
+        start = max((match.end() for match in _SENTENCE_END.finditer(body) if match.end() < len(body)), default=0)
+        found.append(Slot(body[start:], (start, len(body)), Strength.LAST, _LAST_SENTENCE))
+    return found
+
+
+def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
+    """Return the letter of the option whose text a slot holds; a last sentence names it with its letter, or alone."""
+    if slot.rule == _LAST_SENTENCE:
+        named = list(_with_its_text(slot.text, texts))
+        short = not slot.span[0] and len(slot.text) <= _SHORT and (finished(slot.text) or not slot.text.isascii())
+        if short and not named and not found_in("comparison", slot.text):
+            rest = slot.text
+            for letter, start, end in _named(slot.text, texts):
+                named.append((letter, end))
+                rest = rest[:start] + "_" * (end - start) + rest[end:]
+            if _OF_AN_OPTION.search(rest):  # "Option B describes a stack."
+                return None
+        alone = len({letter for letter, _ in named}) == 1
+        return named[-1][0] if alone and firm(plain(slot.text), named[-1][1]) else None
+    said = undressed(slot.text)
+    if slot.rule == _RESULT_RULE:
+        return texts.by_value(said) or (re.search(r"\d", said) and texts.letter(said)) or None
+    letter = texts.letter(said) or (texts.after_cue(plain(said), 0)[0] if slot.strength > Strength.WHOLE else "")
+    letter = letter or texts.by_value(said)
+    broken = slot.text.startswith("$") and slot.text.count("$") == 1  # cut off within a formula
+    return letter if letter and not (broken and "$" not in dict(texts.options)[letter]) else None
+
+
+def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int, int]]:
+    """Yield the options that a sentence names, and where: "Mail servers use SMTP to hand messages to one another."."""
+    for letter, option in texts.options:
+        core = ARTICLE.sub("", option).strip(" .。")
+        if len(core.encode()) < _TELLING:
+            continue
+        pattern = rf"(?<![a-zà-ÿ0-9_-]){re.escape(core)}(?![a-zà-ÿ0-9_-])"
+        yield from ((letter, *match.span()) for match in re.finditer(pattern, text, re.IGNORECASE))
+
+
+def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
+    said = undressed(plain(slot.text))
+    match = _LETTER.match(said)
+    if match is None or (match[1].upper() not in letters) or (match[1].islower() and not match["closed"]):
+        return None
+    letter = match[1].upper()
+    place = letters.index(letter)
+    named = {other[1] for other in _apart(letters).finditer(said, match.end())} - {letter}
+    listed = {other[1] for other in _apart(letters).finditer(plain(slot.rest.partition("\n")[0]), 1)}
+    following = set(letters[place + 1 : place + 3])
+    if named or (following and following <= listed) or found_retraction(said, match.end(1)):
+        return UNSURE
+    apart = match.end() == len(said) or match["closed"] or said[match.end(1) : match.end()].strip()
+    return letter if apart else None
+
+
+def _with_its_text(text: str, texts: OptionTexts) -> Iterator[tuple[str, int]]:
+    """Yield the letters that end a sentence with their own option's text: "B. tin", "tin (B)"."""
+    others = _apart("".join(dict(texts.options)))
+    for letter, option in texts.options:
+        apart = re.search(rf"(?<![A-Za-z])\(?{letter}[.):]", text)
+        if apart and not others.search(text[: apart.start()]):  # "Both (A) and (B). Shorter days."
+            key, mark = squeeze(option), letter.casefold()
+            behind = squeeze(text[: apart.end()]).endswith(key + mark)
+            if len(key) > 1 and (behind or squeeze(text).endswith(mark + key)):
+                yield letter, apart.start()
+
+
+@cache
+def _apart(letters: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z0-9'’])([{letters}])(?=[)\].:,]|\s*$|\s+(?:and|or)\b|[\u3001-\uffff])")

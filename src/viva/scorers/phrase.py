@@ -22,8 +22,17 @@ from msgspec import Struct
 from viva.scorers.phrasemask import LONGEST, Asked, Masked, Q, S, clean, passage, pattern, squeeze
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.parsers import is_last_resort, read_value
-from viva.scorers.reading.segments import refusal
-from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, explained_from, marked, stated, undressed
+from viva.scorers.reading.slots import (
+    UNSURE,
+    Slot,
+    Strength,
+    Unsure,
+    explained_from,
+    marked,
+    refusal,
+    stated,
+    undressed,
+)
 
 _BRACKETED = re.compile(r"\s{0,4}([^()\n:]{1,600}?)\s{1,2}\([^()\n]{1,600}\)\s{0,4}[.!]?\s{0,4}")
 """A phrase, and behind it brackets that explain it."""
@@ -270,7 +279,7 @@ def _named(masked: Masked, start: int, end: int) -> list[int]:
 
 
 def _says_so(masked: Masked, start: int, end: int) -> bool:
-    stated = r"<LINK><CALLED><Q>|<Q>\s?,?\s?<serves>\s(?:the|an?|its|what)\b|<ROLE>|<tie>\s<CALLED><Q>"
+    stated = r"<ROLE>|<tie>\s<CALLED><Q>"
     return pattern(stated).search(masked.masked, start, end) is not None
 
 
@@ -289,8 +298,6 @@ def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:
         match = pattern(rule).match(masked.wholly, at, end)
         if match is None or text.startswith("not ", match.end()):
             continue
-        if rule is _ANSWERED and (inner := _unquoted(masked, match.end(), end)):
-            return inner
         span = masked.whole(match.end(), line)
         if span and asked.shows(text[slice(*span)]):
             span = match.span(2) if match[2] and match[2][0] != S else None

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, partial
 from msgspec import Struct
 
 from viva.scorers import lexicon
-from viva.scorers.fold import plain
+from viva.scorers.lexicon import plain
 
 _SHORT = 400
 """Characters up to which a cleaned text is kept: one reading asks for the same phrase again and again."""
@@ -46,20 +46,12 @@ _QUOTES = re.compile(
 _OPENING = re.compile(r"\\\"|<\w+>|\*{1,3}|_{1,2}|``|['‘‚\"“”„«‹「『`]")
 _CLOSING = re.compile(r"(?:\\\"|</\w+>|\*{1,3}|_{1,2}|''|['’‘\"“”»›」』`])$")
 
-_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\x00-\x08\x0e-\x1f\x7f]")
-_MARKUP = re.compile(
-    r"\*{2,}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|`+|(?<!\w)\*(?=\w)|(?<=[\w.,'\"])\*(?!\w)"
-    r"|\\(?:text|textbf|textit|emph|mathrm|boxed)\{|</?(?:b|i|em|strong|u|mark|q|code|span|p|br|answer)\s{0,2}/?>",
-    re.IGNORECASE,
-)
-_ESCAPED = re.compile(r"\\([$%&#_*\"'{}\[\]()])")
 _EDGE = ' \t\r\n\x0b\x0c"“”„«»‹›「」『』'
 _STOP = re.compile(r"(?<![.,;:!?])[.,;:!?。，]$")
 """A stop of the reply's; where two stand together one is the phrase's own ("near Rockford, Ill.,")."""
 _OTHER = re.compile(r"[^\w$%]+|_+")
 _SIMPLE = re.compile(r"[A-Za-z0-9]+(?:[ .,:;'\"“”!?%/-]{1,4}[A-Za-z0-9]+)*[ .,:;'\"“”!?%]{0,4}")
 """Texts in which there is nothing to take away but at their end."""
-_TYPOGRAPHY = str.maketrans({"\u00a0": " ", "\u2009": " ", "\u202f": " ", "`": "'", "´": "'", "″": '"'})
 
 
 def quoted(text: str) -> list[Quoted]:
@@ -86,11 +78,7 @@ def clean(text: str) -> str:
 def _cleaned(text: str) -> str:
     if _SIMPLE.fullmatch(text):
         return _without_edges(" ".join(text.split()))
-    text = html.unescape(_INVISIBLE.sub("", text))
-    text = _ESCAPED.sub(r"\1", _MARKUP.sub("", text)).translate(_TYPOGRAPHY)
-    text = re.sub(r"\s*(?:[—―]|(?<=\s)–(?=\s))\s*", " -- ", text).replace("…", "...").replace("–", "-")
-    text = re.sub("[’‘‛ʼ](?=\\w)|(?<=\\w)[’‛ʼ]", "'", text)
-    return _without_edges(" ".join(text.split()))
+    return _without_edges(" ".join(lexicon.rewritten("phrase", html.unescape(text)).split()))
 
 
 _remembered = lru_cache(maxsize=16_384)(_cleaned)
@@ -101,12 +89,11 @@ def _without_edges(text: str) -> str:
     while text != before:
         before = text
         text = text.strip(_EDGE)
-        text = text.removeprefix("''")
         if text[:1] in {"'", "‘", "‚"} and not re.match(
             r"'(?:\d\ds|s|re|ve|ll|d|m|t|n|em|tis|twas)\b", text, re.IGNORECASE
         ):
             text = text[1:].rstrip("'’")
-        text = text[:-1] if text.endswith("..") and not text.endswith("...") else _STOP.sub("", text)
+        text = _STOP.sub("", text)
         for opening, closing in ("()", "[]", "{}"):
             if text.startswith(opening) and text.endswith(closing) and opening not in text[1:]:
                 text = text[1:-1]
@@ -178,7 +165,6 @@ _NAMED_BEHIND = re.compile(
     r"|(?:^|\n)[\W_]{0,4}(?:(?:the|an?)\s)?)$"
 )
 _GENERIC = frozenset({"phrase", "word", "blank", "constituent", "complete phrase", "correct phrase", "missing phrase"})
-_ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 
 
 class Asked(Struct, frozen=True):
@@ -190,8 +176,8 @@ class Asked(Struct, frozen=True):
     sentence: Passage | None = None
 
     def shows(self, text: str) -> bool:
-        """Return whether a text is the phrase that the question shows, an article more or less."""
-        return bool(self.shown) and _bare(text) == _bare(self.shown)
+        """Return whether a text is the phrase that the question shows."""
+        return bool(self.shown) and squeeze(clean(text)) == squeeze(clean(self.shown))
 
     @property
     def nouns(self) -> tuple[str, ...]:
@@ -213,11 +199,6 @@ class Asked(Struct, frozen=True):
         own = '"' in self.sentence.text
         bold = [text[each.left : each.right] for each in quoted(text)[:40] if not (each.quotes and own)]
         return all(self.shows(each) or squeeze(each) == squeeze(text) for each in bold)
-
-
-@lru_cache(maxsize=4096)
-def _bare(text: str) -> str:
-    return squeeze(_ARTICLE.sub("", clean(text), count=1)) or squeeze(text)
 
 
 pattern = partial(lexicon.pattern, "phrase.toml")

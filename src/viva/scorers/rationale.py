@@ -15,9 +15,8 @@ from typing import Final, Literal, cast
 
 from msgspec import Struct
 
-from viva.scorers.fold import after_thinking, is_blank
-from viva.scorers.lexicon import pattern
-from viva.shipped import shipped_table
+from viva.files import shipped_table
+from viva.scorers.lexicon import after_thinking, is_blank, pattern, rewritten
 
 Form = Literal["json", "near", "none"]
 """As asked (JSON, or the object as the paper prints it); its parts can be told apart; no parts."""
@@ -58,11 +57,6 @@ def _key() -> re.Pattern[str]:
 
 _PARTS = {"why": "rationale", "what": "answer"}
 _OBJECT = re.compile(r"\{\s{0,200}\"[^\"\n]{1,40}\"\s{0,20}:")
-_TAGS = re.compile(r"(?:</[a-z ]{1,30}>\s*){1,9}\Z", re.IGNORECASE)
-_BLOCK = re.compile(r"\A\s*[|>][-+]?[ \t]*\n")  # YAML's
-_ESCAPE = re.compile(r"\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})?")
-_COMMA = re.compile(r",(?=\s{0,200}[}\]])")
-_COMMENT = re.compile(r"(?<=[,\"{\[\]])[ \t]{0,20}//[^\n]*")
 # "\theta" is valid JSON for a tab and "heta"; no model means that.
 _EATEN = re.compile(
     r"[\b\f]|\t(?=heta|imes|ext|au\b|o\b|op\b)|\r(?=ightarrow|ho\b|ceil|floor|angle)|\n(?=eq\b|abla|otin)"
@@ -82,24 +76,12 @@ def take_apart(reply: str) -> Taken:
     text = "" if unfinished else reply[start:].strip()
     if is_blank(text):
         return Taken("", "", "none")
-    found = _from_json(text) or _from_json(_repaired(text), "near") or _from_keys(text)
-    if found and found.rationale and found.answer and _is_as_printed(text):
+    found = _from_json(text) or _from_json(rewritten("json", text), "near") or _from_keys(text)
+    bare = _FENCE.sub("", text).strip()  # nothing around one object as the paper prints it: {Rationale: …, Answer: …}
+    printed = _AS_PRINTED.match(bare) and bare.endswith("}") and bare.count("{") == bare.count("}")
+    if found and found.rationale and found.answer and printed:
         found = Taken(found.rationale, found.answer, "json")
     return found or Taken(text if _says_why(text) else "", text, "none")
-
-
-def _is_as_printed(text: str) -> bool:
-    """Return whether nothing stands around one object as the paper prints it: `{Rationale: …, Answer: …}`, without
-    quotes.
-    """
-    text = _FENCE.sub("", text).strip()
-    return bool(_AS_PRINTED.match(text)) and text.endswith("}") and text.count("{") == text.count("}")
-
-
-def _repaired(text: str) -> str:
-    """JSON without what models put into it: LaTeX's single backslashes, a comma after the last member, comments."""
-    text = _COMMENT.sub("", text)
-    return _COMMA.sub("", _ESCAPE.sub(lambda match: match.group() if len(match.group()) > 1 else "\\\\", text))
 
 
 def _says_why(text: str) -> bool:
@@ -201,7 +183,7 @@ def _unanswered(text: str, start: int, end: int) -> Taken:
 
 def _trimmed(value: str) -> str:
     """Return a value without the quotes, commas, braces and tags of what it stood in."""
-    value = _TAGS.sub("", _BLOCK.sub("", value)).strip(_TRIM + ",")
+    value = rewritten("value", value).strip(_TRIM + ",")
     closed = value.rstrip("} \t\r\n`")
     if value.count("}") > value.count("{"):
         value = closed
@@ -210,4 +192,4 @@ def _trimmed(value: str) -> str:
         value = value[1:].removesuffix("}").strip(_TRIM)
     elif value[:1] == "[" and value[-1:] == "]" and _QUOTED_LIST.match(value):
         value = _BETWEEN.sub(", ", value[1:-1].strip(_TRIM + ","))
-    return value.replace("\\n", "\n").replace('\\"', '"') if "\\" in value[:4000] and "\n" not in value else value
+    return value

@@ -13,15 +13,11 @@ from string import ascii_uppercase
 
 import msgspec
 
-from viva.scorers.choicewindow import ChoiceWindow
-from viva.scorers.fold import BOX, fold
-from viva.scorers.grading import grade_reading, outcome_of
-from viva.scorers.mentions import mark
-from viva.scorers.optiontext import squeeze
-from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.letters import ticked
-from viva.scorers.reading.segments import read_visible
-from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, boxes_in, marked, resolve, stated
+from viva.scorers.letters import ChoiceWindow, mark
+from viva.scorers.lexicon import BOX, fold
+from viva.scorers.optiontext import squeeze, ticked
+from viva.scorers.reading import UNPARSED, Reading, grade_reading, outcome_of
+from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, boxes_in, marked, read_visible, resolve, stated
 from viva.types import Question, Response, Score
 
 _LONGEST_LIST = 400
@@ -45,7 +41,9 @@ _SEPARATORS = re.compile(
     re.IGNORECASE,
 )
 _LETTERED = re.compile(r"[\s\-*_•(\[\"']{0,6}([A-Za-z])\s?[)\].:*_\"']{1,4}(\s*)(.*)", re.DOTALL)
-_LISTED_BELOW = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|[(\[*]{0,3}[A-Z][)\].:*])\s*\S[^\n]*\n")
+_LIST_BEHIND = re.compile(
+    r"[\s*]*(?:[-*•]|\d{1,2}[.)]|[(\[*]{0,3}[A-Z][)\].:*])\s*\S(?:[^\n]*\n|[^\n]*[ *]\(?[A-Z][).:][^\n]*\Z)"
+)
 _REASON = re.compile(r"[.;]\s|\n|,? (?=(?:because|since|as (?:both|all|they|these|it))\b)")
 _LETTERS_ALONE = re.compile(r"[ \t*_>(\[]{0,6}[A-Z](?:[A-Z ,;&)(\]\[.]|(?<= )and(?= )){0,60}[*_ ]{0,4}")
 _JOINED = re.compile(
@@ -73,7 +71,7 @@ def read_selection(reply: str, *, letters: str, options: Sequence[str] = (), end
 
     What was cut off (not `ended`) may name one more: it is read where a slot holds a selection.
     """
-    known = {_pieces(option): letter for letter, option in zip(letters, options, strict=False) if squeeze(option)}
+    known = {_pieces(option): letter for letter, option in zip(letters, options, strict=False)}
     if len(known) < len(options):
         known = {}  # two read alike: their texts tell nothing
 
@@ -106,7 +104,7 @@ def _of_whole(plain: str, letters: str, known: dict[str, str]) -> tuple[set[str]
 def _as_list(text: str, letters: str, known: dict[str, str]) -> tuple[set[str], str] | None:
     """Return what a text selects that is nothing but a list."""
     for rule, read in (("letters", _bare), ("lettered options", _lettered), ("the options' own texts", _own_texts)):
-        if text and (found := read(text, letters, known)):
+        if found := read(text, letters, known):
             return found, rule
     return (set(letters), "all of them") if _EVERYTHING.fullmatch(text) else None
 
@@ -141,12 +139,17 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsu
     A lone "so C is correct" is none: replies go through the options one by one.
     """
     if slot.strength is Strength.LAST:
-        return _bare(slot.text, letters, known) if _LETTERS_ALONE.fullmatch(slot.text) else None
+        before, _, last = _flat(slot.text).rpartition(" are ")
+        if _DENIALS.search(before) or not _LETTERS_ALONE.fullmatch(last.strip(" .")):
+            return None
+        return _bare(last, letters, known)
     named = slot.rule == "named as the answer"
-    listed = "\n" in slot.rest and _LISTED_BELOW.match(slot.rest) is not None
-    if not listed and _names(slot.rest[len(slot.text) :].strip(" .\n*"), letters):
-        return UNSURE
-    for written in (slot.rest, slot.text) if listed else (slot.text,):
+    listed = _LIST_BEHIND.match(slot.rest) is not None
+    line = slot.rest.partition("\n")[0] if listed else slot.rest
+    ways = [slot.rest, line] * listed
+    if not _names(line[len(slot.text) :].strip(" .\n*"), letters):
+        ways.append(slot.text)
+    for written in ways:
         said = _flat(written).strip(" \n:。.").replace("只有", "only ")
         selected = None if _ADDED.search(said) else _as_list(said, letters, known)
         if selected and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said)):
@@ -164,7 +167,7 @@ def _except(text: str, letters: str) -> set[str] | None:
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """Return the options called correct, where every option is judged, and none in two ways."""
     verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
-    for judged in ChoiceWindow(mark(fold(text), letters), letters, options).judgements():
+    for judged in ChoiceWindow(mark(fold(text), letters), letters).judgements():
         for letter in judged.letters:
             verdicts[letter].add(judged.good)
     if any(len(found) != 1 for found in verdicts.values()):

@@ -5,19 +5,18 @@ From arXiv 2311.08287 (Metrics). With tp the length of the longest common subseq
     P = tp / |answer|    R = tp / |gold|    F1 = 2 tp / (|answer| + |gold|)    exact: tp = |answer| = |gold|
 
 Tokens are lower-cased; an escaped slash (`7\\/8`, as treebanks have it) is a slash; words are split as NLTK's
-`word_tokenize` splits a single sentence (`treebank.toml`); a single punctuation mark or a quote is no token.
+`word_tokenize` splits a single sentence (`rewriting.toml`); a single punctuation mark or a quote is no token.
 """
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from msgspec import Struct
 
-from viva.shipped import shipped_table
+from viva.scorers.lexicon import rewritten
 
 _DROPPED = frozenset(string.punctuation) | frozenset("“”„‟«»‹›‘’‚‛") | {"``", "''"}
 _REMEMBERED = 400
@@ -62,9 +61,7 @@ def common_length(first: Sequence[str], second: Sequence[str]) -> int:
     """
     if len(first) > len(second):
         first, second = second, first
-    where: dict[str, int] = {}
-    for index, token in enumerate(first):
-        where[token] = where.get(token, 0) | 1 << index
+    where = places_in(first)
     full = (1 << len(first)) - 1
     flat = full
     for token in second:
@@ -73,22 +70,22 @@ def common_length(first: Sequence[str], second: Sequence[str]) -> int:
     return len(first) - flat.bit_count()
 
 
+def places_in(line: Sequence[str]) -> dict[str, int]:
+    """Return the bits of each token's places in a line."""
+    places: dict[str, int] = {}
+    for index, token in enumerate(line):
+        places[token] = places.get(token, 0) | 1 << index
+    return places
+
+
 def tokens(text: str) -> tuple[str, ...]:
     """Return the tokens that are compared."""
     return _remembered(text) if len(text) <= _REMEMBERED else _tokens(text)
 
 
 def _tokens(text: str) -> tuple[str, ...]:
-    text = text.lower().replace("\\/", "/")
-    for pattern, written in _rules():
-        text = pattern.sub(written, text)
-    return tuple(token for token in text.split() if token not in _DROPPED)
+    split = rewritten("treebank", text.lower()).split()
+    return tuple(token for token in split if token not in _DROPPED)
 
 
 _remembered = lru_cache(maxsize=65_536)(_tokens)
-
-
-@cache
-def _rules() -> list[tuple[re.Pattern[str], str]]:
-    table = shipped_table(__file__, "treebank.toml", dict[str, list[list[str]]])
-    return [(re.compile(pattern), written) for pattern, written in table["rules"]]

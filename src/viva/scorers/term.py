@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cache
 
 from msgspec import Struct
 
-from viva.shipped import shipped_table
+from viva.files import shipped_table
+from viva.scorers.formula import values_of
+from viva.scorers.lexicon import rewritten
 
 LONGEST = 2_000
 """Characters; no term is longer."""
@@ -24,32 +25,12 @@ LONGEST_TERM = 25
 """Words. A longer reply that neither is an accepted answer nor states one is no answer at all."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
 _RAISED = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+")
-_WRAPPERS = re.compile(
-    r"\\(?:boxed|text|mathrm|mathbf|mathit|mathcal|mathsf|mathtt|operatorname|textbf|textit|texttt|emph)\s*(?=\{)"
-    r"|\\(?:left|right|big)(?=[()\[\]{}|.\\])|\\[,;!:() \[\]]|\\(?=[%$#&_{}])"
-)
-_FRACTION = re.compile(r"\\[dt]?frac\s{0,3}\{([^{}]{1,80})\}\s{0,3}\{([^{}]{1,80})\}")
 _COMMAND = re.compile(r"\\([a-z]{2,20})")
-_LEAD = re.compile(
-    r"\A\s*(?:(?:so |thus |therefore,? )?(?:the |my )?(?:final |correct |right |missing )?(?:answer|word|term|blank)"
-    r"(?: here)?\s?(?:is|=|:)\s?:?|_{2,}\s?(?:is|=|:))\s*"
-)
-_LIST_LEAD = re.compile(r"\A\(?[1a][.)]\s+")
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[, ' ]\d{3})+(?![\d,])")
-_STARRED = re.compile(r"\*{1,3}(?=[^\s*])([^*]{0,400}[^\s*])\*{1,3}")
-_SLANTED = re.compile(r"(?<!\w)_([^_]{1,400})_(?!\w)")
-_JOINT = re.compile(r"(?<=[^\W_])_(?=[^\W_({])|(?<=[\w)\]}])\s?[*·]\s?(?=[\w({])")
-_QUOTED = re.compile(r"(?<!\w)'([^']{1,400})'(?!\w)")
-_QUOTE = re.compile(r"(?<=\w\w)'(?!\w)|(?<![\w)'])'")
-_QUIET = re.compile(r"[\"`“”„«»$、。…《》【】,;]+|~~+|(?<!:):(?![:=])|(?<=[^\W\d_]{2})[!?]+(?=\s|$)")
-_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})-(?=[^\W\d_])|(?<=[^\W\d_])-(?=[^\W\d_]{2})|(?<=\d)-(?=[^\W\d_]{2})")
 _OPERATOR = re.compile(r"[+*/^=<>|,]|(?<![^\W\d_]{2})-(?![^\W\d_]{2})")
-_POINT = re.compile(r"\.(?=\s|$)|(?<!\d)\.(?!\d)")
-# "a stack", "a B-tree", "the 5"; but in "a b" and "a + b" the first is a name.
-_ARTICLE = re.compile(r"\b(?:the\s(?=\S)|an?\s(?=\d|[^\W\d_]{2}|[^\W\d_][- ][^\W\d_]{2}))")
 _NUMBER = re.compile(r"(?<![\w.])(-?)(\d{1,40}(?:\.\d{1,40})?|\.\d{1,40})(?![\w.]*\d)")
 _GAP = re.compile(r"(?<=\D) | (?=\D)")
-_VALUE = re.compile(r"(-?(?!0\d)\d{1,40}(?:\.\d{1,40})?)(?:\s?/\s?((?!0\d)\d{1,40}(?:\.\d{1,40})?))?")
+_VALUE = re.compile(r"-?(?!0\d)\d{1,40}(?:\.\d{1,40})?(?:\s?/\s?(?!0\d)\d{1,40}(?:\.\d{1,40})?)?")
 _WRAPPING = " \t\r\n\"'`“”‘’"
 
 
@@ -85,26 +66,13 @@ def normal_form(text: str) -> str:
     words, signs, spelt = _words()
     text = _RAISED.sub(lambda match: "^" + match.group().translate(_SUPERSCRIPTS), text[:LONGEST])
     text = unicodedata.normalize("NFKC", text).translate(signs).casefold()
-    text = _FRACTION.sub(r"(\1)/(\2)", _WRAPPERS.sub("", text))
+    text = rewritten("term_unwrapped", text)
     text = _COMMAND.sub(lambda match: words.commands.get(match[1], match[1]), text)
     text = spelt.sub(lambda match: words.spelt[match.group()], text)
-    text = _LEAD.sub("", text.strip(), count=1) or text
-    text = _LIST_LEAD.sub("", text, count=1) or text
     text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match.group()), text)
-    text = _without_markup(text)
-    text = _HYPHEN.sub(" ", _QUIET.sub(" ", _without_brackets(text)))
-    text = " ".join(_POINT.sub(" ", text).split())
-    text = _ARTICLE.sub("", text)
-    text = _with_digits(text).removeprefix("+").strip()
-    text = re.sub(r"- (?=\d)", "-", text) if text.startswith("- ") else text
+    text = rewritten("term_quiet", _without_brackets(rewritten("term_bare", text)))
+    text = with_digits(text).removeprefix("+").strip()
     return _NUMBER.sub(_canonical, text)
-
-
-def _without_markup(text: str) -> str:
-    """Emphasis and quotation marks gone; an unpaired star is a pointer, an unpaired stroke a prime."""
-    text = _SLANTED.sub(r" \1 ", _STARRED.sub(r" \1 ", text))
-    text = _QUOTED.sub(r" \1 ", _JOINT.sub(" ", text))
-    return _QUOTE.sub(" ", re.sub(r"(?<=\w)'(?=\w)", "", text))
 
 
 def _without_brackets(text: str) -> str:
@@ -139,7 +107,7 @@ def _canonical(match: re.Match[str]) -> str:
     return f"-{value}" if sign and value != "0" else value
 
 
-def _with_digits(text: str) -> str:
+def with_digits(text: str) -> str:
     """Number words up to ninety-nine as digits ("twenty one" is 21, "two one" stays two numbers)."""
     words = _words()[0]
     found: list[str] = []
@@ -160,10 +128,13 @@ def _with_digits(text: str) -> str:
     return " ".join(found)
 
 
+_UNSPACED = re.compile("[^\x00-\u2e7f]")
+
+
 def words_in(text: str) -> int:
     """Count the words of a text; two characters of a script without spaces are one."""
     text = text[: 2 * LONGEST]
-    return len(text.split()) + sum(1 for char in text if ord(char) > 0x2E7F) // 2
+    return len(text.split()) + len(_UNSPACED.findall(text)) // 2
 
 
 def same_term(answer: str, accepted: Iterable[str]) -> str | None:
@@ -188,8 +159,8 @@ def _same(answer: str, given: str, wanted: str) -> bool:
     one, other = _GAP.sub("", given), _GAP.sub("", form)
     if one == other or _inside(one) == other or one == _inside(other):
         return True
-    value = _value(given)
-    return value is not None and value == _value(form)
+    numbers = _VALUE.fullmatch(given) and _VALUE.fullmatch(form)
+    return numbers is not None and None is not values_of(given) == values_of(form)
 
 
 def _inside(form: str) -> str:
@@ -205,11 +176,3 @@ def is_enclosed(text: str) -> bool:
         if depth < 1:
             return False
     return text[-1:] in CLOSE and len(text) > 1
-
-
-def _value(form: str) -> Fraction | None:
-    match = _VALUE.fullmatch(form)
-    if match is None:
-        return None
-    below = Fraction(match[2]) if match[2] else Fraction(1)
-    return Fraction(match[1]) / below if below else None

@@ -2,7 +2,7 @@
 
 CS-Bench (arXiv 2406.08587) grades assertions by true or false. A truth value is one of two letters, `T` and `F`: words
 for them become letters, turned over where the clause denies them ("I don't think it is true"). What commits to a letter
-(`candidates.py`, `choice.resolve`) or puts it in a slot (reading/slots.py) is the same for both.
+(`letters.py`, `choice.resolve`) or puts it in a slot (reading/slots.py) is the same for both.
 """
 
 from __future__ import annotations
@@ -12,16 +12,23 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
-from viva.scorers import candidates
-from viva.scorers.candidates import Candidate, Firmness, Group
 from viva.scorers.choice import resolve
-from viva.scorers.conclusion import finished, last_sentence
-from viva.scorers.fold import fold
-from viva.scorers.lexicon import Lexicon, Token
-from viva.scorers.mentions import Marked
+from viva.scorers.letters import Candidate, Firmness, Group, Marked, candidate, groups
+from viva.scorers.lexicon import Lexicon, Token, fold
 from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.segments import found_retraction, read_visible
-from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, stated, truth_in
+from viva.scorers.reading.slots import (
+    UNSURE,
+    Slot,
+    Strength,
+    Unsure,
+    finished,
+    found_retraction,
+    last_sentence,
+    marked,
+    read_visible,
+    stated,
+    truth_in,
+)
 from viva.scorers.reading.slots import resolve as settle
 
 VALUES: Final = {"T": "true", "F": "false"}
@@ -131,10 +138,10 @@ def _value(slot: Slot) -> str | Unsure | None:
 
 def _stated(marked: Valued) -> Iterator[Candidate]:
     """Yield what commits to a truth value, in order."""
-    for group in candidates.groups(marked, "TF"):
+    for group in groups(marked, "TF"):
         if group.end - group.start > 1 and len(group.letters) > 1:
             continue  # "true or false?"
-        if found := _alone(marked, group) or candidates.candidate(marked, group, "truth"):
+        if found := _alone(marked, group) or candidate(marked, group, "truth"):
             yield found
 
 
@@ -152,8 +159,7 @@ def _alone(marked: Valued, group: Group) -> Candidate | None:
         strength = Firmness.FINAL
     else:
         return None
-    letter = group.letters if len(group.letters) == 1 else ""
-    return Candidate(letter, strength, _OPENS, group.start, (group.left, group.right))
+    return Candidate(group.letters, strength, _OPENS, group.start, (group.left, group.right))
 
 
 def _closing(marked: Valued) -> Reading:

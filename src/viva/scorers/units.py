@@ -13,13 +13,13 @@ from functools import cache
 
 from msgspec import Struct
 
-from viva.shipped import shipped_text
+from viva.files import shipped_text
+from viva.scorers.lexicon import rewritten
 
 _WORD = re.compile(
     r"(?P<over>/|\bper\b|每)|(?P<word>[^\W\d_]+)\.?(?:\s*\^\s*\{?\s*(?P<power>-?\d)\s*\}?)?|(?P<other>[^\s.*()·{}])"
 )
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
-_CHINESE_POWERS = re.compile("(平方|立方)(?=.)")
 
 
 class Unit(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Unit(Struct, frozen=True):
 def unit_of(text: str) -> Unit | None:
     """Return `km/h`, `kilometers per hour`, `m s^{-1}`, `square feet`, `apples`; None for what is no unit."""
     factor, powers, known, below, before = Fraction(1), dict[str, int](), True, 1, 1
-    for match in _WORD.finditer(_CHINESE_POWERS.sub(lambda one: "square " if one[1] == "平方" else "cubic ", text)):
+    for match in _WORD.finditer(rewritten("unit", text)):
         if match["other"]:
             return None
         if match["over"]:

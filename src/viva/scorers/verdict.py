@@ -19,7 +19,7 @@ from functools import cache
 import msgspec
 from msgspec import Struct
 
-from viva.scorers.fold import plain, thinking_end
+from viva.scorers.lexicon import plain, thinking_end
 from viva.types import Opinion
 
 _MARK = r"(?:([0-9]{1,4}(?:\.[0-9]{1,4})?)(?: ?/ ?([0-9]{1,4}))?|([Nn]one))\.?"

@@ -15,8 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.files import UNREADABLE, cache_folder, read_regular, write_whole
-from viva.shipped import shipped_text
+from viva.files import UNREADABLE, cache_folder, read_regular, shipped_text, write_whole
 
 HUB = "https://huggingface.co"
 GITHUB = "https://raw.githubusercontent.com"

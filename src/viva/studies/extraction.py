@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from viva.analysis.uncertainty import Interval, wilson
 from viva.errors import DataError
+from viva.files import shipped_table
 from viva.languages import without_words
 from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
@@ -23,7 +24,6 @@ from viva.scorers.selection import read_selection
 from viva.scorers.term import same_term
 from viva.scorers.truth import read_truth
 from viva.scorers.wordoverlap import exact_match
-from viva.shipped import shipped_table
 from viva.types import CUT_OFF, Language, StopReason
 
 Format = Literal["choice", "choices", "truth", "number", "math", "exact", "phrase"]
@@ -124,6 +124,15 @@ class Precision(Struct, frozen=True):
     interval: Interval | None
 
 
+class _Expression(Struct, frozen=True):
+    """A published expression: which match counts, and for which formats."""
+
+    reader: str
+    formats: list[Format]
+    pattern: str
+    last: bool = False
+
+
 def evaluate(lines: Iterable[tuple[bytes, str]]) -> tuple[list[Precision], list[Precision]]:
     """Return the precision of each rule of Viva, and of every reader: Viva, the rows' own `read`, published
     expressions.
@@ -132,6 +141,7 @@ def evaluate(lines: Iterable[tuple[bytes, str]]) -> tuple[list[Precision], list[
     """
     rules: dict[str, list[tuple[str, Row]]] = defaultdict(list)
     readers: dict[str, list[tuple[str, Row]]] = defaultdict(list)
+    published = shipped_table(__file__, "expressions.toml", dict[str, list[_Expression]])["expression"]
     for line, where in lines:
         _, row = decoded(line, where)
         if row.label is None:
@@ -143,11 +153,22 @@ def evaluate(lines: Iterable[tuple[bytes, str]]) -> tuple[list[Precision], list[
         readers["Viva"].append((read, row))
         if row.read is not None:
             readers["the rows' own"].append(("" if row.read in UNREAD else row.read, row))
-        for name, published in _published().items():
-            if row.asked in published:
-                readers[name].append((published[row.asked](row.reply), row))
+        tried: dict[str, str] = {}
+        for each in published:  # of a reader's expressions the first that matches counts
+            if row.asked in each.formats:
+                tried[each.reader] = tried.get(each.reader) or _matched(each, row.reply)
+        for name, text in tried.items():
+            readers[name].append((text, row))
     by_rule = sorted((_precision(name, rows) for name, rows in rules.items()), key=lambda rule: -rule.read)
     return by_rule, [_precision(name, rows) for name, rows in readers.items()]
+
+
+def _matched(each: _Expression, reply: str) -> str:
+    matches = list(re.finditer(each.pattern, reply))
+    if not matches:
+        return ""
+    match = matches[-1 if each.last else 0]
+    return next((group for group in match.groups() if group), match.group()).strip(" .$")
 
 
 def _precision(name: str, rows: list[tuple[str, Row]]) -> Precision:
@@ -171,37 +192,3 @@ def _agrees(read: str, row: Row) -> bool:
     if row.asked == "math":
         return same_answer(read, [label]) is not None
     return (same_term(read, [label]) is not None) if row.asked == "exact" else exact_match(read, [label]) == 1.0
-
-
-class _Expression(Struct, frozen=True):
-    """A published expression: which match counts, and for which formats."""
-
-    reader: str
-    formats: list[Format]
-    pattern: str
-    last: bool = False
-
-
-def _published() -> Mapping[str, Mapping[Format, Callable[[str], str]]]:
-    table = shipped_table(__file__, "expressions.toml", dict[str, list[_Expression]])
-    made: dict[str, dict[Format, Callable[[str], str]]] = defaultdict(dict)
-    for each in table["expression"]:
-        for asked in each.formats:
-            earlier = made[each.reader].get(asked)
-            made[each.reader][asked] = _tried(earlier, re.compile(each.pattern), last=each.last)
-    return made
-
-
-def _tried(earlier: Callable[[str], str] | None, pattern: re.Pattern[str], *, last: bool) -> Callable[[str], str]:
-    """Return a reader that takes what the expressions before it find, else the first (or `last`) match of its own."""
-
-    def read(reply: str) -> str:
-        if earlier and (before := earlier(reply)):
-            return before
-        matches = list(pattern.finditer(reply))
-        if not matches:
-            return ""
-        match = matches[-1 if last else 0]
-        return next((group for group in match.groups() if group), match.group()).strip(" .$")
-
-    return read

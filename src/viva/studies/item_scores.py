@@ -18,15 +18,14 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.multiplicity import Correction
 from viva.analysis.training import Lines, by_rows, by_table, by_tag, parts_of
 from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord
-from viva.engine.scorefile import Averages, averages_of
 from viva.errors import DataError
 from viva.fields import note
 from viva.runs.exams import reopen
-from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.progress import Mode
 from viva.runs.score_table import CLUSTER, ModelScores, read_scores_table
+from viva.runs.scorefile import Averages, averages_of, refuse_adaptive, rows_by_evaluation, runs_in
 from viva.types import NOT_ASKED, Aggregate, Outcome, ScoreRow, TableSpec
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 EXAM = "exam"
 """What --by calls the headline of each exam."""
@@ -123,6 +122,11 @@ def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
     return msgspec.structs.replace(found, scores=scores)
 
 
+def listed(names: Iterable[str]) -> str:
+    """Return names that there are, as an error message shows them, at most 20."""
+    return some([repr(one_line(name, 60)) for name in names], 20)
+
+
 def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:
     """Return the sources as paths. Raises DataError for one that is not there; `published`: names that are no paths."""
     paths = [Path(source) for source in sources]
@@ -143,13 +147,10 @@ def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequenc
     table = next((one for one in tables if one.across and by in (None, AUTO, one.name)), None)
     if table is not None:
         return by_table(table)
-    rows = next((one for one in tables if _goes_beyond(one, by)), None)
-    if rows is not None:
-        return by_rows(rows, headline)
     tags = [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
-    named = next((one for one in tables if one.name == by and by not in tags and not one.across), None)
-    if named is not None:
-        return by_rows(named, headline)
+    rows = [one for one in tables if _goes_beyond(one, by) or (one.name == by and by not in tags and not one.across)]
+    if rows:
+        return by_rows(rows[0], headline)
     if by == AUTO and not parts_of(scores, FORMAT):
         return {headline.label: (headline,)}
     for field, tag in (("by", by or FORMAT), ("macro_average", headline.over)):

@@ -45,7 +45,7 @@ def read_wide(path: Path, fewest: int = 3) -> WideTable:
     """
     header, lines = _rows(path, table_text(path))
     if len(header) < fewest:
-        figures = {2: "one", 3: "two"}.get(fewest, str(fewest - 1))
+        figures = "one" if fewest == 2 else "two"
         raise DataError(
             f"{path}, line 1: needs a column of names and {figures} of figures; it has {len(header)} columns"
         )
@@ -76,7 +76,7 @@ def is_wide(path: Path) -> bool:
     """Return a CSV that is no table of item scores: those have a question, a sample and a score a row."""
     if path.is_dir() or not path.name.removesuffix(".gz").endswith(".csv"):
         return False
-    header = header_of(path)
+    header, _ = _rows(path, table_text(path).split("\n", 1)[0] + "\n")
     return not all(any(name in header for name in names) for names in (QUESTION, SAMPLE, SCORE))
 
 
@@ -89,11 +89,6 @@ def only_model_table(paths: Sequence[Path]) -> Path | None:
     if wide is not None and len(paths) > 1:
         raise VivaError(f"{wide} is a table of a row a model: name it alone, or only runs and tables of item scores")
     return wide
-
-
-def header_of(path: Path) -> Sequence[str]:
-    """Return the names in the first line."""
-    return _rows(path, table_text(path).split("\n", 1)[0] + "\n")[0]
 
 
 def _is_figure(text: str) -> bool:

@@ -14,8 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from viva.files import cache_folder, write_whole
-from viva.shipped import shipped_text
+from viva.files import cache_folder, shipped_text, write_whole
 from viva.types import outcome_name
 
 Scheme = Literal["light", "dark"]

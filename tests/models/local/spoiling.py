@@ -11,7 +11,7 @@ import pytest
 
 from viva.errors import VivaError
 from viva.models.local.opening import open_model, problem
-from viva.requesting import Weights
+from viva.providers import Weights
 
 PLAIN = Weights(device="cpu")
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1234\n"

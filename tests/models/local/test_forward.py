@@ -18,7 +18,7 @@ from viva.errors import VivaError
 from viva.models.local.forward import Forward, windows
 from viva.models.local.memory import OutOfMemory
 from viva.models.local.opening import Opened, open_model
-from viva.requesting import Weights
+from viva.providers import Weights
 
 CONTEXT = 96
 NEAR, FAR = 7, 64
@@ -32,6 +32,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "neox": {"shape": "neox"},
     "gpt2": {"shape": "gpt2"},
 }
+FEW = ("llama", "mistral-near", "gpt2")
+"""Those that any prompts are tried on; the others have the rows of every relation below."""
 WORDS = 500
 
 pytestmark = pytest.mark.torch("transformers")
@@ -123,7 +125,7 @@ def expect(opened: Opened, prompt: Sequence[int], wanted: Sequence[int]) -> Any:
 @settings(max_examples=settings.default.max_examples // 3)
 @given(prompts=some_prompts)
 def test_next_tokens_are_as_probable_as_for_each_prompt_alone(ready: Ready, prompts: list[list[int]]) -> None:
-    for name in MODELS:
+    for name in FEW:
         opened, forward = ready(name)
         wanted = [[0, 1, 2, 3, len(prompt)] for prompt in prompts]
         for row, found in enumerate(forward.next(prompts, wanted)):
@@ -137,7 +139,7 @@ def test_continuations_are_as_probable_as_each_alone(
 ) -> None:
     several = st.lists(st.lists(token, max_size=5), max_size=4)
     continuations = [data.draw(several) for _ in prompts]
-    for name in MODELS:
+    for name in FEW:
         opened, forward = ready(name)
         found = forward.continuations(prompts, continuations)
         for prompt, options, scored in zip(prompts, continuations, found, strict=True):
@@ -150,10 +152,7 @@ def test_continuations_are_as_probable_as_each_alone(
 
 @each_row(*MODELS)
 def test_rows_of_every_relation_to_each_other(name: str, *, ready: Ready) -> None:
-    _assert_rows_are_as_alone(*ready(name))
-
-
-def _assert_rows_are_as_alone(opened: Opened, forward: Forward) -> None:
+    opened, forward = ready(name)
     chance = random.Random(5)
     stem = chance.choices(range(WORDS), k=60)
     prompts = [
@@ -172,10 +171,7 @@ def _assert_rows_are_as_alone(opened: Opened, forward: Forward) -> None:
 
 @each_row("llama", "mistral-near", "gpt2")
 def test_a_prefix_is_computed_once_over_several_batches(name: str, *, ready: Ready) -> None:
-    _assert_prefix_computed_once(ready(name)[1])
-
-
-def _assert_prefix_computed_once(forward: Forward) -> None:
+    forward = ready(name)[1]
     forward.release()
     chance = random.Random(6)
     stem = chance.choices(range(WORDS), k=60)
@@ -225,10 +221,7 @@ def test_subjects_take_turns_and_are_both_kept(ready: Ready) -> None:
 
 @each_row(*itertools.product(MODELS, (2, 40, CONTEXT + 1, CONTEXT + 2, 250)))
 def test_texts_are_scored_token_by_token(name: Any, length: Any, *, ready: Ready) -> None:
-    _assert_scored(*ready(name), length)
-
-
-def _assert_scored(opened: Opened, forward: Forward, length: int) -> None:
+    opened, forward = ready(name)
     texts = [random.Random(length + more).choices(range(WORDS), k=length - more) for more in (0, 1)]
     for text, first, found in zip(texts, (1, 2), forward.texts(texts, [1, 2]), strict=True):
         truth = []

@@ -186,11 +186,17 @@ def test_the_same_prompt_is_read_once(opener: Opener, widths: Callable[[Opened],
     assert shapes[:2] == [(1, len(prompt.ids)), (6, 1)]
 
 
-@each_row("llama", "qwen2", "neox", "gpt2", "sliding")
+@pytest.mark.parametrize(
+    "names",
+    [("llama", "sliding"), pytest.param(("qwen2", "neox", "gpt2"), marks=pytest.mark.slow)],
+    ids=["few", "others"],
+)
 def test_a_common_beginning_is_read_once(
-    name: str, *, opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]]
+    opener: Opener, widths: Callable[[Opened], list[tuple[int, int]]], names: tuple[str, ...]
 ) -> None:
-    _assert_beginning_read_once(name, opener(name), widths)
+    for name, row in tabled(*names):
+        with row:
+            _assert_beginning_read_once(name, opener(name), widths)
 
 
 def _assert_beginning_read_once(name: str, opened: Opened, widths: Callable[[Opened], list[tuple[int, int]]]) -> None:
@@ -231,10 +237,7 @@ def test_rows_that_have_ended_leave_the_batch(
 
 @each_row("llama", "sentencepiece")
 def test_stop_strings_end_a_reply_before_them(name: str, *, opener: Opener) -> None:
-    _assert_stopped(opener(name))
-
-
-def _assert_stopped(opened: Opened) -> None:
+    opened = opener(name)
     tokens = Tokens(opened.tokenizer)
     prompts = asked(opened)
     whole = [row[0].text for row in generate(opened, tokens, prompts)]
@@ -270,10 +273,7 @@ def test_the_stop_token_counts_and_is_no_text(opener: Opener) -> None:
 @each_row("gpt2", "llama")
 def test_no_reply_leaves_the_context(name: str, *, opener: Opener) -> None:
     """Absolute positions have no row for what is beyond; others may finish beside one that is at the end."""
-    _assert_within_context(opener(name, context=48))
-
-
-def _assert_within_context(opened: Opened) -> None:
+    opened = opener(name, context=48)
     prompts = [
         Asked(ids=[5 + index] * size, sampling=Sampling(max_tokens=wanted), seeds=("",))
         for index, (size, wanted) in enumerate([(47, None), (44, 100), (3, None), (2, 30), (4, 30), (5, None), (6, 31)])

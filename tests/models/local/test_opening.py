@@ -20,7 +20,7 @@ from models.local.tiny import SHAPES
 from rows import each_row, tabled
 from viva.models import weightfiles
 from viva.models.local.opening import Opened, context_of, identity, open_model, release
-from viva.requesting import Weights
+from viva.providers import Weights
 
 pytestmark = pytest.mark.torch("transformers")
 
@@ -39,10 +39,7 @@ def logits(opened: Opened) -> Any:
 
 @each_row(*SHAPES)
 def test_every_shape_is_opened_as_it_was_saved(shape: str, *, made: Made) -> None:
-    _assert_opened_as_saved(made(shape, "sentencepiece"))
-
-
-def _assert_opened_as_saved(folder: Path) -> None:
+    folder = made(shape, "sentencepiece")
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -91,7 +88,7 @@ def test_a_name_that_is_not_here_is_an_error_that_mentions_folders(tmp_path: Pat
     code = """
 from viva.errors import VivaError
 from viva.models.local.opening import identity, open_model, problem
-from viva.requesting import Weights
+from viva.providers import Weights
 print(problem("someone/no-such-model", Weights()))
 for ask in (open_model, identity):
     try:
@@ -120,7 +117,7 @@ def test_what_the_hubs_client_fetched_is_used_offline_and_named_by_its_commit(ma
         WATCHED
         + """
 from viva.models.local.opening import context_of, identity, open_model
-from viva.requesting import Weights
+from viva.providers import Weights
 for weights in (Weights(), Weights(revision="0123456789abcdef0123456789abcdef01234567")):
     print(identity("someone/model", weights)["weights"], context_of("someone/model", weights))
 opened = open_model("someone/model", Weights())
@@ -163,7 +160,7 @@ def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(
     if limit:
         Hub.files["tokenizer_config.json"] = json.dumps({"model_max_length": limit}).encode()
     code = """
-from viva.models import Endpoint
+from viva.providers import Endpoint
 from viva.models.local.weightsmodel import connect
 model = connect("someone/model", Endpoint())
 print(model.identity["context"], model.weights.dtype, model.identity["weights"])
@@ -300,7 +297,7 @@ def test_looking_at_a_folder_imports_nothing(made: Made) -> None:
     code = f"""
 import sys
 from viva.models.local.opening import context_of, identity, problem
-from viva.requesting import Weights
+from viva.providers import Weights
 assert problem({folder!r}, Weights()) == "" == problem("someone/model", Weights())
 assert context_of({folder!r}, Weights()) == 4096
 assert len(identity({folder!r}, Weights())["weights"]) == 32

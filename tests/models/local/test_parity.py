@@ -23,7 +23,7 @@ from models.local import lmeval
 from rows import tabled
 from viva.benchmarks import open_exam
 from viva.cli.ask.run import run_command
-from viva.models import Endpoint, connect
+from viva.providers import Endpoint, connect
 from viva.types import Choose, Choosing, ExamSpec, Sampling
 
 MODELS: dict[str, dict[str, Any]] = {

@@ -19,7 +19,7 @@ from viva.models import weightfiles
 from viva.models.local import rendering
 from viva.models.local.opening import identity, open_model, open_tokenizer, problem
 from viva.models.local.tokens import Tokens
-from viva.requesting import Weights
+from viva.providers import Weights
 from viva.types import Message
 
 pytestmark = pytest.mark.torch("transformers")
@@ -216,10 +216,7 @@ def test_a_model_that_sees_what_is_to_come_is_found_out(copy: Path) -> None:
 
 @each_row("config.json", "tokenizer_config.json")
 def test_code_of_a_folders_own_is_not_run_unless_asked_for(file: str, *, copies: Copies, tmp_path: Path) -> None:
-    _assert_no_code_is_run(copies(), tmp_path, file)
-
-
-def _assert_no_code_is_run(copy: Path, tmp_path: Path, file: str) -> None:
+    copy = copies()
     (copy / "own.py").write_text(f"import os\nos.mkdir({str(tmp_path / 'was run')!r})\n")
     change(copy / file, auto_map={"AutoConfig": "own.Config", "AutoTokenizer": ["own.Tokenizer", None]})
     assert_said(refused(copy, early=True), "code of its own .auto_map.", "--trust-remote-code")

@@ -18,12 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viva.errors import ModelError, VivaError
-from viva.models import Endpoint, connect
 from viva.models.local.memory import OutOfMemory
 from viva.models.local.scheduler import SCHEDULER, RequestScheduler, refused
 from viva.models.local.weightsmodel import LocalModel
 from viva.models.local.work import FLOOR, Job, Worker, finite, sound
-from viva.requesting import Weights
+from viva.providers import Endpoint, Weights, connect
 from viva.types import Choose, Generate, Message, Response, Sampling
 
 pytestmark = pytest.mark.torch("transformers")

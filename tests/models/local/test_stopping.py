@@ -139,10 +139,6 @@ def test_it_stops_where_decoding_everything_would(kind: str, data: st.DataObject
 @pytest.mark.torch("transformers")
 @each_row(*itertools.product(TOKENIZERS, ("the queue gives back ", "好 ", "😀", "\n")))
 def test_the_cost_of_looking_for_stop_strings_is_linear(kind: str, unit: Any) -> None:
-    _assert_linear(kind, unit)
-
-
-def _assert_linear(kind: str, unit: str) -> None:
     decode, decoded = decoding(kind), 0
 
     def counting(ids: Sequence[int]) -> str:
@@ -150,7 +146,7 @@ def _assert_linear(kind: str, unit: str) -> None:
         decoded += len(ids)
         return decode(ids)
 
-    ids = tokenizer(kind).encode(unit * 700, add_special_tokens=False)[:2000]
+    ids = tokenizer(kind).encode(unit * 300, add_special_tokens=False)[:1000]
     fed(counting, ids, ["\nQuestion:", "<|end|>"])
     assert decoded < 150 * len(ids)  # 1,000 times as many if all were decoded every time
 

@@ -15,12 +15,11 @@ from models.local.tiny import END, make_tokenizer
 from rows import tabled
 from servers.fixtures import QUIET, Viva
 from viva.errors import VivaError
-from viva.models import Endpoint, connect
 from viva.models.local.generating import Asked, generate
 from viva.models.local.opening import Opened
 from viva.models.local.thinking import Marks, Thought, closed, opened_by, variables
 from viva.models.local.tokens import Tokens
-from viva.requesting import RequestOptions
+from viva.providers import Endpoint, RequestOptions, connect
 from viva.types import Message, Response, Sampling
 
 pytestmark = pytest.mark.torch("transformers")

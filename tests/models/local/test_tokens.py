@@ -162,10 +162,6 @@ def test_a_tokenizer_that_ends_texts_does_not_end_prompts() -> None:
 
 @each_row(*itertools.product(TOKENIZERS, ("plain", "bos")))
 def test_messages_are_written_by_the_chat_template_and_nothing_is_added(kind: str, chat: str) -> None:
-    _assert_written_by_the_template(kind, chat)
-
-
-def _assert_written_by_the_template(kind: str, chat: str) -> None:
     known = tokenizer(kind, chat=chat)
     text = "<|system|>\n请直接给出答案。<|end|>\n<|user|>\n先进后出的是？<|end|>\n<|assistant|>\n"
     before = [known.bos_token_id] if chat == "bos" else []

@@ -8,9 +8,9 @@ from typing import Any
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.uncertainty import wilson
-from viva.pages.leaderboard.assembling import Entry
-from viva.pages.leaderboard.boards import Dimension, Facts, Row, Site
+from viva.pages.leaderboard.boards import Dimension, Entry, Facts, Row, Site
 from viva.pages.leaderboard.entries import benchmark_page
+from viva.pages.leaderboard.sitepages import SitePages
 
 FAMILIES = ("Alpaca", "Bison", "Camel", "Dingo")
 SIZES = (1.0, 3.0, 7.0, 13.0, 34.0, 70.0, None)
@@ -38,20 +38,20 @@ def entry(model: str, points: int, *, benchmark: str = "csbench", facts: Facts |
     """A model's result with figures around its score."""
     draw = random.Random(f"{model}{points}")
     share = points / 400
-    figures = tuple(
-        Estimate(mean=min(1.0, max(0.0, share + draw.uniform(-0.1, 0.1))), low=0.0, high=1.0) for _ in DIMENSIONS
-    )
+    figures = {
+        one.place: Estimate(mean=min(1.0, max(0.0, share + draw.uniform(-0.1, 0.1))), low=0.0, high=1.0)
+        for one in DIMENSIONS
+    }
     said = {**SETTINGS, "benchmark": f"{benchmark}.1", "model": model, **settings}
     row = Row(
         model=model,
         own=True,
         score=score(points),
         facts=facts or Facts(),
-        figures=figures,
         origin="run-1",
         signature="|".join(f"{name}:{value}" for name, value in said.items()),
     )
-    return Entry(benchmark=benchmark, settings=said, row=row, dimensions=DIMENSIONS)
+    return Entry(benchmark=benchmark, settings=said, row=row, figures=figures, dimensions=DIMENSIONS)
 
 
 def zoo(count: int, *, benchmark: str = "csbench", **settings: Any) -> list[Entry]:
@@ -74,8 +74,10 @@ def zoo(count: int, *, benchmark: str = "csbench", **settings: Any) -> list[Entr
     return found
 
 
-def made(entries: Sequence[Entry], *published: str, title: str = "A zoo of models", notes: Sequence[str] = ()) -> Site:
-    """A site of these entries and of the papers' boards of these benchmarks."""
+def made(
+    entries: Sequence[Entry], *published: str, title: str = "A zoo of models", notes: Sequence[str] = ()
+) -> SitePages:
+    """The pages of a site of these entries and of the papers' boards of these benchmarks."""
     names = dict.fromkeys([*(entry.benchmark for entry in entries), *published])
     pages = tuple(benchmark_page(name, entries, published=name in published) for name in names)
-    return Site(title=title, made="2026-01-01 00:00 UTC", viva="0.1.0", benchmarks=pages, notes=tuple(notes))
+    return SitePages(Site(title=title, made="2026-01-01 00:00 UTC", viva="0.1.0", benchmarks=pages, notes=tuple(notes)))

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from pages.leaderboard.made import SETTINGS, entry, made, zoo
 from viva.errors import VivaError
-from viva.pages.leaderboard.assembling import Entry, model_pages, own_boards, ranked
-from viva.pages.leaderboard.boards import Facts, page_name
-from viva.pages.leaderboard.publishedboards import family, published_boards, published_rows, tuned
+from viva.pages.leaderboard.boards import Entry, Facts, model_pages, own_boards, page_name
+from viva.pages.leaderboard.publishedboards import family, published_boards, published_entries, tuned
 from viva.pages.leaderboard.settings import comparable, in_words, titles
-from viva.pages.leaderboard.sitepages import Way, linkable, pages
+from viva.pages.leaderboard.sitepages import linkable
 from viva.pages.leaderboard.study import MARKER, board_csv, build
 from viva.types import ExamSpec
 from web.hostile import MODELS, TEXTS, assert_no_formula, assert_only_text
@@ -82,7 +81,7 @@ def test_what_servers_force_and_how_questions_were_chosen_keep_nobody_apart() ->
     assert [len(one.rows) for one in own_boards([*same, asked("e/five", 100, temp="0.7")])] == [4, 1], (
         "chosen, not forced"
     )
-    page = dict(pages(made(same), Way()))["index.html"]()
+    page = dict(made(same).files())["index.html"]()
     assert page.count("data-value=") == 4, "one board is one column"
     assert "temperature: server (refused), as its server has it" in page
 
@@ -108,8 +107,8 @@ def test_a_baseline_stands_with_every_model_that_was_asked_the_same() -> None:
 
 def test_published_rows_stand_beside_as_many_questions_as_the_papers_alone() -> None:
     spec = ExamSpec(benchmark="cmmlu", language="zh", shots=5, form="chat")
-    assert len(published_rows(spec, (), sample=False, answers=1, questions=11_582)) == 42
-    assert published_rows(spec, (), sample=False, answers=1, questions=11_581) == ()
+    assert len(published_entries(spec, sample=False, answers=1, questions=11_582)) == 42
+    assert published_entries(spec, sample=False, answers=1, questions=11_581) == []
 
 
 def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
@@ -162,16 +161,10 @@ def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
 
 
 def test_published_rows_beside_ones_own_have_no_rank_and_move_none() -> None:
-    (published,) = published_boards("infibench")
-    mine = entry("me/mine", 100)
-    alone = ranked(own_boards([mine, entry("me/other", 300)])[0])
-    (board,) = own_boards([
-        type(mine)(**{**{n: getattr(mine, n) for n in mine.__struct_fields__}, "beside": tuple(
-            type(row)(**{**{n: getattr(row, n) for n in row.__struct_fields__}, "figures": (None,) * 8})
-            for row in published.rows
-        )}),
-        entry("me/other", 300),
-    ])  # fmt: skip
+    spec = ExamSpec(benchmark="infibench", language="en", shots=0, form="chat")
+    published = published_entries(spec, sample=False, answers=10, questions=234)
+    mine, other = entry("me/mine", 100), entry("me/other", 300)
+    (alone,), (board,) = own_boards([mine, other]), own_boards([msgspec.structs.replace(mine, beside=published), other])
     assert {row.model: row.rank for row in board.rows if row.own} == {row.model: row.rank for row in alone.rows}
     assert all(row.rank is None for row in board.rows if not row.own)
     assert sum(not row.own for row in board.rows) == 109
@@ -181,7 +174,7 @@ def test_published_rows_beside_ones_own_have_no_rank_and_move_none() -> None:
 
 
 def test_infibench_best_by_type_and_size_as_in_its_table_4() -> None:
-    board = ranked(published_boards("infibench")[0])
+    board = published_boards("infibench")[0]
     (found,) = [lines for way, lines in board.best if way == "type and size"]
     told = {
         (line.kind, line.below): (board.rows[line.row].model, round(100 * board.rows[line.row].score.mean, 2))  # type: ignore[union-attr]
@@ -218,7 +211,7 @@ def test_infibench_best_by_type_and_size_as_in_its_table_4() -> None:
 
 def test_every_published_board_has_ranks_that_hold_its_places() -> None:
     for benchmark in ("csbench", "clrbench", "cmmlu", "infibench", "syneval"):
-        for board in map(ranked, published_boards(benchmark)):
+        for board in published_boards(benchmark):
             ranks = [row.rank for row in board.rows if row.rank]
             assert ranks
             assert all(rank.first <= rank.place <= rank.last for rank in ranks)  # type: ignore[operator]
@@ -280,11 +273,11 @@ def test_only_web_addresses_become_links() -> None:
 
 
 def test_data_stand_beside_the_pages(tmp_path: Path) -> None:
-    found = made([*zoo(12), *zoo(2, benchmark="cmmlu")])
-    build(found, tmp_path / "site")
+    pages = made([*zoo(12), *zoo(2, benchmark="cmmlu")])
+    build(pages, tmp_path / "site")
     whole = json.loads((tmp_path / "site/leaderboard.json").read_text(encoding="utf-8"))
     assert [page["name"] for page in whole["benchmarks"]] == ["csbench", "cmmlu"]
-    board = found.benchmarks[0].boards[0]
+    board = pages.site.benchmarks[0].boards[0]
     rows = list(csv.DictReader(io.StringIO(board_csv(board))))
     assert [row["model"] for row in rows] == [row.model for row in board.rows]
     assert float(rows[0]["score"]) == board.rows[0].score.mean  # type: ignore[union-attr]
@@ -332,10 +325,10 @@ def test_a_linked_folder_inside_a_site_leads_nowhere(tmp_path: Path) -> None:
 
 def test_every_model_has_one_page_with_all_its_boards() -> None:
     found = made([*zoo(6), *zoo(6, lang="zh"), *zoo(6, benchmark="cmmlu")], "infibench")
-    by_name = {(page.own, page.name): page for page in model_pages(found)}
+    by_name = {(page.row.own, page.row.model): page for page in model_pages(found.site)}
     assert len(by_name) == 6 + 109
     assert len(by_name[True, "alpaca/Alpaca-000-1B"].standings) == 3
-    written = {path: make() for path, make in pages(made(zoo(3)), Way())}
+    written = {path: make() for path, make in made(zoo(3)).files()}
     assert len([name for name in written if name.startswith("models/")]) == 3
     assert all('http-equiv="Content-Security-Policy"' in page for page in written.values())
     assert not any(" style=" in page.split("</style>")[-1].split("<script>")[0] for page in written.values())

@@ -49,7 +49,7 @@ def test_runs_and_tables_become_a_site(tmp_path: Path, capsys: pytest.CaptureFix
     hostile, items = found["benchmarks"]
     assert hostile["title"] == "hostile"
     assert {row["signature"].partition("|")[0] for row in hostile["boards"][0]["rows"]} == {
-        "benchmark:questions.10.hostile"
+        "benchmark:questions.12.hostile"
     }
     (board,) = items["boards"]
     assert board["title"] == "settings unknown"
@@ -64,6 +64,7 @@ def test_runs_and_tables_become_a_site(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(written(out)["benchmarks"]) == 1
 
 
+@pytest.mark.slow
 def test_without_a_run_the_papers_stand_alone(tmp_path: Path) -> None:
     assert viva("leaderboard", "--out", str(tmp_path / "site")) == 0
     pages = written(tmp_path / "site")["benchmarks"]
@@ -123,7 +124,7 @@ def test_a_table_of_scores_and_nothing_else_is_a_board(tmp_path: Path) -> None:
     assert len(board["rows"]) == 3
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_site_that_was_interrupted_is_made_again_at_its_place(
     tmp_path: Path, warm: Warm, how: signal.Signals
 ) -> None:

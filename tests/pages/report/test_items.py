@@ -14,16 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from viva.engine.answerrecord import Answer
-from viva.pages.report.itemindex import (
-    CHUNK_ITEMS,
-    LONGEST,
-    Block,
-    ItemWriter,
-    Written,
-    beginning,
-    integers,
-    stratified,
-)
+from viva.pages.answerindex import integers
+from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, Block, ItemWriter, Written, beginning, stratified
 from viva.review.items import allocated
 from viva.types import Generate, Response, Sampling, ScoreRow
 
@@ -55,12 +47,10 @@ def unpacked(blocks: list[Block]) -> dict[str, Any]:
     }
     index = json.loads(next(block.text for block in blocks if block.name == "items-index"))
     asked = numbers(index["asked"])
-    for name in ("model", "outcome", "finer", "value"):
-        index[name]["codes"] = numbers(index[name]["codes"])
-    for column in (index["exam"], index["question"], *index["tags"].values()):
+    for column in index["columns"].values():
         codes = numbers(column["codes"])
-        column["codes"] = [codes[question] for question in asked]
-    return {**content, "items-index": {**index, "sample": numbers(index["sample"])}}
+        column["codes"] = [codes[question] for question in asked] if column["shared"] else codes
+    return {**content, "items-index": {**index["columns"], "firsts": index["firsts"]}}
 
 
 def numbers(column: dict[str, Any]) -> list[int]:
@@ -124,8 +114,8 @@ def test_a_prompt_is_written_once_for_all_answers_to_it() -> None:
     content = unpacked(blocks_of([first, other, item(1, prompt="Whose?", tags={"a": "y"})])[0])
     assert [one["prompt"] for one in content["items-0"]["asked"]] == ["Which?", "Whose?"]
     assert [one["asked"] for one in content["items-0"]["items"]] == [0, 0, 1]
-    assert content["items-index"]["question"] == {"words": ["q0", "q1"], "codes": [0, 0, 1]}
-    assert content["items-index"]["tags"]["a"]["codes"] == [0, 0, 1]
+    assert content["items-index"]["question"]["codes"] == [0, 0, 1]
+    assert content["items-index"]["t.a"]["codes"] == [0, 0, 1]
 
 
 def test_a_chunk_is_found_by_its_first_item() -> None:
@@ -170,9 +160,8 @@ def test_tags_that_some_items_lack_stay_with_their_items() -> None:
     tags = [{}, {"a": "x"}, {}, {"a": "y", "b": "z"}, {}]
     found, _ = blocks_of([item(n, tags=one) for n, one in enumerate(tags)])
     index = unpacked(found)["items-index"]
-    assert index["tags"] == {"a": {"words": ["x", "y"], "codes": [-1, 0, -1, 1, -1]}}, (
-        "a tag of one value filters nothing"
-    )
+    assert (index["t.a"]["words"], index["t.a"]["codes"]) == (["x", "y"], [-1, 0, -1, 1, -1])
+    assert "t.b" not in index, "a tag of one value filters nothing"
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 800))

@@ -41,10 +41,10 @@ def test_items_are_filtered_searched_opened_and_linked(opened: Opened, report: P
     page.click("[data-part=next]")
     assert page.inner_text("[data-part=place]") == "page 2 of 7"
 
-    page.select_option("[id='items-items.outcome']", "wrong")
+    page.select_option("#outcome", "wrong")
     expect(page.locator(COUNT)).to_have_text(re.compile(" of 304 items"))
     assert set(page.locator(f"{ROW} .outcome").all_inner_texts()) == {"wrong"}
-    page.select_option("[data-part=sort]", "question")
+    page.select_option("#sort", "highest")
 
     page.keyboard.press("Escape")
     page.locator(ROW).first.focus()
@@ -75,7 +75,7 @@ def test_items_are_filtered_searched_opened_and_linked(opened: Opened, report: P
     again = opened(report, address[address.index("#") :])
     again.wait_for_selector("[data-part=item]:not([hidden]) .field")
     assert again.inner_text("[data-part=title]") == first
-    assert again.input_value("[id='items-items.outcome']") == "wrong"
+    assert again.input_value("#outcome") == "wrong"
 
 
 def test_tables_are_sorted_and_everything_can_be_taken_away(opened: Opened, report: Path, tmp_path: Path) -> None:
@@ -133,12 +133,12 @@ def test_a_telephone_shows_all_of_it(opened: Opened, report: Path, scheme: str) 
 
 def test_hostile_texts_are_texts(opened: Opened, tmp_path: Path) -> None:
     run = make_run(tmp_path, big=True)
-    viva("score", run, "--out", tmp_path / "tables.txt")
+    viva("score", run)
     viva("report", run)
     page_file = run / "report.html"
     content = page_file.read_text(encoding="utf-8")
     assert_only_text(content)
-    assert len(content) < 4_000_000, "five megabytes of an answer are cut"
+    assert content.count("a very long answer") < 400, "a megabyte of an answer is cut"
     page = opened(page_file)
     page.wait_for_selector("html[data-charts=drawn]")
     page.wait_for_selector(READY)
@@ -148,7 +148,7 @@ def test_hostile_texts_are_texts(opened: Opened, tmp_path: Path) -> None:
     assert f"({len(LONG) - 20_000:,} more characters, in the run's responses.jsonl)" in body
     for _ in range(12):
         page.keyboard.press("j")
-    page.fill("[data-part=search]", "window")
+    page.fill("#q", "window")
     expect(page.locator(COUNT)).to_have_text(re.compile(" of "))
     assert page.evaluate(f"window.{MARK}") is None
     assert page.locator(f"#{MARK}").count() == 0

@@ -59,7 +59,7 @@ def test_two_reviewers_at_once_lose_and_double_nothing(server: Server, path: Pat
     def work(name: str) -> None:
         try:
             one = Reviewer(address, name)
-            for item in MANY:
+            for item in MANY[:25]:
                 form = one.form(item.key)
                 for _ in range(2):  # a double click
                     assert one.post(item.key, form, 1).status_code == 303
@@ -76,7 +76,7 @@ def test_two_reviewers_at_once_lose_and_double_nothing(server: Server, path: Pat
     expected = {
         (name, item.key, aspect): [0.5, 1.0]
         for name in ("Ada", "Bo")
-        for item in MANY
+        for item in MANY[:25]
         for aspect in ("answer", "rationale")
     }
     assert _marks(path) == expected

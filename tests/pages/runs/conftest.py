@@ -43,7 +43,7 @@ def visit() -> Callable[..., TestClient]:
 
 @pytest.fixture(scope="session")
 def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of runs whose every text is an attack; the first answers of one are of megabytes. Only to be read."""
+    """A folder of runs whose every text is an attack; the first answers of one are a megabyte each. Only to be read."""
     root = tmp_path_factory.mktemp("hostile") / "runs"
     root.mkdir()
     made = make_run(root.parent / "made", big=True)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
+from pages.report.conftest import viva
 from pages.review.conftest import script
 from pages.runs.conftest import Serving
-from pages.runs.growing import Growing
+from pages.runs.growing import MODELS, Growing
+from viva.pages.runs.following import slug
 from web.hostile import MARK, TEXTS
 
 Browse = Callable[..., Any]
@@ -81,7 +85,7 @@ def test_answers_are_searched_filtered_and_stepped_through_by_key(
     page.locator(".rows a").first.click()
     assert page.locator("#reply").inner_text() == "It is apple."
     page.keyboard.press("j")
-    page.wait_for_url("**/answer/1.2**")
+    page.wait_for_url("**/answer/2.1**")
     page.keyboard.press("ArrowLeft")
     page.wait_for_url("**/answer/1.1**")
     assert page.locator("#previous").count() == 0
@@ -92,6 +96,32 @@ def test_answers_are_searched_filtered_and_stepped_through_by_key(
     page.wait_for_url("**/answers**")
 
 
+def test_a_file_lists_the_answers_that_are_served_in_their_order(
+    browse: Browse, visit: Callable[..., TestClient], tmp_path: Path
+) -> None:
+    growing = Growing(tmp_path / "runs", samples=2)
+    for text in (None, 'A "big" potato.', None, "ＰＯＴＡＴＯ fig"):
+        growing.answer(9, text=text)
+    growing.answer(4, failed=True)
+    growing.close()
+    viva("score", growing.path)
+    viva("report", growing.path, "--html")
+    page, visitor = browse(growing.path.as_uri()), visit(growing.root)
+    page.goto(f"{growing.path.as_uri()}/report.html")
+    for query in (
+        "", "sort=lowest", "sort=highest&outcome=right", "sort=lowest&t.half=second", "q=potato",
+        "q=%22a+%22", "outcome=wrong%2Cerror&sort=lowest", "q=grape", "exam=x",
+        f"q=fig&model={slug('openai/beta')}&sort=lowest",
+    ):  # fmt: skip
+        served = re.findall(
+            r'<li><a href="/run/growing/answer/(\d)\.(\d+)\?', visitor.get(f"/run/growing/answers?{query}").text
+        )
+        wanted = [f"fruit\t{MODELS[int(a) - 1]}\tq{(int(b) - 1) // 2}\t{(int(b) - 1) % 2}" for a, b in served]
+        page.evaluate("text => { location.hash = text; }", query)
+        listed = "[...document.querySelectorAll('[data-part=list] a')].map((a) => a.hash.slice(6)).join()"
+        page.wait_for_function(f"(wanted) => decodeURIComponent({listed}) === wanted", arg=",".join(wanted))
+
+
 def test_everything_works_without_javascript(browse: Browse, serving: Serve, growing: Growing) -> None:
     growing.answer(20)
     page = browse(serving(str(growing.root)).address, java_script_enabled=False)
@@ -100,12 +130,12 @@ def test_everything_works_without_javascript(browse: Browse, serving: Serve, gro
     assert "100.00" in page.locator("#t1").inner_text()
     page.get_by_role("link", name="Answers").click()
     page.get_by_text("By tag").click()
-    page.get_by_label("half").select_option(label="second")
+    page.get_by_label("half").select_option("second")
     page.get_by_role("button", name="Show").click()
     assert page.locator("#found").inner_text() == "10 answers"
     page.locator(".rows a").nth(2).click()
     page.get_by_role("link", name="Next").click()
-    assert page.locator("#reply").inner_text() == "It is ivy."
+    assert page.locator("#reply").inner_text() == "It is grape.", "the other model's answer comes next"
     page.get_by_role("link", name="List").click()
     assert page.locator("#found").inner_text() == "10 answers"
 

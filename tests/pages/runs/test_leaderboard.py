@@ -17,7 +17,7 @@ from cli.told import viva
 from pages.runs.conftest import Serving
 from pages.runs.growing import Growing
 from viva.engine.budget import Price
-from viva.runs.graded import regraded
+from viva.runs.scoring import regraded
 from web.hostile import assert_only_text, make_run
 
 Visit = Callable[..., TestClient]

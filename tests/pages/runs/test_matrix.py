@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from pages.runs.growing import WORDS, Growing
 from rows import tabled
-from viva.pages.runs.answerfilters import Chosen
+from viva.pages.answerindex import Chosen
 from viva.pages.runs.pair_pages import compare_words
 from within import within
 
@@ -67,8 +67,8 @@ def test_the_matrix_is_filtered_and_ordered(visit: Visit, growing: Growing) -> N
         "show=disagree": "2345",
         "show=disagree&sort=spread": "2345",
         "sort=spread": "2345016789",
-        "sort=hardest": "6789234501",
-        "sort=easiest": "0123456789",
+        "sort=lowest": "6789234501",
+        "sort=highest": "0123456789",
         "outcome=error": "6",
         "t.half=second": "56789",
         "q=number+7": "7",
@@ -83,9 +83,8 @@ def test_the_matrix_is_filtered_and_ordered(visit: Visit, growing: Growing) -> N
 
 
 def test_every_state_of_the_matrix_is_an_address() -> None:
-    chosen = Chosen(
-        exam="e", outcome="unparsed", finer="several", tags=(("a", "b"),), text="x y", show="disagree", order="spread"
-    )
+    picks = (("exam", "e"), ("outcome", "unparsed"), ("finer", "several"), ("t.a", "b"))
+    chosen = Chosen(picks=picks, text="x y", show="disagree", order="spread")
     assert Chosen.read(dict(parse_qsl(chosen.query()))) == chosen
     assert Chosen.read({}).query() == ""
     assert not Chosen.read({"view": "text", "a": "2", "page": "3"}).anything

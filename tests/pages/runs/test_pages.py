@@ -21,7 +21,7 @@ from servers.fixtures import Viva, wait_until
 from viva.engine.batchlog import BatchLog, Dropped, Read, Submitted
 from viva.engine.folder import RunFolder, writer
 from viva.engine.journal import Entry
-from viva.runs.graded import regraded
+from viva.runs.scoring import regraded
 from viva.types import Failure
 
 Visit = Callable[..., TestClient]
@@ -134,7 +134,7 @@ def test_progress_counts_answers_failures_and_tokens_by_model(visit: Visit, grow
     def said() -> str:
         return text_of(visitor.get("/run/growing/live").text)
 
-    assert said().startswith("running (process")
+    assert "running (process" in text_of(visitor.get("/run/growing").text), "its questions are known from now on"
     growing.answer(10)
     growing.answer(2, failed=True)
     growing.answer(3)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rows import tabled
 from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading
+from viva.scorers.reading import grade_reading, read_span, reason
 from viva.types import Response, Score
-from viva.web.pagetemplates import read_span, reason
 
 
 def test_the_place_is_the_readers_or_the_only_one_that_holds_the_answer() -> None:

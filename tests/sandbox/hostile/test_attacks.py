@@ -34,7 +34,7 @@ FOOLING = {
     "ruby": "patches a comparison or an exit: ==",
 }
 """Of each language a fake that passes where nothing but the exit status counts."""
-DEAR = ("java", "go", "typescript", "r")
+DEAR = ("java", "go", "typescript", "r", "csharp", "cpp")
 """Languages in which a program takes longest: a quick sample has their fakes: the walls are those of the others."""
 TIERS = pytest.mark.parametrize("of_each_kind", [1, pytest.param(1000, marks=pytest.mark.slow, id="all")])
 
@@ -116,7 +116,9 @@ def test_a_program_that_passes_leaves_nothing_either(
 
 @pytest.mark.sandbox
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "language", [pytest.param(one, marks=pytest.mark.slow if one in DEAR else ()) for one in LANGUAGES]
+)
 @TIERS
 def test_a_fake_passes_where_nothing_but_the_exit_status_decides(
     language: str, of_each_kind: int, arena: Arena, installed: Callable[[str], None]

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from rows import tabled
+from rows import tabled, tables_beside
 from sandbox.hostile import victim
 from sandbox.hostile.arena import Arena
 from sandbox.hostile.programs import named, programs
@@ -24,28 +24,10 @@ from sandbox.hostile.world import Marks, World, alive, descendants
 from viva.sandbox import Sandbox
 from viva.types import Execute, Execution
 
+TABLES = tables_beside(__file__)
+
 pytestmark = pytest.mark.sandbox
-LASTING = {
-    "python": """
-import os, time
-if os.fork() == 0:
-    os.setsid()
-    os.execv("/bin/sleep", ["sleep", "50.@NUM@"])
-time.sleep(30)
-""",
-    "javascript": """
-require("child_process").spawn("/bin/sleep", ["50.@NUM@"], { detached: true, stdio: "ignore" });
-const until = Date.now() + 30000;
-while (Date.now() < until);
-""",
-    "cpp": """
-#include <unistd.h>
-int main() {
-    if (fork() == 0) { setsid(); execl("/bin/sleep", "sleep", "50.@NUM@", (char *)0); }
-    sleep(30);
-}
-""",
-}
+LASTING = TABLES["lasting"]
 """Programs that start a marked child of their own session and go on for half a minute."""
 
 LEAVING = ("leaves a daemon behind that writes a file later", "kills its parent and everything it may signal")
@@ -237,23 +219,6 @@ for _ in range(8):
     assert honestly.verdict == "passed", honestly.detail
 
 
-COLD = (
-    "reads other processes' memory",
-    "attaches to other processes and takes their descriptors",
-    "hides three gigabytes in files that exist only in memory",
-    "exits well when the test calls it",
-    "exits well in a hook: atexit",
-    "equals everything",
-    "equals everything in a test by unittest",
-    "lies through a hook of numpy",
-    "jumps over the test with a trace function",
-    "finds the key of the proof by introspection",
-    "finds the key of the proof in its memory",
-    "replaces the methods of the harness's objects",
-    "stands in for NumPy where the test does not import it",
-)
-
-
 @pytest.mark.parametrize("many", [2, pytest.param(1000, marks=pytest.mark.slow, id="all")])
 def test_a_cold_interpreter_judges_as_strictly_as_a_warm_one(
     world: World, installed: Callable[[str], None], many: int
@@ -265,7 +230,7 @@ def test_a_cold_interpreter_judges_as_strictly_as_a_warm_one(
     try:
         honest = [one for one in programs() if one.language == "python" and one.kind == "honest"]
         for (_program, fate), row in tabled(
-            *cold.fates([*(named("python", name) for name in COLD[-many:]), *honest[:many]])
+            *cold.fates([*(named("python", name) for name in TABLES["cold"][-many:]), *honest[:many]])
         ):
             with row:
                 assert not fate.problems, "\n".join(fate.problems)

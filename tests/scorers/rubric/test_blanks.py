@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, table, tabled
+from rows import each_row, table, tabled, tables_beside
 from viva.scorers.rubric.blanks import BlanksError, fill_in, grade_blanks
 from viva.scorers.rubric.patterns import PatternError
 from viva.scorers.rubric.rubrics import Accepted, Blank, Blanks
+
+TABLES = tables_beside(__file__)
 
 TEMPLATE = "Use [blank] to open the file,\nthen [blank] to close it.\n"
 
@@ -94,21 +96,6 @@ def test_as_published_the_text_before_a_blank_is_found_as_late_as_possible():
     assert filled("Of course. one two three", "[blank] three") == ["one two"]
 
 
-ANCHORED = [
-    ("run: ```bash [blank] ```", "You can run: ```bash\ngo clean -x\n``` to clean.", ["go clean -x"]),
-    ("run: ```bash [blank] ```", "run: ```sh\ngo clean -x\n```", ["go clean -x"]),
-    ("Use [blank] instead of [blank].", "Use push() instead of pop().\n\nI hope this helps!", ["push()", "pop()"]),
-    ("Use [blank] instead of [blank].", "Use a.b instead of c.d. Good luck.", ["a.b", "c.d"]),
-    ("Use [blank] instead of [blank].", "Use push instead of pop", ["push", "pop"]),
-    ("Use [blank] instead of [blank].", "You could use push. Use pull instead of pop.", ["pull", "pop"]),
-    ("Restart=[blank]\n[blank]=5\nUser=x", "Restart=no\nRestartSec=5\nUser=x", ["no", "RestartSec"]),
-    ("get[blank](x) { return [blank]; }", "getName(x) {\n  return x.name;\n}", ["Name", "x.name"]),
-    ("答案是[blank]，不是[blank]。", "答案是苹果，不是梨。希望有帮助。", ["苹果", "梨"]),
-    ("copy() { [blank] } // end", "copy() { if (x) { y(); } } // end", ["if (x) { y(); }"]),
-    ("Use mylist.[blank](x) now", "Use `mylist.**from**(x)` now", ["**from**"]),
-]
-
-
 TERMS = [
     "You only need to modify the `{}` property in your `{}` file --- set the base",
     "You only need to modify the ``{}`` property in your ``{}`` file --- set the base",
@@ -151,9 +138,9 @@ def test_the_sentence_before_a_block_may_be_missing_where_all_blanks_are_in_the_
     assert grade_blanks(outside, block)[0].points == 0.0
 
 
-@each_row(*ANCHORED)
+@each_row(*TABLES["anchored"])
 def test_the_text_around_blanks_is_their_anchor(template, text, found):
-    assert filled(text, template) == found
+    assert filled(text, template) == [*found]
 
 
 def test_emphasis_quotes_and_line_breaks_around_what_was_filled_in_do_not_count():

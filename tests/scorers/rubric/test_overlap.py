@@ -9,34 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rows import tabled
+from rows import tabled, tables_beside
 from viva.scorers.rubric.overlap import MAX_WORK, SimilarityError, grade_similarity, rouge
 from viva.scorers.rubric.rubrics import Overlap, Similarity
 from within import within
 
+TABLES = tables_beside(__file__)
+
 METRICS: tuple[Overlap, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
-PIECES = [
-    "a",
-    "b",
-    "c",
-    "d1",
-    "E",
-    "é",
-    "x_y",
-    "K",
-    "İ",
-    "ſ",
-    ".",
-    "-",
-    "\n",
-    "\n\n",
-    "\r",
-    "\u2028",
-    "the cat",
-    "sat on",
-]
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join)
+TEXTS = st.lists(st.sampled_from(TABLES["pieces"]), max_size=40).map(" ".join)
 
 
 @functools.cache

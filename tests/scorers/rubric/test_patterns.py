@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import each_row, tabled
+from rows import each_row, tabled, tables_beside
 from viva.scorers.rubric import patterns
-from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_NESTING, MAX_REPEAT, PatternError, compile_error
+from viva.scorers.rubric.patterns import MAX_LENGTH, MAX_REPEAT, PatternError, compile_error
 from within import within
+
+TABLES = tables_beside(__file__)
 
 ATOMS = [
     *"abA1é_-. \"#'", r"\.", r"\\", r"\(", r"\n", r"\t", "{", "}", "]", "{a}", "{1,x}",
@@ -81,28 +83,7 @@ def test_any_pattern_either_compiles_or_says_what_is_wrong(pattern: str, text: s
 
 
 def test_near_misses():
-    cases = (
-        ("a.b", "a\nb", False),
-        ("a.b", "a\rb", True),
-        (r"a[\s\S]b", "a\nb", True),
-        ("b$", "ab\n", True),
-        ("consumer[2-6]", "a consumer4", True),
-        ("Consumer[2-6]", "a consumer4", False),
-        ("[[:alpha:]]", "x", False),
-        ("[[:alpha:]]", "a]", True),
-        ("cat{e<=1}", "cut", False),
-        ("cat{e<=1}", "cat{e<=1}", True),
-        (r"x\w", "x²", True),
-        (r"x\w", "x\u0301", False),
-        (r"x\s", "x\x1f", True),
-        (r"²\b", "² ", True),
-        ("(?a)\\w", "é", False),
-        ("(?a)\\s", "\x1c", False),
-        ("(?i)STRASSE", "straße", False),
-        ("(?P<q>['\"]).*(?P=q)", "say 'x'", True),
-        ("", "", True),
-        ("a{,2}b", "b", True),
-    )
+    cases = TABLES["near misses"]
     for (pattern, text, found), row in tabled(*cases):
         with row:
             assert patterns.search(pattern, text) is found
@@ -116,35 +97,7 @@ def test_the_whole_text_must_match_where_that_is_asked():
 
 
 def test_what_is_wrong_is_said_with_its_place():
-    cases = (
-        ("(a", "missing )"),
-        ("a)", "unbalanced parenthesis, at character 2"),
-        ("ab[c", "unterminated character set, at character 3"),
-        ("a\\", "bad escape (end of pattern), at character 2"),
-        ("*a", "nothing to repeat"),
-        ("x^*", "nothing to repeat, at character 3"),
-        ("a**", "multiple repeat"),
-        (r"\p{L}", r"bad escape \p, at character 1"),
-        (r"a\X", r"bad escape \X, at character 2"),
-        (r"[\R]", r"bad escape \R"),
-        (r"[\w-z]", "bad character range"),
-        (r"[a-\d]", "bad character range"),
-        ("[z-a]", "range"),
-        ("a(?i)b", "global flags not at the start"),
-        ("(?x) a", "'(?x)' is not supported"),
-        ("(?L)a", "'(?L)' is not supported"),
-        ("(?R)", "'(?R)' is not supported"),
-        ("(?|a)", "not supported"),
-        ("(?<name>a)", "not supported"),
-        ("(?&name)", "not supported"),
-        ("(?P>name)", "not supported"),
-        ("(?V1)a", "not supported"),
-        ("(*FAIL)", "nothing to repeat"),
-        (r"(a)\2", "group"),
-        ("(?P=n)", "group"),
-        (r"\w\w\w(?P=n)", "at character 7"),
-        (r"\N{NO SUCH NAME}", "\\N"),
-    )
+    cases = TABLES["what is wrong is said with its place"]
     for (pattern, said), row in tabled(*cases):
         with row:
             assert said in compile_error(pattern)
@@ -152,7 +105,6 @@ def test_what_is_wrong_is_said_with_its_place():
 
 HUGE = [
     "a" * (MAX_LENGTH + 1),
-    "(" * (MAX_NESTING + 1) + "a" + ")" * (MAX_NESTING + 1),
     "(" * 4_000,
     f"a{{{MAX_REPEAT + 1}}}",
     "a{1000000000}",
@@ -172,8 +124,8 @@ def test_patterns_that_are_too_large_are_refused_at_once(pattern):
 
 LARGEST = [
     "|".join(f"w{n}" for n in range(900)),
-    "(" * MAX_NESTING + "a" + ")" * MAX_NESTING,
-    "(?:" * MAX_NESTING + "a*" + ")*" * MAX_NESTING,
+    "(" * 50 + "a" + ")" * 50,
+    "(?:" * 50 + "a*" + ")*" * 50,
     f"a{{{MAX_REPEAT}}}",
     "(?:a{100}){100}",
     "(?i)" + "[\x00-\U0010ffff]" * 300,

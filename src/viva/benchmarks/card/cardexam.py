@@ -9,20 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from viva.benchmarks.basics import spread
 from viva.benchmarks.card.cardmodel import Card, Macro
 from viva.benchmarks.card.cardtable import MOST_TAGS, QuestionTable
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import follows
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
-from viva.benchmarks.sets import spread
 from viva.prompting import Templates, fill, gap_between
-from viva.scorers.fold import after_thinking
-from viva.scorers.grading import grade_reading, no_reply, outcome_of
+from viva.scorers.lexicon import after_thinking
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
-from viva.scorers.reading import UNPARSED, Reading
+from viva.scorers.reading import UNPARSED, Reading, grade_reading, no_reply, outcome_of
 from viva.scorers.reading.parsers import grade_term, read_formula, read_number
 from viva.scorers.selection import grade_choices
 from viva.scorers.truth import read_truth

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 import re
 from functools import cached_property
@@ -12,9 +13,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from viva.benchmarks.basics import read_bytes
 from viva.benchmarks.card.lm_eval_file import LmEvalTask
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar, Unreadable, read_yaml
-from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.fields import choices
 from viva.types import Language
@@ -324,3 +325,22 @@ def _refuse_unfit_task(card: Card, task: LmEvalTask, name: str) -> None:
     for wrong, said in problems:
         if wrong:
             raise DataError(f"{name}: {said}")
+
+
+_PLAIN_SCALAR = re.compile(r"[A-Za-z_/$][A-Za-z0-9_ ./$-]{0,200}")
+
+
+def yaml_scalar(value: object) -> str:
+    """Return a YAML scalar in flow style: quoted as JSON wherever it could be read as anything else."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    plain = _PLAIN_SCALAR.fullmatch(text) and text == text.strip() and text.lower() not in ("null", "~")
+    return text if plain or isinstance(value, int | float) else json.dumps(text, ensure_ascii=False)
+
+
+def yaml_flow(value: Any) -> str:
+    """Return a value of a card in YAML's flow style."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{yaml_scalar(key)}: {yaml_flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(yaml_flow, value)) + "]"
+    return yaml_scalar(value)

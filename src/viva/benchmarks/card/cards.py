@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from viva.benchmarks.basics import fingerprint, read_bytes, spread
 from viva.benchmarks.card.cardexam import CardExam
 from viva.benchmarks.card.cardmodel import TODO, Card, Exemplars, Format, read_card
 from viva.benchmarks.card.cardtable import QuestionTable, named_path, paths_of, typed
@@ -24,10 +25,9 @@ from viva.benchmarks.card.questions import points_of
 from viva.benchmarks.custom.questionfiles import HERE as OWN
 from viva.benchmarks.custom.questionfiles import tag_layouts
 from viva.benchmarks.rubric_exam import Item, RubricExam
-from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.errors import DataError, MissingExtraError, option
 from viva.fields import choices
-from viva.io.records import files_of, fingerprint_of, split_of
+from viva.io.tables import files_of, fingerprint_of, split_of
 from viva.prompting import Templates, read_templates
 from viva.types import BenchmarkInfo, Defect, ExamSpec, Question, Response
 
@@ -54,7 +54,7 @@ class ExamCard:
         languages=("en",),
         formats=tuple(choices(Format)),
         size="as many as the table has rows",
-        version="10",
+        version="12",
         source="a table, and a YAML file that says how it is an exam",
         shots=20,
         supports=("cot", "base", "next-token", "likelihood", "extraction", "as-published"),

@@ -26,7 +26,7 @@ from viva.benchmarks.card.cells import FILE, LETTERS, NO_COLUMN, ROW, VALUES, co
 from viva.benchmarks.card.questions import Read, is_asked, read_row, tags_of
 from viva.benchmarks.custom.strictfields import FLAGS
 from viva.errors import DataError, option
-from viva.io.records import SPLITS, Record, files_of, fingerprint_of, plain_stem, records
+from viva.io.tables import SPLITS, Record, files_of, fingerprint_of, plain_stem, records
 from viva.sources.sourcelist import sources
 from viva.types import Defect, Question
 from viva.visible import one_line
@@ -125,7 +125,7 @@ class QuestionTable:
         kept: list[Read] | None = []
         for read in self._reads():
             ids.append(_digest(read.question.id))
-            contents.append(_content(read.question))
+            contents.append(_digest("\0".join((read.question.text, *sorted(read.question.options)))))
             self._note(read)
             if len(ids) > LARGE:
                 kept = None
@@ -146,6 +146,11 @@ class QuestionTable:
             else:
                 kept = list(examined)
         self._kept = kept
+        self.defects += [
+            Defect(tag, "no row has this tag", "a slip in the card?", "noted")
+            for tag, values in self.values.items()
+            if values.keys() == {"none"}
+        ]
         if not self.sound:
             self._refuse()
 
@@ -201,16 +206,16 @@ class QuestionTable:
         row: dict[str, Any] = {}
         for seen, row in enumerate(self.rows()):
             if not seen:
-                self._refuse_absent(row, self.files[0])
+                self._refuse_absent(row)
             place = f"{row[FILE]}/{row[ROW]}" if several else str(row[ROW])
             yield read_row(self.card, row, place, self._seed)
         self._names = _names(row)
 
-    def _refuse_absent(self, row: dict[str, Any], path: Path) -> None:
+    def _refuse_absent(self, row: dict[str, Any]) -> None:
         """Raise DataError for a template's column that the table does not have: a slip in the card, most likely."""
         for column in columns_of(self.card.question, row) if self.card.question else ():
             if column not in row and "." not in column:
-                raise DataError(f"{path} has no column {column!r}; it has {_names(row)}")
+                raise DataError(f"{self.files[0]} has no column {column!r}; it has {_names(row)}")
 
     def _unique(self, reads: Iterable[Read]) -> Iterator[Read]:
         """Yield the same with an id of its own for every question: of those that share one, only the first can be
@@ -279,10 +284,6 @@ def _gold_texts(question: Question) -> list[str]:
 
 def _digest(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
-
-
-def _content(question: Question) -> int:
-    return _digest("\0".join((question.text, *sorted(question.options))))
 
 
 def _repeated(digests: array[int]) -> frozenset[int]:

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from viva.files import UNREADABLE, refuse_depth
+from viva.files import UNREADABLE, refuse_depth, shipped_table
 from viva.prompting import replace_surrogates
-from viva.shipped import shipped_table
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 VALUES = shipped_table(__file__, "values.toml", dict[str, frozenset[str]])

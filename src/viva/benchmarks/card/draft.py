@@ -6,7 +6,6 @@ the first that can grade most of a sample is written.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import Counter
@@ -19,9 +18,10 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import CARDS
-from viva.benchmarks.card.cardmodel import TODO, Card, is_card, parse_card, read_card
+from viva.benchmarks.card.cardmodel import TODO, Card, is_card, parse_card, read_card, yaml_flow, yaml_scalar
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, cell_or_none, columns_of, text_of
 from viva.benchmarks.card.guesses import (
+    CODES,
     COLUMNS,
     DOUBT,
     clusters_of,
@@ -32,14 +32,14 @@ from viva.benchmarks.card.guesses import (
     plain_name,
     questions,
     table_of,
-    tags_of,
+    unasked,
 )
 from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.io.bounded import EncodingError
-from viva.io.records import SUFFIXES, files_of, plain_stem, records, split_of
-from viva.visible import one_line
+from viva.io.tables import SUFFIXES, files_of, plain_stem, records, split_of
+from viva.visible import one_line, some
 
 ENOUGH = 0.9
 """The share of sampled rows that a card must be able to grade to be taken at once."""
@@ -79,7 +79,7 @@ def by_format(
     only questions with options from those without.
     """
     table = table_of(rows)
-    tags = tags_of(table)
+    tags = table.tags
     named = [name for name in tags if plain_name(name) in COLUMNS["formats"]]
     others = [name for name in tags if name not in named] if partial_options(rows) else []
     for column in [*named, *others]:
@@ -156,6 +156,7 @@ _SHOWN = ("dev", "validation", "valid", "val", "train", "training")
 FEWEST_SHUFFLED = 20
 """So many rows of which the first option is always right are no chance."""
 _NAME = re.compile(r"[a-z0-9]")
+_SHIPPED = "the columns of the card "
 _SAYS_NOTHING = re.compile(
     r"(?:data|test|train|training|dev|val|valid|validation|task|questions?|samples?|examples?|default|main|all|v?\d[\d.]*"
     r"|(?:test|train|validation)-\d+-of-\d+)",
@@ -254,6 +255,14 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
             yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
         if card.card["format"] == "open":
             yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
+        guessed = not card.notes.get("format", "").startswith(_SHIPPED)
+        if guessed and (apart := unasked(table_of(rows), _columns_of(card.card, rows[0]))):
+            asked = str(card.card["question"])
+            whole = "\n\n".join([f"{{{apart[0]}}}", asked if "{" in asked else f"{{{asked}}}"])
+            names = some([one_line(name, 40) for name in apart], 3)
+            yield f"{path} asks without the texts of {names}; if questions need them: question: {yaml_scalar(whole)}"
+        if card.notes.get("answer") == CODES:
+            yield f"{path}: {CODES}: then say in a template of `question` what each means"
         if (note := card.notes.get("answer", "")).endswith(DOUBT):
             yield f"{path}: {note} It counts from 0; change `from` if the right options are those behind 1:"
             yield from (f"  {_counted(card.card, row)}" for row in rows[:_SHOWN_ROWS])
@@ -398,11 +407,11 @@ def _candidates(
     spoken = language_of(text for row in rows[:50] for text in row.values())
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
         tags = [tag for tag in plain.get("tags", []) if tag != FILE or len(files) > 1]
-        tags = tags or [tag for tag in tags_of(table_of(rows)) if tag not in _columns_of(plain, rows[0])][:6]
+        tags = tags or [tag for tag in table_of(rows).tags if tag not in _columns_of(plain, rows[0])][:6]
         own = {key: value for key, value in plain.items() if key not in ("language", "tags")}
         if dict_of(own.get("headline")).get("macro", "") not in ("", *tags):
             del own["headline"]
-        yield {**own, **spoken, **({"tags": tags} if tags else {})}, {"format": f"the columns of the card {name}"}
+        yield {**own, **spoken, **({"tags": tags} if tags else {})}, {"format": f"{_SHIPPED}{name}"}
     yield from guesses(rows)
 
 
@@ -541,16 +550,16 @@ def _text(
         card["cluster"] = shared[0]
     card.pop("title", None)
     lines = ["# How a table is an exam; `viva docs data` has every field. Comments are what a value was guessed from."]
-    lines.append(f"title: {_scalar(title)}")
-    lines.append(f"data: {_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
+    lines.append(f"title: {yaml_scalar(title)}")
+    lines.append(f"data: {yaml_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
     if split:
-        lines.append(f"split: {_scalar(split)}")
+        lines.append(f"split: {yaml_scalar(split)}")
     for key in (known.encode_name for known in msgspec.structs.fields(Card)):
         if key in card:
             note = best.notes.get(key, "questions about one text are one observation" if key == "cluster" else "")
-            lines.append(f"{key}: {_flow(card[key])}" + (f"  # {one_line(note, 240)}" if note else ""))
+            lines.append(f"{key}: {yaml_flow(card[key])}" + (f"  # {one_line(note, 240)}" if note else ""))
     if shown:
-        lines.append(f"exemplars: {_flow({**exemplars, 'split': shown})}  # for {flag('shots')}")
+        lines.append(f"exemplars: {yaml_flow({**exemplars, 'split': shown})}  # for {flag('shots')}")
     else:
         lines.append(f"# exemplars: {{data: FILE, by: TAG, reasoning: COLUMN}}  # rows as above, for {flag('shots')}")
     lines.append(
@@ -563,10 +572,10 @@ def _text(
         )
     if card.get("tags") and "headline" not in card:
         lines.append(
-            f"# headline: {{macro: {_scalar(card['tags'][0])}}}  # the mean over its values, not over questions"
+            f"# headline: {{macro: {yaml_scalar(card['tags'][0])}}}  # the mean over its values, not over questions"
         )
     if others and "cluster" not in card:
-        lines.append(f"# cluster: {_scalar(others[0])}  # if questions with one value are about one text")
+        lines.append(f"# cluster: {yaml_scalar(others[0])}  # if questions with one value are about one text")
     lines.append(
         "# The columns: " + ", ".join(one_line(repr(name), 40) for name in rows[0] if name not in (FILE, ROW))[:800]
     )
@@ -578,21 +587,3 @@ def _text(
 
 def _shown(row: Mapping[str, Any]) -> str:
     return one_line(text_of({name: value for name, value in row.items() if name not in (FILE, ROW)}), 400)
-
-
-_PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_ ./$-]{0,200}")
-
-
-def _scalar(value: object) -> str:
-    """Return a YAML scalar in flow style: quoted as JSON wherever it could be read as anything else."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    plain = _PLAIN.fullmatch(text) and text == text.strip() and text.lower() not in ("null", "~")
-    return text if plain or isinstance(value, int | float) else json.dumps(text, ensure_ascii=False)
-
-
-def _flow(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_scalar(key)}: {_flow(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    return _scalar(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from viva.benchmarks.card.cells import (
     ROW,
     cell_or_none,
     chat_of,
+    columns_of,
     is_scored,
     list_of,
     split_options,
@@ -23,9 +25,9 @@ from viva.benchmarks.card.cells import (
 )
 from viva.benchmarks.card.questions import truth_of
 from viva.errors import flag
-from viva.io.records import KEY
+from viva.files import shipped_table
+from viva.io.tables import KEY
 from viva.scorers.number import value_of
-from viva.shipped import shipped_table
 
 Guess = tuple[Mapping[str, Any], Mapping[str, str]]
 Row = Mapping[str, Any]
@@ -48,17 +50,23 @@ _NAME = re.compile(r"[^\W\d_]{2}")
 """How a text begins that is no number with a unit: Apollo 11."""
 _WIDE = re.compile("[\u2e80-\U0010ffff]")
 """A character of a script without spaces, which says as much as two letters."""
+_SENTENCE = 15
+"""Characters from which a text may be a question, or a part of one."""
 _LONG = 60
 """Characters from which a text that questions share is a passage."""
 MOST_VALUES = 60
 """A tag has at most so many values."""
+_MOST_CLASSES = 10
+_UNNAMED = "all answers are these words, which the texts do not name"
+CODES = "so few numbers that they may be classes"
+"""The note about answers such as 0, 1, 2, whose meaning a question should say."""
 
 
 COLUMNS = shipped_table(__file__, "columns.toml", dict[str, list[Any]])
 """How columns are called: columns.toml."""
 
 
-class _Table(Struct):
+class _Table(Struct, dict=True):
     """The rows of the sample by columns, as far as cells have a value."""
 
     rows: Sequence[Row]
@@ -83,7 +91,15 @@ class _Table(Struct):
         told = [name for name in self.names if _words(name, "gold_words") and not _words(name, "no_gold")]
         return list(dict.fromkeys([*named, *told]))
 
+    @cached_property
+    def tags(self) -> list[str]:
+        """Columns by which questions fall into groups; first the file, where there are several."""
+        others = {*self.golds(), *self.named("explanations"), *self.named("ids")}
+        files = [FILE] if len({row[FILE] for row in self.rows}) > 1 else []
+        return files + [name for name in [*self.names, *self.inner] if name not in others and _is_tag(self, name)]
 
+
+@cache
 def plain_name(name: str) -> str:
     """Return `correctAnswer`, `Correct Answer` and `correct-answer` as `correct_answer`."""
     if not name.strip().isupper():
@@ -134,11 +150,11 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
 def questions(table: _Table) -> list[str]:
     """Return columns that may hold the question: by their names, else the longest text."""
     named = [name for name in table.named("questions") if any(map(_is_text, table.values(name, 50)))]
-    named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > 15)]
+    named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > _SENTENCE)]
     if named:
         return named[:3]
     lengths = {name: _length(table, name) for name in table.names}
-    texts = sorted((name for name, length in lengths.items() if length > 15), key=lambda name: -lengths[name])
+    texts = sorted((name for name, length in lengths.items() if length > _SENTENCE), key=lambda name: -lengths[name])
     return texts[:2]
 
 
@@ -306,13 +322,42 @@ def _free(table: _Table, question: str) -> Iterator[Guess]:
     left = [name for name in table.names if name != question and name not in table.named("ids")]
     for name in golds or (left if len(left) == 1 else []):
         values = table.values(name) if name != question else []
-        if not values:
+        if not values or any(_renames(table, name, other) for other in golds):
             continue
         base = _base(table, question, {question, name})
         explained = _explained(table, {question, name})
-        passage = "{" in base["question"]
+        passage = any(f"{{{column}}}" in base["question"] for column in table.named("passages"))
         for kind, answer, why in _free_forms(name, values, question, passage=passage, aliases=_aliases(table, name)):
-            yield {"format": kind, **base, "answer": answer, **explained}, {"format": why}
+            notes = {"format": why}
+            if kind == "number" and _few(values):
+                notes["answer"] = CODES
+            if kind in ("exact", "phrase") and (classes := _unnamed_classes(table, base["question"], values)):
+                asked = base["question"] if "{" in base["question"] else f"{{{base['question']}}}"
+                base, notes = {**base, "question": f"{asked}\n\n({classes})"}, {**notes, "question": _UNNAMED}
+            yield {"format": kind, **base, "answer": answer, **explained}, notes
+
+
+def _few(golds: Sequence[Any]) -> bool:
+    """Tell whether so few answers are those of all rows that they may be classes."""
+    return 2 <= len({text_of(gold).strip() for gold in golds}) <= min(_MOST_CLASSES, len(golds) // 3)
+
+
+def _renames(table: _Table, codes: str, words: str) -> bool:
+    """Tell whether a column has a word for each of the codes of another one."""
+    pairs = {(text_of(cell_or_none(row, codes)), text_of(cell_or_none(row, words))) for row in table.rows}
+    plain = all(code.isdigit() and _NAME.match(word) for code, word in pairs)
+    return plain and 2 <= len(pairs) == len({code for code, _ in pairs}) <= _MOST_CLASSES
+
+
+def _unnamed_classes(table: _Table, asked: str, golds: Sequence[Any]) -> str:
+    """Return the few words that are all gold answers, where the questions do not say which; "" otherwise."""
+    words = sorted({text_of(gold).strip() for gold in golds})
+    if not _few(golds) or not all(_NAME.match(word) and not set(word) & set("{}") for word in words):
+        return ""
+    columns = columns_of(asked, table.rows[0])
+    texts = [" ".join(text_of(cell_or_none(row, name)) for name in columns).lower() for row in table.rows[:50]]
+    named = sum(all(word.lower() in text for word in words) for text in texts)
+    return "" if 2 * named > len(texts) else " / ".join(words)
 
 
 def is_bound(table: _Table, question: str, gold: str) -> bool:
@@ -403,18 +448,28 @@ def _base(table: _Table, question: str, taken: set[str]) -> dict[str, Any]:
         if len(values) == min(len(table.rows), 2_000) and len(set(values)) >= 0.9 * len(values):
             found["id"] = name
             break
-    found["question"] = f"{{{passages[0]}}}\n\n{{{question}}}" if passages else question
-    tags = [name for name in tags_of(table) if not {name, name.partition(".")[0]} & {*taken, *passages}]
+    group = next((group for group in COLUMNS["together"] if plain_name(question) in group), ())
+    named = [name for name in table.names if group and plain_name(name) in group and name not in taken - {question}]
+    parts = [name for name in named if all(name in row for row in table.rows)]
+    asked = [*passages[:1], *(parts if len(parts) > 1 else [question])]
+    found["question"] = "\n\n".join(f"{{{name}}}" for name in asked) if len(asked) > 1 else question
+    tags = [name for name in table.tags if not {name, name.partition(".")[0]} & {*taken, *passages, *asked}]
     if tags:
         found["tags"] = tags[:6]
     return found
 
 
-def tags_of(table: _Table) -> list[str]:
-    """Return the columns by which questions fall into groups; first the file, where there are several."""
+def unasked(table: _Table, used: Container[str]) -> list[str]:
+    """Return the columns of text, another one in most rows, that a card does not use: a question may need them."""
     others = {*table.golds(), *table.named("explanations"), *table.named("ids")}
-    files = [FILE] if len({row[FILE] for row in table.rows}) > 1 else []
-    return files + [name for name in [*table.names, *table.inner] if name not in others and _is_tag(table, name)]
+    return [
+        name
+        for name in table.names
+        if not (name in used or name in others or RIGHT.fullmatch(name) or WRONG.fullmatch(name))
+        and not _words(name, "no_gold")
+        and _length(table, name) > _SENTENCE
+        and 2 * len({text_of(value) for value in table.values(name)}) > min(len(table.rows), 400)
+    ]
 
 
 def clusters_of(table: _Table, question: str) -> tuple[list[str], list[str]]:

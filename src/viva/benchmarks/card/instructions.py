@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from viva.shipped import shipped_table
+from viva.files import shipped_table
 
 Arguments = Mapping[str, Any]
 _LANGUAGE = frozenset({"language:response_language", "change_case:english_capital", "change_case:english_lowercase"})

@@ -20,7 +20,7 @@ from viva.benchmarks.card.draft import pointed
 from viva.benchmarks.card.lm_eval_file import Filter, GenerationFields, Metric, ShownFields, TaskFields, read_task
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
-from viva.io.records import SPLITS, plain_stem
+from viva.io.tables import SPLITS, plain_stem
 from viva.types import ExamSpec
 from viva.visible import one_line
 

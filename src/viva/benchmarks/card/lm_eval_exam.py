@@ -26,9 +26,8 @@ from viva.benchmarks.card.templating import SECONDS, match
 from viva.contracts import ContextWindow
 from viva.errors import DataError
 from viva.prompting import ESTIMATED, Templates, fit_to_context
-from viva.scorers.fold import after_thinking
-from viva.scorers.grading import grade_reading, outcome_of
-from viva.scorers.reading import EMPTY, UNPARSED, Reading
+from viva.scorers.lexicon import after_thinking
+from viva.scorers.reading import EMPTY, UNPARSED, Reading, grade_reading, outcome_of
 from viva.types import (
     NOTHING,
     Aggregate,

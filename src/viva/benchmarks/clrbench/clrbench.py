@@ -17,13 +17,13 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from viva.benchmarks.basics import fingerprint, locate
 from viva.benchmarks.clrbench.schema import TITLES, read_records, to_questions
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
-from viva.benchmarks.sets import fingerprint, locate
 from viva.prompting import Templates, fill, read_templates
-from viva.scorers.grading import because, grade_reading
+from viva.scorers.reading import because, grade_reading
 from viva.scorers.reading.parsers import grade_term
 from viva.scorers.selection import grade_choices
 from viva.scorers.truth import read_truth
@@ -187,7 +187,7 @@ class CLRBench:
         languages=("en",),
         formats=tuple(TITLES.values()),
         size="1,018 questions of 16 disciplines: 217 MC, 111 MS, 316 TF, 105 FB, 269 OE",
-        version="9",
+        version="11",
         source="from the authors; any set in the schema of benchmarks/clrbench/README.md",
         shots=1,
         default_shots=1,

@@ -14,7 +14,7 @@ from typing import Literal, cast
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.sets import read_bytes
+from viva.benchmarks.basics import read_bytes
 from viva.errors import DataError
 from viva.types import Defect, Kind, Question
 from viva.visible import brief, some

@@ -26,6 +26,12 @@ four test files asks it too (then it is never shown). The German and French ids 
 (`build.translation.alignment`), the uncertain pairs read by eye; all letters and truth values agree. With it, a
 language that is asked alone shows what every other one would. Chain of thought is the exception: English and Chinese
 prefer exemplars with an explanation; German and French have none to show, and keep those of their answers alone.
+
+What the authors' scripts read from replies, defects included: used only under `--as-published`.
+
+From the behaviour described in the specification (CS-Bench, *Grading*): the first standalone a-d of any case is the
+choice, so the article "a" counts as option A; an open-ended verdict is the last number from 1 to 10 of the judge's
+reply, so "8/10" is 10; a blank's is the last 0 or 1. Standalone is between word boundaries in the sense of Unicode.
 """
 
 from __future__ import annotations
@@ -33,6 +39,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
@@ -40,7 +47,7 @@ from typing import cast
 
 from msgspec import UNSET, Struct
 
-from viva.benchmarks.csbench import csbenchscript
+from viva.benchmarks.basics import fingerprint, locate
 from viva.benchmarks.csbench.recordfiles import (
     DOMAINS,
     FOLDERS,
@@ -53,11 +60,10 @@ from viva.benchmarks.csbench.recordfiles import (
 )
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
-from viva.benchmarks.sets import fingerprint, locate
 from viva.errors import DataError, option
 from viva.languages import renumbered
 from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
-from viva.scorers.grading import because, grade_reading
+from viva.scorers.reading import because, grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import reasons
@@ -77,6 +83,27 @@ from viva.types import (
     Score,
     TableSpec,
 )
+
+_LETTER = re.compile(r"\b[A-Da-d]\b")
+_POINTS = re.compile(r"\b(?:10|[1-9])\b")
+_BLANK = re.compile(r"\b[01]\b")
+
+
+def first_letter(reply: str) -> str | None:
+    """Return the first standalone letter a to d, as a capital."""
+    found = _LETTER.search(reply)
+    return found[0].upper() if found else None
+
+
+def open_points(verdict: str) -> int:
+    """Return the points from 1 to 10 of a judge's reply on an open-ended answer; 0 where it has none."""
+    return int((_POINTS.findall(verdict) or ["0"])[-1])
+
+
+def blank_mark(verdict: str) -> int:
+    """Return a judge's mark of a blank, 0 or 1; 0 where its reply has none."""
+    return int((_BLANK.findall(verdict) or ["0"])[-1])
+
 
 ALIGNMENT = Path(__file__).parent / "validation.csv"
 LABELS = {"choice": ("A", "B", "C", "D"), "truth": ("true", "false")}
@@ -269,7 +296,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         if not self.spec.as_published:
             return super().mark(question, opinion)
         text = opinion.text
-        return csbenchscript.blank_mark(text) if question.kind == "blank" else csbenchscript.open_points(text) / 10
+        return blank_mark(text) if question.kind == "blank" else open_points(text) / 10
 
     def explanation(self, decision: Decision, evidence: Evidence) -> str:
         """Return the first judge's reasons, where judges decided."""
@@ -280,7 +307,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         if response.error or question.answer is None or (question.kind == "choice" and not self.spec.as_published):
             return super().score(question, response, evidence)
         if question.kind == "choice":
-            letter = csbenchscript.first_letter(response.text)
+            letter = first_letter(response.text)
             return _plain_score(letter, question.answer, "the first standalone a-d (as published)")
         if question.kind == "truth":
             return self._truth(question, question.answer, response)
@@ -377,7 +404,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="11",
+        version="13",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

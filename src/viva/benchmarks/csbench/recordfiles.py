@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.sets import fingerprint, holds_json_list, read_bytes
+from viva.benchmarks.basics import fingerprint, holds_json_list, read_bytes
 from viva.errors import DataError, option
 from viva.languages import LANGUAGES
 from viva.types import Defect, Kind, Language, Question

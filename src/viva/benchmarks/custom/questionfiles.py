@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
+from viva.benchmarks.basics import fingerprint, read_bytes, spread
 from viva.benchmarks.custom.questionloading import usable_questions
 from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion
 from viva.benchmarks.rubric_exam import Item, RubricExam
-from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.errors import DataError, option
 from viva.prompting import Templates, read_templates
 from viva.scorers.rubric.code import canonical, extract_code
@@ -81,7 +81,7 @@ class CustomQuestions:
         languages=("en",),
         formats=("keywords", "blanks", "tests", "similarity", "choice", "truth", "judge"),
         size="as many as the file holds",
-        version="10",
+        version="12",
         source="a YAML or JSON file",
         shots=0,
         supports=("base", "next-token", "as-published"),

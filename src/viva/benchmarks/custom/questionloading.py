@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
+from viva.benchmarks.basics import read_bytes
 from viva.benchmarks.custom.examples import read_example
 from viva.benchmarks.custom.parts import (
     Folder,
@@ -37,7 +38,6 @@ from viva.benchmarks.custom.traps import (
     warn_of_missing_examples,
     warn_of_repetitions,
 )
-from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError
 from viva.scorers.rubric.rubrics import Rubric
 from viva.types import is_language_tag

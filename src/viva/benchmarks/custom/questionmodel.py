@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from viva.files import shipped_table
 from viva.scorers.rubric.rubrics import Rubric
-from viva.shipped import shipped_table
 
 
 @lru_cache(maxsize=1)

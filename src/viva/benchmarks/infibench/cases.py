@@ -31,6 +31,7 @@ from msgspec import Struct
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.benchmarks.infibench.reading import Reading, shown
 from viva.benchmarks.infibench.repairs import as_meant, without_redefinitions
+from viva.files import shipped_table, shipped_text
 from viva.scorers.rubric.code import canonical
 from viva.scorers.rubric.patterns import compile_error
 from viva.scorers.rubric.rubrics import (
@@ -51,7 +52,6 @@ from viva.scorers.rubric.rubrics import (
     When,
 )
 from viva.scorers.rubric.trivial import PROVES_NOTHING
-from viva.shipped import shipped_table, shipped_text
 
 _ITEM = "content weight to_lower neg post_handler"
 _RULE = ("regex", "cond", "or", "and")

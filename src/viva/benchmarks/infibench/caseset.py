@@ -21,11 +21,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from viva.benchmarks.basics import read_bytes
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.benchmarks.infibench.cases import Case, read_case
 from viva.benchmarks.infibench.reading import Reading, read_yaml, shown
-from viva.benchmarks.sets import read_bytes
 from viva.errors import DataError, MissingDataError, option
 from viva.io.tables import within
 from viva.types import Defect

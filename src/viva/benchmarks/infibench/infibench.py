@@ -19,13 +19,13 @@ from pathlib import Path
 
 import msgspec
 
+from viva.benchmarks.basics import fingerprint, read_bytes, spread
 from viva.benchmarks.custom.questionfiles import own_items
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.benchmarks.infibench.cases import Case, areas
 from viva.benchmarks.infibench.caseset import find_built, read_built, read_cases
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.benchmarks.rubric_exam import Item, RubricExam
-from viva.benchmarks.sets import fingerprint, read_bytes, spread
 from viva.prompting import Templates, read_templates
 from viva.types import Aggregate, BenchmarkInfo, Defect, ExamSpec, Question, Sampling, SamplingPlan, TableSpec
 

@@ -22,9 +22,9 @@ from viva.benchmarks.rationale.combining import IN_FORM, combine, defended, limi
 from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import ContextWindow, Exam
 from viva.prompting import Templates, clip, fence, fill, read_templates, replace_surrogates
-from viva.scorers.grading import outcome_of
 from viva.scorers.rationale import Taken, take_apart
-from viva.scorers.reading.segments import refusal
+from viva.scorers.reading import outcome_of
+from viva.scorers.reading.slots import refusal
 from viva.scorers.resolution import ALIKE, Decision, decide, review_item
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.benchmarks.sets import locate
+from viva.benchmarks.basics import locate
 from viva.errors import DataError, MissingDataError, flag, option
 from viva.types import Defect
 

@@ -21,6 +21,14 @@ From a reply to its score: by what it commits to, or as the authors' script read
 
 A truth value or letter is right or wrong. A blank earns the mean of exact match and F1 (`Score.parts`), so that the
 mean over the three formats is the paper's OA.
+
+What the authors' script reads from a reply, defects included: used only under `--as-published`.
+
+From the behaviour described in the specification (SynEval, section 5 and quirk 14). Only the first line of the reply
+counts. A letter needs a bare or quoted form ("(A)" and "Option B" have none); "A board" is A; what follows "answer is"
+is not looked at beyond the letter or word, so "The answer is “Because" is B; a true or false in capitals is not seen,
+and a yes or no is seen but never right, since the gold answers are true and false. A blank has several candidates, the
+best of which is scored, and any line with "there is no" in it, which fits none of the known sentences, answers nothing.
 """
 
 from __future__ import annotations
@@ -31,17 +39,16 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.defaults import GradedByRule
-from viva.benchmarks.sets import fingerprint, read_bytes, spread
-from viva.benchmarks.syneval import facts, synevalprompts, synevalscript
+from viva.benchmarks.basics import GradedByRule, fingerprint, read_bytes, spread
+from viva.benchmarks.syneval import facts, synevalprompts
 from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, LETTERS, Format, Item, KnowledgePoint
 from viva.contracts import ContextWindow
 from viva.errors import DataError, option
 from viva.prompting import BREAKS, ESTIMATED, Templates, fit_to_context, gap_between, read_templates
 from viva.scorers.choice import read_choice
-from viva.scorers.grading import grade_reading, no_reply
 from viva.scorers.phrase import read_phrase
 from viva.scorers.phrasemask import clean
+from viva.scorers.reading import grade_reading, no_reply
 from viva.scorers.spans import SpanScore, score_span
 from viva.scorers.truth import read_truth
 from viva.types import (
@@ -61,6 +68,81 @@ from viva.types import (
     Score,
     TableSpec,
 )
+
+NO_ANSWER = "<no-answer>"
+"""The one candidate of a reply that says that there is none; no gold answer is like it."""
+
+_TRUTH = "[Tt]rue|[Ff]alse|(?:[Yy]es|[Nn]o)(?![A-Za-z])"
+_OPEN, _CLOSE = '[“”"]', '[“”"]'
+_SAID = rf"{_OPEN}([^“”\"]*){_CLOSE}"
+_ROLE = "(?:subject complement|subject|direct object|indirect object)"
+_OBJECT_OF = re.compile(rf"{_ROLE} of (?:the verb phrase )?{_SAID} is {_SAID}")
+_IS_OBJECT = re.compile(rf"{_SAID} is the(?= )([^“”\"]*){_SAID}")
+_LAST_QUOTED = re.compile(rf"(?:is|the phrase|the words?) {_SAID}")
+_COORDINATED = re.compile(rf"(?:noun|verb) phrase {_SAID} is coordinated with the (?:noun|verb) phrase {_SAID}")
+_SINGLE = re.compile(r"(?<!\w)'([^']+)'(?!\w)")
+_BRACKETED = re.compile(r"\([^()]*\)")
+
+
+def published_letter(reply: str) -> str | None:
+    """Return the letter A to D of a multiple-choice reply; None is a wrong format, which counts as wrong."""
+    return _read_word(_first_line(reply), "[A-D]")
+
+
+def published_truth(reply: str) -> str | None:
+    """Return the truth word as the reply writes it: "True", "false", "Yes"; None is a wrong format."""
+    return _read_word(_first_line(reply), _TRUTH)
+
+
+def truth_is_right(word: str | None, gold: str) -> bool:
+    """Return whether a word that `published_truth` gave is the gold answer "true" or "false": a yes or no never is."""
+    return word is not None and word.lower() == gold
+
+
+def phrase_candidates(reply: str, knowledge_point: KnowledgePoint) -> tuple[str, ...]:
+    """Return what a fill-in-the-blank reply may have meant, in lower case; the whole line is always among it."""
+    line = _first_line(reply).lower()
+    found = _stated(line, knowledge_point)
+    if not found and "there is no" in line:
+        return (NO_ANSWER,)
+    candidates = [*found, line]
+    variants = [_SINGLE.sub(r'" \1 "', text) for text in candidates]
+    variants += [" ".join(_BRACKETED.sub(" ", text).split()) for text in candidates if _BRACKETED.search(text)]
+    return tuple(dict.fromkeys([*candidates, *variants]))
+
+
+def score_phrase(reply: str, knowledge_point: KnowledgePoint, gold: str) -> SpanScore:
+    """Return the best of the candidates, held to the gold answer."""
+    return score_span(phrase_candidates(reply, knowledge_point), (gold,))
+
+
+def _first_line(reply: str) -> str:
+    return reply.strip().split("\n")[0].rstrip()
+
+
+def _read_word(line: str, word: str) -> str | None:
+    """Return the three shapes, in order: alone; with a blank or a mark and anything behind it; behind "answer is"."""
+    bare = re.fullmatch(rf"(?:Answer: )?({word})[^A-Za-z]?", line) or re.match(rf"(?:Answer: )?({word})[ .,)]", line)
+    if bare:
+        return bare[1]
+    behind = list(re.finditer(rf"answer is {_OPEN}?({word})", line))
+    return behind[-1][1] if behind else None
+
+
+def _stated(line: str, knowledge_point: KnowledgePoint) -> list[str]:
+    """Return what the sentences name that the script knows."""
+    inverse = knowledge_point == "MVP"
+    found: list[str] = []
+    if match := _OBJECT_OF.search(line):
+        found.append(match[1] if inverse else match[2])
+    elif match := next((match for match in _IS_OBJECT.finditer(line) if " of " in match[2]), None):
+        found.append(match[3] if inverse else match[1])
+    elif quoted := _LAST_QUOTED.findall(line):
+        found.append(quoted[-1])
+    if match := _COORDINATED.search(line):
+        found += [match[1], match[2]]
+    return found
+
 
 POOLED = ("GS", "SC", "DO", "IO")
 OA = Aggregate("OA", over="format")
@@ -196,13 +278,13 @@ def as_published(item: Item, response: Response, lead: str) -> Score:
         return Score(value=None, outcome="empty", explanation="the reply holds nothing visible (as published)")
     reply = lead + response.text
     if item.format == "FITB":
-        best = synevalscript.score_phrase(reply, item.knowledge_point, item.answer)
+        best = score_phrase(reply, item.knowledge_point, item.answer)
         return phrase_score(best, "the best of what the script may read (as published)")
     if item.format == "TF":
-        read = synevalscript.read_truth(reply)
-        right = synevalscript.truth_is_right(read, item.answer)
+        read = published_truth(reply)
+        right = truth_is_right(read, item.answer)
     else:
-        read = synevalscript.read_letter(reply)
+        read = published_letter(reply)
         right = read == item.answer
     if read is None:
         return Score(value=None, outcome="unparsed", explanation="wrong format (as published)")
@@ -370,7 +452,7 @@ class SynEval:
         languages=("en",),
         formats=FORMATS,
         size="generated from any treebank: viva build syneval (the paper drew 3,170 from the Penn Treebank)",
-        version="10",
+        version="12",
         source="arXiv 2311.08287",
         shots=MAX_SHOTS,
         supports=("base", "next-token", "likelihood", "as-published"),

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from viva.benchmarks.csbench.recordfiles import is_csbench
-from viva.build.files import readable_json
+from viva.build.files import readable_json, write_set
 from viva.build.halves.splitting import (
     MANIFEST,
     Manifest,
@@ -22,7 +22,6 @@ from viva.build.halves.splitting import (
 )
 from viva.build.halves.stratify import Drawn, connected, draw
 from viva.build.options import Told, print_tables
-from viva.build.staging import write_set
 from viva.commands import command
 from viva.errors import VivaError
 

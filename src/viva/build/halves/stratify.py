@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 Cell = tuple[str, ...]
+Name = TypeVar("Name")
 _APART = 1_000.0
 """What it costs to be one question off in a dimension: more than all remainders together can gain back."""
 _SCALE = 1_000.0
@@ -25,11 +27,19 @@ _SCALE = 1_000.0
 
 def largest_remainders(counts: Mapping[Cell, int], share: Fraction, seed: int = 0) -> dict[Cell, int]:
     """Return how many of each cell: shares rounded so that they add up; equal remainders are ranked by the seed."""
-    wanted = _rounded(share * sum(counts.values()))
-    found = {cell: floor(share * count) for cell, count in counts.items()}
-    by_remainder = sorted(counts, key=lambda cell: (found[cell] - share * counts[cell], _rank(seed, *cell)))
-    for cell in by_remainder[: wanted - sum(found.values())]:
-        found[cell] += 1
+    exact = {cell: share * count for cell, count in counts.items()}
+    return rounded_shares(exact, _rounded(share * sum(counts.values())), lambda cell: _rank(seed, *cell))
+
+
+def rounded_shares(exact: Mapping[Name, Fraction | float], total: int, rank: Callable[[Name], Any]) -> dict[Name, int]:
+    """Return shares in whole numbers that make a total: what rounding down leaves goes to the largest remainders.
+
+    Of equal remainders that of the lowest rank comes first, then the one named first.
+    """
+    found = {name: floor(share) for name, share in exact.items()}
+    order = sorted(exact, key=lambda name: (found[name] - exact[name], rank(name)))
+    for name in order[: total - sum(found.values())]:
+        found[name] += 1
     return found
 
 

@@ -11,14 +11,16 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.schema import GAP, LETTERS, Type
-from viva.build.reasoning.questions import (
+from viva.build.reasoning.sheet import (
     DIFFICULTIES,
     NAMES,
     TYPES,
     Collected,
+    Row,
+    Sheet,
     as_type,
+    given_ids,
 )
-from viva.build.reasoning.sheet import Row, Sheet, given_ids
 from viva.build.reasoning.topics import Graph, nearest
 from viva.visible import one_line
 

@@ -25,27 +25,25 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
-from viva.build.files import content_of, readable_json, replace_file
+from viva.build.files import content_of, readable_json, replace_file, write_set
 from viva.build.options import SHOWN, Force, ListAll, ProjectPath, Told, list_first, print_tables, tell_held, tell_more
+from viva.build.project import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.build.reasoning import coverage as coverages
 from viva.build.reasoning import export as sets
 from viva.build.reasoning import sheet as sheets
 from viva.build.reasoning import topics
-from viva.build.reasoning.coverage import Concept, Level
-from viva.build.reasoning.picture import picture
+from viva.build.reasoning.coverage import Concept, Level, picture
 from viva.build.reasoning.project import TOPICS, Project, opened_project
 from viva.build.reasoning.prompt import bundled_instructions, read_instructions
-from viva.build.reasoning.questions import TYPES
+from viva.build.reasoning.sheet import TYPES
 from viva.build.reasoning.toc import outline, read_contents
-from viva.build.review_options import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.build.spreadsheet import tidy
-from viva.build.staging import write_set
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
+from viva.files import shipped_text
 from viva.render.charts import check_chart, save
 from viva.runs.progress import say
-from viva.shipped import shipped_text
 from viva.version import __version__
 from viva.visible import escape_invisible, one_line, plural
 

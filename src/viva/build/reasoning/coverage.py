@@ -1,16 +1,25 @@
-"""Coverage: does every concept have questions of every type?"""
+"""Coverage: does every concept have questions of every type? As counts, and as a chart of the topic graph.
+
+In the chart disciplines are at the left, their topics to the right, coverage in colour and in words. A topic has one
+place, below its first parent; further parents are joined to it by dashed lines.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.schema import Type
-from viva.build.reasoning.questions import TYPES, Collected
-from viva.build.reasoning.topics import Graph
+from viva.build.reasoning.sheet import TYPES, Collected
+from viva.build.reasoning.topics import LEVELS, Graph
+from viva.render.plots import layered, plot
+
+if TYPE_CHECKING:
+    from viva.render.plots import Layered
+
 
 LEAST = 2
 """Questions of each type a concept, as in the paper."""
@@ -64,3 +73,94 @@ def paths(graph: Graph) -> list[tuple[str, ...]]:
         found[path[-1]] = path
         stack += [(*path, child) for child in reversed(graph.children.get(path[-1], ()))]
     return list(found.values())
+
+
+WIDTH: Final = 0.8
+"""Of a box, as a share of the way from one level to the next."""
+HEIGHT: Final = 0.8
+_PIXELS, _LINE = 44, 9
+"""Of a row, and from the middle of a box to that of a line of text."""
+_NAME_PIXELS = 170
+KINDS = ("enough of every type", "some are missing", "no question yet", "nothing asked of it")
+
+
+def picture(graph: Graph, concepts: Sequence[Concept], title: str) -> Layered:
+    """Return the chart of an acyclic graph, with the coverage of its concepts."""
+    import altair
+
+    middles = _middles(concepts)
+    boxes = [
+        {
+            "left": len(concept.path) - 1,
+            "right": len(concept.path) - 1 + WIDTH,
+            "top": middles[concept.name] - HEIGHT / 2,
+            "bottom": middles[concept.name] + HEIGHT / 2,
+            "middle": middles[concept.name],
+            "topic": concept.name,
+            "path": " › ".join(concept.path),
+            "questions": " · ".join(f"{kind} {concept.counts[kind]:,}" for kind in TYPES),
+            "coverage": kind_of(concept),
+        }
+        for concept in concepts
+    ]
+    first = {concept.path[-2:] for concept in concepts}
+    levels = {concept.name: len(concept.path) - 1 for concept in concepts}
+    edges = [
+        {
+            "left": levels[head] + WIDTH,
+            "right": levels[tail],
+            "from": middles[head],
+            "to": middles[tail],
+            "parent": "first" if (head, tail) in first else "further",
+        }
+        for head, tail in graph.edges
+    ]
+    x, middle, start, top = (
+        altair.X("left:Q", axis=None),
+        *(altair.Y(f"{name}:Q", axis=None, scale=altair.Scale(reverse=True)) for name in ("middle", "from", "top")),
+    )
+    lines = plot(edges).mark_rule(opacity=0.6)
+    dashes = altair.Scale(domain=["first", "further"], range=[[1, 0], [5, 4]])
+    parent = altair.StrokeDash("parent:N", scale=dashes, legend=None)
+    colour = altair.Color("coverage:N", title=None, scale=altair.Scale(domain=KINDS))
+    drawn = plot(boxes).encode(x=x, tooltip=["path:N", "questions:N", "coverage:N"])
+    texts = drawn.mark_text(align="left", dx=6, dy=-_LINE, limit=_NAME_PIXELS, fontWeight="bold")
+    counts = drawn.mark_text(align="left", dx=6, dy=_LINE, fontSize=10)
+    return layered(
+        lines.encode(x=x, x2="right:Q", y=start, y2="to:Q", strokeDash=parent),
+        drawn.mark_rect(fillOpacity=0.25, cornerRadius=5).encode(x2="right:Q", y=top, y2="bottom:Q", color=colour),
+        texts.encode(y=middle, text="topic:N"),
+        counts.encode(y=middle, text="questions:N"),
+        title=title,
+        below=_summary(graph, concepts),
+        height=_PIXELS * max(1, round(max(middles.values(), default=0) + 1)),
+    )
+
+
+def kind_of(concept: Concept) -> str:
+    """Return which of KINDS the coverage of a concept is."""
+    if not concept.wanted:
+        return KINDS[3]
+    return KINDS[0] if not concept.missing else KINDS[1] if any(concept.counts.values()) else KINDS[2]
+
+
+def _middles(concepts: Sequence[Concept]) -> dict[str, float]:
+    """Return the row of every topic: the outermost ones from top to bottom, each parent in the middle of its own."""
+    own: dict[str, list[str]] = {}
+    for concept in concepts:
+        if len(concept.path) > 1:
+            own.setdefault(concept.path[-2], []).append(concept.name)
+    middles = {name: float(row) for row, name in enumerate(one.name for one in concepts if one.name not in own)}
+    for concept in sorted(concepts, key=lambda concept: -len(concept.path)):
+        if below := own.get(concept.name):
+            middles[concept.name] = (middles[below[0]] + middles[below[-1]]) / 2
+    return middles
+
+
+def _summary(graph: Graph, concepts: Sequence[Concept]) -> str:
+    levels = " / ".join(f"{len(graph.at(level)):,}" for level in range(1, LEVELS + 1))
+    wanted = [concept for concept in concepts if concept.wanted]
+    covered = sum(not concept.missing for concept in wanted)
+    least = wanted[0].wanted if wanted else 0
+    topics = f"{len(concepts):,} topics ({levels} by level)"
+    return f"{topics}; {covered:,} of {len(wanted):,} concepts have {least} questions of each type"

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.clrbench.schema import Record, Type, problems
-from viva.benchmarks.sets import fingerprint
 from viva.build.approval import Status
-from viva.build.reasoning.approval import ApprovalStates, Proposal
+from viva.build.files import counted
 from viva.build.reasoning.checks import Checked
-from viva.build.reasoning.questions import TYPES, as_item, slug
+from viva.build.reasoning.project import ApprovalStates, Proposal
+from viva.build.reasoning.sheet import TYPES, as_item, slug
 from viva.errors import DataError
 
 FORMAT = 1
@@ -110,9 +111,9 @@ def export(
         exemplars=len(chosen),
         questions={discipline: {kind: count[kind] for kind in TYPES} for discipline, count in counts.items()},
         without_exemplar=without,
-        held_back=dict(sorted(Counter(one.why for one in held).items())),
+        held_back=counted(one.why for one in held),
         reviewers=sorted({name for one in usable for name in one.state.approved_by}),
-        drafted_by=dict(sorted(Counter(one.author or "experts" for one in usable).items())),
+        drafted_by=counted(one.author or "experts" for one in usable),
         edited=sum(one.state.text != one.start for one in usable),
         sources=sources,
         fingerprint=fingerprint((test, shown)),

@@ -12,15 +12,14 @@ from functools import cache
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.schema import LETTERS
-from viva.build.drafting import draft_and_doubt
+from viva.build.drafting import draft_and_doubt, drafting_request, texts_of
 from viva.build.files import toml_of
-from viva.build.reasoning.questions import NAMES, TYPES, Collected
+from viva.build.reasoning.sheet import NAMES, TYPES, Collected
 from viva.build.spreadsheet import clean
 from viva.errors import DataError
-from viva.prompting import fence, fill
+from viva.files import shipped_table, shipped_text
 from viva.scorers.rationale import take_apart
-from viva.shipped import shipped_table, shipped_text
-from viva.types import Generate, Message, Sampling
+from viva.types import Generate, Sampling
 
 LONGEST = 20_000
 """Characters of a draft: a model that does not stop fills no page."""
@@ -44,19 +43,14 @@ def bundled_instructions() -> str:
 
 def read_instructions(content: bytes, name: str) -> dict[str, str]:
     """Return the expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
-    found = toml_of(content, name).get("instructions")
-    if not isinstance(found, dict):
-        raise DataError(f"{name} has no table [instructions]")
     known = ("all", *TYPES)
-    for key, value in found.items():
-        if key not in known:
-            raise DataError(f"{name}: instructions.{key} is not known; there are {', '.join(known)}")
-        if not isinstance(value, str):
-            raise DataError(f"{name}: instructions.{key} should be a text")
-    missing = [kind for kind in TYPES if not str(found.get(kind, "")).strip()]
+    given = {"instructions": toml_of(content, name).get("instructions")}
+    found = texts_of(given, name, {"instructions": known})["instructions"]
+    told = {key: found.get(key, "").strip() for key in known}
+    missing = next((kind for kind in TYPES if not told[kind]), None)
     if missing:
-        raise DataError(f"{name} has no instructions for {missing[0]} ({NAMES[missing[0]]})")
-    return {key: str(found.get(key, "")).strip() for key in known}
+        raise DataError(f"{name} has no instructions for {missing} ({NAMES[missing]})")
+    return told
 
 
 @cache
@@ -78,18 +72,14 @@ def request(
         "rejected": rejected.text if rejected else "",
         "remarks": "\n".join(rejected.remarks) or "none" if rejected else "",
     }
-    # One fence for all of it: derived from the whole, no part of it can hold the line.
-    mark = fence("\n".join(values.values()))
-    wanted = "\n\n".join(part for part in (instructions["all"], instructions[question.type]) if part)
-    system = fill(_templates()["system"], {"fence": mark, "instructions": wanted})
-    user = fill(_templates()["user"], {**values, "fence": mark})
-    if rejected:
-        user += "\n\n" + fill(_templates()["again"], {**values, "fence": mark})
-    return Generate(
-        question=question.id,
+    return drafting_request(
+        question.id,
+        _templates(),
+        values,
+        sampling,
+        again=rejected is not None,
         sample=rejected.times if rejected else 0,
-        prompt=(Message("system", system), Message("user", user)),
-        sampling=sampling,
+        instructions="\n\n".join(part for part in (instructions["all"], instructions[question.type]) if part),
     )
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from viva.build.reasoning.topics import LEVELS, Graph
 from viva.build.spreadsheet import decoded, tidy
-from viva.shipped import shipped_table
+from viva.files import shipped_table
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _BULLET = re.compile(r"[-*+•◦▪–—‣·○●][ \t]+(.*)")

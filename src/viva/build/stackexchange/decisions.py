@@ -13,7 +13,9 @@ from typing import Literal
 from msgspec import Struct
 
 from viva.build.approval import Event
-from viva.build.stackexchange.kit import digest, names
+from viva.build.stackexchange.kit import digest, names, question_id
+from viva.build.stackexchange.kitchecks import KitChecked
+from viva.build.stackexchange.pool import PoolQuestion
 
 Status = Literal["unwritten", "faulty", "waiting", "approved", "rejected", "disputed"]
 STATUSES: tuple[Status, ...] = ("approved", "waiting", "disputed", "faulty", "unwritten", "rejected")
@@ -79,3 +81,20 @@ def standing(question: str, text: str, authors: Sequence[str], events: Sequence[
         remarks=tuple(f"{who}: {comment}" for who, comment in rejected if comment),
         earlier=tuple(dict.fromkeys(earlier)),
     )
+
+
+class State(Struct, frozen=True, kw_only=True):
+    """Where one question of the pool stands."""
+
+    about: PoolQuestion
+    text: str | None
+    """Of question.yaml; None where there is no kit yet."""
+    checked: KitChecked
+    standing: ApprovalState
+    authors: tuple[str, ...]
+    status: Status
+
+    @property
+    def id(self) -> str:
+        """What the set calls it."""
+        return question_id(self.about)

@@ -6,8 +6,7 @@ compared: a set says what its experts approved, or is not written.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.custom.positions import Listing, Node, Scalar, read_yaml
 from viva.benchmarks.custom.positions import Mapping as Entries
 from viva.benchmarks.custom.questionloading import MAX_BYTES, read_content
 from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.benchmarks.infibench.cases import areas
 from viva.benchmarks.infibench.caseset import FORMAT, KIND, MANIFEST
-from viva.benchmarks.sets import fingerprint
-from viva.build.files import readable_json
+from viva.build.files import counted, readable_json
+from viva.build.stackexchange.coverage import created, exposed
 from viva.build.stackexchange.kit import accepted_text, answer_url, digest, question_id, url
 from viva.build.stackexchange.kitchecks import at, metrics_of
 from viva.build.stackexchange.pool import PoolQuestion
@@ -153,11 +153,11 @@ class Manifest(Struct, kw_only=True):
     name: str
     pilot: bool
     """Whether questions are in it that nobody approved yet: for calibration, not for publication."""
-    questions: int
-    areas: dict[str, int]
-    languages: dict[str, int]
-    metrics: dict[str, int]
-    types: dict[str, int]
+    questions: int = 0
+    areas: dict[str, int] = {}
+    languages: dict[str, int] = {}
+    metrics: dict[str, int] = {}
+    types: dict[str, int] = {}
     quotas: dict[str, int]
     """Language → questions wanted."""
     held_back: dict[str, int]
@@ -166,32 +166,18 @@ class Manifest(Struct, kw_only=True):
     """Only questions asked from this day on."""
     exposure: dict[str, Exposure] = {}
     """Model → how much of the set it may have read in training."""
-    authors: list[str]
-    reviewers: list[str]
-    drafted_by: dict[str, int]
-    licence: str
-    files: tuple[str, ...]
-    urls: dict[str, str]
-    texts: dict[str, str]
+    authors: list[str] = []
+    reviewers: list[str] = []
+    drafted_by: dict[str, int] = {}
+    licence: str = LICENCE
+    files: tuple[str, ...] = ()
+    urls: dict[str, str] = {}
+    texts: dict[str, str] = {}
     """Question → digits of the text that was approved."""
     sources: dict[str, str]
     """File of the project → SHA-256."""
-    fingerprint: str
+    fingerprint: str = ""
     """Twelve hexadecimal digits over the question files: the one that runs have."""
-
-
-class Facts(Struct, frozen=True, kw_only=True):
-    """What a set says of itself that its questions do not."""
-
-    name: str
-    viva: str
-    pilot: bool = False
-    quotas: dict[str, int] = {}
-    held: Sequence[str] = ()
-    """Why each question that is not in it is not."""
-    after: str = ""
-    cutoffs: Mapping[str, date] = {}
-    sources: dict[str, str] = {}
 
 
 def files() -> tuple[str, ...]:
@@ -217,10 +203,13 @@ def tags_of(one: Chosen) -> dict[str, str]:
     return known | {name: value for name, value in one.own.tags.items() if name not in known and name != "author"}
 
 
-def export(chosen: Sequence[Chosen], audit: bytes, facts: Facts) -> dict[str, bytes]:
-    """Return the set's files by name. Raises DataError where nothing is chosen, or a question cannot be written."""
+def export(chosen: Sequence[Chosen], audit: bytes, begun: Manifest, cutoffs: Mapping[str, date]) -> dict[str, bytes]:
+    """Return the set's files by name; `begun` says what its questions do not.
+
+    Raises DataError where nothing is chosen, or a question cannot be written.
+    """
     if not chosen:
-        why = ", ".join(f"{count:,} {reason}" for reason, count in Counter(facts.held).items())
+        why = ", ".join(f"{count:,} {reason}" for reason, count in begun.held_back.items())
         raise DataError(f"there is nothing to export ({why or 'the pool is empty'})")
     groups: dict[str, list[Chosen]] = {}
     for one in chosen:
@@ -230,12 +219,12 @@ def export(chosen: Sequence[Chosen], audit: bytes, facts: Facts) -> dict[str, by
         group = groups[name]
         wanted = [msgspec.structs.replace(one.own, tags=tags_of(one)) for one in group]
         nodes = [question_node(one.text, tags_of(one)) for one in group]
-        title = f"{facts.name}: {group[0].about.area if name != OTHER else 'other areas'}"
+        title = f"{begun.name}: {group[0].about.area if name != OTHER else 'other areas'}"
         written[name] = emit(title, nodes)
         if not reads_as(written[name], wanted, name):
             written[name] = emit(title, nodes, blocks=False)
             verify(written[name], wanted, name)
-    manifest = _manifest(chosen, tuple(written), fingerprint(written.values()), facts)
+    manifest = _finished(begun, chosen, written, cutoffs)
     return {
         **written,
         ATTRIBUTION: _attribution(chosen),
@@ -244,41 +233,32 @@ def export(chosen: Sequence[Chosen], audit: bytes, facts: Facts) -> dict[str, by
     }
 
 
-def _manifest(chosen: Sequence[Chosen], named: tuple[str, ...], digits: str, facts: Facts) -> Manifest:
+def _finished(
+    begun: Manifest, chosen: Sequence[Chosen], written: Mapping[str, bytes], cutoffs: Mapping[str, date]
+) -> Manifest:
+    """Return the manifest with what the questions say."""
     tags = [tags_of(one) for one in chosen]
-    days = [date.fromisoformat(one.about.created[:10]) for one in chosen]
+    days = {one.about.id: created(one.about.created) for one in chosen}
     exposure = {
-        model: Exposure(last.isoformat(), before, len(days) - before)
-        for model, last in facts.cutoffs.items()
-        for before in (sum(day <= last for day in days),)
+        model: Exposure(cutoffs[model].isoformat(), len(old), len(days) - len(old))
+        for model, old in exposed(days, cutoffs).items()
     }
-    return Manifest(
-        viva=facts.viva,
-        name=facts.name,
-        pilot=facts.pilot,
+    return msgspec.structs.replace(
+        begun,
         questions=len(chosen),
-        areas=_counts(tag["area"] for tag in tags),
-        languages=_counts(tag["language"] for tag in tags),
-        metrics=_counts(tag["metric"] for tag in tags),
-        types=_counts(tag["type"] for tag in tags),
-        quotas=dict(facts.quotas),
-        held_back=_counts(facts.held),
-        after=facts.after,
+        areas=counted(tag["area"] for tag in tags),
+        languages=counted(tag["language"] for tag in tags),
+        metrics=counted(tag["metric"] for tag in tags),
+        types=counted(tag["type"] for tag in tags),
         exposure=exposure,
         authors=sorted({name for one in chosen for name in one.authors}),
         reviewers=sorted({name for one in chosen for name in one.approved_by}),
-        drafted_by=_counts(one.drafted_by or "experts" for one in chosen),
-        licence=LICENCE,
-        files=named,
+        drafted_by=counted(one.drafted_by or "experts" for one in chosen),
+        files=tuple(written),
         urls={question_id(one.about): url(one.about) for one in chosen},
         texts={question_id(one.about): digest(question_id(one.about), one.text) for one in chosen},
-        sources=facts.sources,
-        fingerprint=digits,
+        fingerprint=fingerprint(written.values()),
     )
-
-
-def _counts(values: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(values).items()))
 
 
 def licence_of(created: str) -> str:

@@ -27,8 +27,7 @@ from viva.build.stackexchange.kit import (
     original_text,
     question_id,
 )
-from viva.build.stackexchange.paraphrase import CLOSE, COPIED, SharedText, shared_text, words
-from viva.build.stackexchange.plaintext import one_title
+from viva.build.stackexchange.plaintext import CLOSE, COPIED, SharedText, one_title, shared_text, words
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import VivaError
 from viva.scorers.rubric import patterns

@@ -5,8 +5,8 @@ Nobody passes those, everybody passes, or the better models fail. Passing is ful
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -70,32 +70,21 @@ def gather_answers(
 ) -> set[str]:
     """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
     from viva.engine.folder import RunFolder
-    from viva.engine.stages import NO_REPLY_YET
+    from viva.runs.answers import answered
     from viva.runs.config import LimitOptions
-    from viva.runs.open import open_evidence, prepare
+    from viva.runs.open import prepare
     from viva.types import UNANSWERED
 
-    folder = RunFolder.open(path)
-    opened = prepare(folder, LimitOptions(progress="quiet"))
-    taken = {exam.fingerprint for exam in opened.exams}
-    with ExitStack() as stack:
-        journal = folder.journal("responses")
-        stack.callback(journal.close)
-        evidence = open_evidence(opened, stack)
-        for evaluation in opened.evaluations:
-            several = label and sum(one.model.name == evaluation.model.name for one in opened.evaluations) < 2
-            model = f"{evaluation.model.name} ({label})" if several else evaluation.model.name
-            for question, key, request in evaluation.requests():
-                if question.id not in known:
-                    continue
-                entry = journal.read(key)
-                response = entry.response() if entry else NO_REPLY_YET
-                score = evaluation.exam.score(
-                    question, response, evidence.about(evaluation, question, request.sample, response)
-                )
-                value = None if score.outcome in UNANSWERED or entry is None else score.value or 0.0
-                found.setdefault(question.id, Answers()).add(model, value, response.text, score.explanation, keep)
-    return _changed(project, taken)
+    opened = prepare(RunFolder.open(path), LimitOptions(progress="quiet"))
+    evaluated = Counter(evaluation.model.name for evaluation in opened.evaluations)
+    for answer in answered(opened):
+        row = answer.row
+        if row.question in known:
+            model = f"{row.model} ({label})" if label and evaluated[row.model] < 2 else row.model
+            value = None if row.outcome in UNANSWERED else row.value or 0.0
+            of_question = found.setdefault(row.question, Answers())
+            of_question.add(model, value, answer.response.text, row.explanation, keep)
+    return _changed(project, {exam.fingerprint for exam in opened.exams})
 
 
 def _changed(project: Project, fingerprints: set[str]) -> set[str]:

@@ -21,8 +21,8 @@ from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
 from viva.build.approval import Event
 from viva.build.files import append_line, content_of, replace_file
 from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder, review_item
-from viva.build.stackexchange.cutoffs import created
-from viva.build.stackexchange.decisions import ApprovalState, Status, standing
+from viva.build.stackexchange.coverage import Candidate, Places, created, places
+from viva.build.stackexchange.decisions import State, Status, standing
 from viva.build.stackexchange.kit import (
     DRAFT,
     FILE,
@@ -42,7 +42,6 @@ from viva.build.stackexchange.kit import (
 from viva.build.stackexchange.kitchecks import KitChecked, at, check_kit, metrics_of
 from viva.build.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read_build, read_pool
 from viva.build.stackexchange.prompt import asked, read_draft
-from viva.build.stackexchange.set_places import Candidate, Places, places
 from viva.errors import DataError, VivaError, option
 from viva.review.items import Item
 from viva.runs.progress import notify
@@ -56,23 +55,6 @@ SHOWN = 10
 _NAMED = re.compile(r"(?:so-|https?://[^/\s]+/(?:questions|q)/)?(\d{1,10})(?:/\S*)?", re.ASCII)
 ASPECT = "question"
 """What a decision is about: the whole of a question.yaml."""
-
-
-class State(Struct, frozen=True, kw_only=True):
-    """Where one question of the pool stands."""
-
-    about: PoolQuestion
-    text: str | None
-    """Of question.yaml; None where there is no kit yet."""
-    checked: KitChecked
-    standing: ApprovalState
-    authors: tuple[str, ...]
-    status: Status
-
-    @property
-    def id(self) -> str:
-        """What the set calls it."""
-        return question_id(self.about)
 
 
 class Exported(Struct, frozen=True):

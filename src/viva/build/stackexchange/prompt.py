@@ -5,19 +5,16 @@ The texts of a question are hostile: they stand between fences, and a draft is a
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 
-import msgspec
-
-from viva.build.drafting import draft_and_doubt
-from viva.build.files import toml_of
+from viva.build.drafting import draft_and_doubt, drafting_request
+from viva.build.files import digest_of, toml_of
 from viva.build.stackexchange.kit import accepted_text, original_text, question_id
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import DataError
-from viva.prompting import clip, fence, fill
-from viva.shipped import shipped_table, shipped_text
-from viva.types import Generate, Message, Sampling
+from viva.files import shipped_table, shipped_text
+from viva.prompting import clip
+from viva.types import Generate, Sampling
 
 LONGEST = 20_000
 """Characters of a draft: a model that does not stop fills no page."""
@@ -43,8 +40,7 @@ def _templates() -> dict[str, str]:
 
 def asked(question: PoolQuestion) -> str:
     """32 hexadecimal digits for what a draft is about: an original that was edited since is asked about anew."""
-    content = msgspec.json.encode([question.id, question.title, question.body, accepted_text(question)])
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+    return digest_of([question.id, question.title, question.body, accepted_text(question)])
 
 
 def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Generate:
@@ -54,16 +50,7 @@ def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Ge
         "question": clip(original_text(question)),
         "answer": clip(accepted_text(question)) or "there is none",
     }
-    mark = fence("\n".join(values.values()))
-    return Generate(
-        question=question_id(question),
-        sample=0,
-        prompt=(
-            Message("system", fill(_templates()["system"], {"fence": mark, "instructions": instructions})),
-            Message("user", fill(_templates()["user"], {**values, "fence": mark})),
-        ),
-        sampling=sampling,
-    )
+    return drafting_request(question_id(question), _templates(), values, sampling, instructions=instructions)
 
 
 def read_draft(reply: str) -> tuple[str, str]:

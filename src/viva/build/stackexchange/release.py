@@ -17,12 +17,12 @@ from viva.benchmarks.custom.questionfiles import own_items
 from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.infibench.caseset import MANIFEST, find_built
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.build.stackexchange.decisions import MEANING
-from viva.build.stackexchange.export import Chosen, Facts, Manifest, export, files
+from viva.build.files import counted, write_set
+from viva.build.stackexchange.decisions import MEANING, State
+from viva.build.stackexchange.export import Chosen, Manifest, export, files
 from viva.build.stackexchange.kitchecks import graded_problems, tried_texts
 from viva.build.stackexchange.pool import POOL, PoolQuestion
-from viva.build.stackexchange.project import Exported, Project, State, barred
-from viva.build.staging import write_set
+from viva.build.stackexchange.project import Exported, Project, barred
 from viva.errors import VivaError
 from viva.prompting import Templates
 from viva.runs.checks import grader
@@ -32,17 +32,6 @@ from viva.visible import plural
 
 Held = list[tuple[State, str]]
 """Questions that are not in a set, and why."""
-
-
-class ReleaseOptions(Struct, frozen=True, kw_only=True):
-    """What a set is to be: `after` takes only questions asked from that day on, `pilot` also what nobody approved."""
-
-    name: str = ""
-    pilot: bool = False
-    after: date | None = None
-    cutoffs: Mapping[str, date] = {}
-    unsafe: bool = False
-    force: bool = False
 
 
 class Released(Struct, frozen=True, kw_only=True):
@@ -55,29 +44,41 @@ class Released(Struct, frozen=True, kw_only=True):
     notes: list[str]
 
 
-def release(project: Project, out: Path, options: ReleaseOptions) -> Released:
-    """Write the set of what is approved. Raises VivaError, StorageError."""
+def release(
+    project: Project,
+    out: Path,
+    name: str,
+    *,
+    pilot: bool,
+    after: date | None,
+    cutoffs: Mapping[str, date],
+    unsafe: bool,
+    force: bool,
+) -> Released:
+    """Write the set of what is approved; `pilot`: also of what nobody approved; `after`: asked from that day on.
+
+    Raises VivaError, StorageError.
+    """
     if (out / POOL).exists() or ((out / MANIFEST).exists() and find_built(out) != out):
         raise VivaError(
             f"{out} holds a pool, a project or another build.json; name a folder of the set's own", field="out"
         )
-    wanted, held = _chosen(project, options.after, pilot=options.pilot)
+    wanted, held = _chosen(project, after, pilot=pilot)
     notes: list[str] = []
-    wanted, failed = _graded(wanted, notes, unsafe=options.unsafe)
+    wanted, failed = _graded(wanted, notes, unsafe=unsafe)
     held += [(state, f"it fails its own examples: {problem.where}: {problem.text}") for state, problem in failed]
-    facts = Facts(
-        name=options.name or project.path.resolve().name,
+    begun = Manifest(
         viva=__version__,
-        pilot=options.pilot,
+        name=name or project.path.resolve().name,
+        pilot=pilot,
         quotas=project.quotas,
-        held=[why.partition(":")[0] for _, why in held],
-        after=options.after.isoformat() if options.after else "",
-        cutoffs=options.cutoffs,
+        held_back=counted(why.partition(":")[0] for _, why in held),
+        after=after.isoformat() if after else "",
         sources=project.sources(),
     )
     trail = project.read(project.log.path.name) or b""
-    contents = export([_as_chosen(project, state) for state in wanted], trail, facts)
-    write_set(out, contents, files(), MANIFEST, force=options.force)
+    contents = export([_as_chosen(project, state) for state in wanted], trail, begun, cutoffs)
+    write_set(out, contents, files(), MANIFEST, force=force)
     made = msgspec.json.decode(contents[MANIFEST], type=Manifest)
     project.remember(Exported(made.fingerprint, made.pilot, made.texts))
     notes += [

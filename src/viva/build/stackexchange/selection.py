@@ -21,8 +21,9 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.sets import fingerprint
-from viva.build.files import readable_json
+from viva.benchmarks.basics import fingerprint
+from viva.build.files import readable_json, staged
+from viva.build.halves.stratify import rounded_shares
 from viva.build.stackexchange.dump import PIECE, Dump, Pipe, open_dump
 from viva.build.stackexchange.pool import (
     BROKEN,
@@ -39,7 +40,6 @@ from viva.build.stackexchange.rows import Row
 from viva.build.stackexchange.scan import EPOCH, LAST_DAY, MOST, Block, Index, Rules, Steps, split_tags
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line, ViewAges
-from viva.build.staging import staged
 from viva.contracts import WorkerPool
 from viva.errors import DataError, VivaError, option
 from viva.version import __version__
@@ -69,11 +69,7 @@ def largest_remainders(weights: Mapping[str, float], budget: int) -> dict[str, i
     if not total:
         return dict.fromkeys(weights, 0)
     exact = {name: budget * weight / total for name, weight in weights.items()}
-    found = {name: math.floor(share) for name, share in exact.items()}
-    order = sorted(exact, key=lambda name: (found[name] - exact[name], -weights[name]))
-    for name in order[: budget - sum(found.values())]:
-        found[name] += 1
-    return found
+    return rounded_shares(exact, budget, lambda name: -weights[name])
 
 
 class Drawn(Struct, frozen=True):

@@ -18,16 +18,22 @@ from viva.benchmarks.infibench.caseset import read_built
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
 from viva.build.files import content_of
 from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, print_tables, tell_held
-from viva.build.review_options import DecidingOptions, refuse_name, serve_items, tell_decisions
+from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
 from viva.build.stackexchange import crosscheck
-from viva.build.stackexchange import human_answers as people
-from viva.build.stackexchange.coverage import coverage_table, exposure_table, metric_lines
-from viva.build.stackexchange.cutoffs import read_cutoffs, read_day
+from viva.build.stackexchange.coverage import (
+    Places,
+    coverage_table,
+    exposure_table,
+    metric_lines,
+    read_cutoffs,
+    read_day,
+)
+from viva.build.stackexchange.decisions import State
+from viva.build.stackexchange.kit import human_references, write_human_answers
 from viva.build.stackexchange.pilots import KINDS, Answers, Finding, findings, gather_answers, named_runs, tried_scores
-from viva.build.stackexchange.project import MANY, Project, State, take_pool
+from viva.build.stackexchange.project import MANY, Project, take_pool
 from viva.build.stackexchange.prompt import asked, bundled_instructions, read_instructions, request
-from viva.build.stackexchange.release import ReleaseOptions, grading_problems, release
-from viva.build.stackexchange.set_places import Places
+from viva.build.stackexchange.release import grading_problems, release
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
 from viva.fields import note
@@ -389,15 +395,16 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    options = ReleaseOptions(
+    made = release(
+        Project(config.project),
+        config.out,
+        config.name,
+        pilot=config.pilot,
         after=day_of(config.after),
         cutoffs=cutoffs_of(config.cutoffs),
-        name=config.name,
-        pilot=config.pilot,
         unsafe=config.unsafe,
         force=config.force,
     )
-    made = release(Project(config.project), config.out, options)
     tell_held([f"{state.id}: {why}" for state, why in made.held], everything=config.everything)
     for said in made.notes:
         print(escape_invisible(said), file=sys.stderr)
@@ -428,8 +435,8 @@ class HumanAnswersConfig(Struct, kw_only=True):
 def human_answers(config: HumanAnswersConfig) -> int:
     """What people answered, as answers that can be graded."""
     questions, _, _ = read_built(config.folder)
-    found = people.human_answers(Project(config.project).pool, {question.id for question in questions})
-    for path in people.write_human_answers(config.out, found):
+    found = human_references(Project(config.project).pool, {question.id for question in questions})
+    for path in write_human_answers(config.out, found):
         given = [row.question for row in found[path.stem] if row.text]
         answered = plural(len(set(given)), "question")
         print(f"{path}: {plural(len(given), 'answer')} to {answered} of {len(questions):,}")

@@ -25,12 +25,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import numpy as np
 from msgspec import Struct
 
 from viva.render.plots import layered, plot, tips
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from viva.render.plots import Layered
@@ -57,8 +57,6 @@ class Line(Struct, frozen=True, kw_only=True):
 
     def above(self, views: NDArray[np.uint32], ages: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether questions are above the line, not on it. One without views is not."""
-        import numpy as np
-
         seen = np.log(np.maximum(views, 1).astype(np.float64)) / math.log(LOGARITHMS[self.logarithm])
         return (views > 0) & (seen > self.height(ages))
 
@@ -77,8 +75,6 @@ class ViewAges(Struct, frozen=True, kw_only=True):
 
 def view_ages(line: Line, ages: NDArray[np.int64], views: NDArray[np.uint32]) -> ViewAges:
     """Count questions by cells of AGE_STEP days and LOG_STEP of the line's logarithm; `views` are above 0."""
-    import numpy as np
-
     above = line.above(views, ages)
     logs = np.log(views.astype(np.float64)) / math.log(LOGARITHMS[line.logarithm])
     places = np.stack([ages // AGE_STEP, np.floor(logs / LOG_STEP).astype(np.int64)], axis=1)

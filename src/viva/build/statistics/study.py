@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 
+from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
+from viva.benchmarks.csbench.csbench import BENCHMARK, HERE
+from viva.benchmarks.csbench.recordfiles import DOMAINS, FOLDERS, LETTERS, TEST, Raw, asked, is_csbench, read_set, text
+from viva.build.statistics.chart import lengths_chart
+from viva.build.statistics.tables import Counts, Entry, SetStatistics, counts, crossed, findings, lengths, measure_of
 from viva.commands import command
 from viva.errors import DataError, VivaError
 from viva.fields import note
+from viva.render.findings import Findings
 from viva.runs.config import TaskOptions
+from viva.runs.exams import languages, open_exams
+from viva.sources.sourcelist import data_folder
 from viva.studies.item_scores import BenchmarkFiles, Languages
-
-if TYPE_CHECKING:
-    from viva.benchmarks.csbench.recordfiles import Raw
-    from viva.build.statistics.lengths import Entry
-    from viva.build.statistics.tables import SetStatistics
-    from viva.render.findings import Findings
 
 _MOST = 80
 """Values of a dimension that is shown; one with more tells questions apart, and groups none."""
@@ -66,8 +68,6 @@ def study(config: SetStatisticsConfig) -> Findings[Sequence[SetStatistics]]:
 
     Raises DataError for what is no set, and for an unknown dimension.
     """
-    from viva.build.statistics.chart import lengths_chart
-    from viva.build.statistics.tables import findings
 
     crosses = [_pair_of(one) for one in config.cross]
     by = tuple(part.strip() for part in config.by.split(",") if part.strip())
@@ -88,10 +88,6 @@ def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
     """Return the sets of a benchmark, of CS-Bench files or of a question file. Raises DataError where there are
     none.
     """
-    from viva.benchmarks import BENCHMARKS, find_benchmark, question_file
-    from viva.benchmarks.csbench.csbench import HERE
-    from viva.benchmarks.csbench.recordfiles import is_csbench
-    from viva.sources.sourcelist import data_folder
 
     folder = Path(given)
     halves = given in BENCHMARKS and find_benchmark(given).about.halves
@@ -109,9 +105,6 @@ def open_sets(given: str, choice: TaskOptions) -> list[Opened]:
 
 def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
     """Return both halves of one or several languages."""
-    from viva.benchmarks.csbench.csbench import BENCHMARK
-    from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, read_set
-    from viva.runs.exams import languages
 
     several = folder.is_dir() and not (folder / TEST).is_file()
     there = tuple(code for code in BENCHMARK.about.languages if (folder / FOLDERS[code] / TEST).is_file())
@@ -128,8 +121,6 @@ def _csbench(folder: Path, choice: TaskOptions) -> list[Opened]:
 
 
 def _entry(half: str, record: Raw) -> Entry:
-    from viva.benchmarks.csbench.recordfiles import DOMAINS, LETTERS, asked, text
-    from viva.build.statistics.lengths import Entry
 
     domain = text(record["Domain"])
     return Entry(
@@ -151,9 +142,6 @@ def _entry(half: str, record: Raw) -> Entry:
 
 
 def _exams(given: str, choice: TaskOptions) -> list[Opened]:
-    from viva.build.statistics.lengths import Entry
-    from viva.runs.exams import label, open_exams
-
     found = []
     for exam, _ in open_exams((given,), choice):
         entries = [
@@ -171,7 +159,7 @@ def _exams(given: str, choice: TaskOptions) -> list[Opened]:
         ]
         found.append(
             Opened(
-                name=label(exam),
+                name=exam.spec.label,
                 language=exam.spec.language,
                 entries=entries,
                 fingerprint=exam.fingerprint,
@@ -184,8 +172,6 @@ def _statistics(
     one: Opened, by: tuple[str, ...], crosses: Sequence[tuple[str, str]], field: str, group: str
 ) -> SetStatistics:
     """Return counts by dimension and crossed, and lengths. Raises DataError for an unknown dimension."""
-    from viva.build.statistics.lengths import counts, crossed, lengths, measure_of
-    from viva.build.statistics.tables import Counts, SetStatistics
 
     values: dict[str, set[str]] = {name: set() for entry in one.entries for name in entry.tags}
     for entry in one.entries:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from viva.benchmarks.csbench.recordfiles import LETTERS, TEXTS, Raw, named, text
-from viva.shipped import shipped_table
+from viva.files import shipped_table
 from viva.types import Language
 from viva.visible import one_line
 

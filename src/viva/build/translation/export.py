@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, VALID, Raw, written
-from viva.benchmarks.sets import fingerprint
-from viva.build.files import readable_json
-from viva.build.staging import write_set
+from viva.build.files import counted, readable_json, write_set
 from viva.build.translation.project import TEMPLATES, Project
 from viva.errors import DataError
 from viva.types import Language
@@ -46,7 +44,7 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Exp
             continue
         unseen += question.state.status != "approved" and bool(question.wanted)
         kept[question.part].append(record)
-    reasons = Counter(why for _, why in held)
+    reasons = counted(why for _, why in held)
     if not kept["test"]:
         why = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
         raise DataError(f"no question of the test half is approved, so there is no set ({why or 'it has no question'})")
@@ -58,8 +56,8 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Exp
         **{"source_fingerprint": settings.fingerprint, "from": settings.source_language},
         **{"to": settings.target_language, "each": settings.each},
         **{"test": len(kept["test"]), "valid": len(kept["valid"]), "unreviewed": unseen},
-        "held_back": dict(sorted(reasons.items())),
-        "translated_by": dict(sorted(Counter(entry.model for entry in project.drafts.values()).items())),
+        "held_back": reasons,
+        "translated_by": counted(entry.model for entry in project.drafts.values()),
         "reviewers": sorted({review.reviewer for review in project.log.reviews}),
         "instructions": hashlib.sha256((path / TEMPLATES).read_bytes()).hexdigest(),
         "fingerprint": fingerprint(contents.values()),

@@ -16,13 +16,12 @@ from typing import Literal
 from msgspec import Struct
 
 from viva.benchmarks.csbench.recordfiles import NAMES, TEXTS, Raw, text
+from viva.build.drafting import drafting_request, texts_of
 from viva.build.files import toml_of
 from viva.build.translation.checks import HAN
-from viva.errors import DataError
-from viva.prompting import fence, fill
-from viva.scorers.fold import after_thinking
-from viva.shipped import shipped_text
-from viva.types import Generate, Language, Message, Sampling
+from viva.files import shipped_text
+from viva.scorers.lexicon import after_thinking
+from viva.types import Generate, Language, Sampling
 
 Each = Literal["question", "field"]
 LONGEST = 100_000
@@ -50,21 +49,8 @@ def bundled() -> bytes:
 def read_templates(content: bytes, name: str) -> Templates:
     """Return a project's templates over the bundled ones. Raises DataError for a key that is not known."""
     standard = tomllib.loads(bundled().decode())
-    given = toml_of(content, name)
-    merged: dict[str, dict[str, str]] = {}
-    for table in ("names", "translate"):
-        over = given.pop(table, {})
-        if not isinstance(over, dict):
-            raise DataError(f"{name}: {table} should be a table, [{table}]")
-        for key, value in over.items():
-            if key not in standard[table]:
-                raise DataError(f"{name}: {table}.{key} is not known; there are {', '.join(standard[table])}")
-            if not isinstance(value, str):
-                raise DataError(f"{name}: {table}.{key} should be a text")
-        merged[table] = {**standard[table], **over}
-    if given:
-        raise DataError(f"{name}: {next(iter(given))!r} is not known; there are [names] and [translate]")
-    return Templates(merged["names"], merged["translate"])
+    given = texts_of(toml_of(content, name), name, standard)
+    return Templates(**{table: {**texts, **given.get(table, {})} for table, texts in standard.items()})
 
 
 def to_translate(record: Raw) -> dict[str, str]:
@@ -105,14 +91,9 @@ def requests(
     source, target = (templates.names[language] for language in languages)
     texts = templates.translate
     for called, content in asked.items():
-        values = {**content, "remarks": "\n".join(remarks) or "none", "source": source, "target": target}
-        values["fence"] = fence("\n".join(values.values()))
-        system = fill(texts["system"], {**values, "notes": texts["notes"]})
-        user = fill(texts["whole" if each == "question" else "single"], values)
-        if remarks:
-            user += "\n\n" + fill(texts["again"], values)
-        prompt = Message("system", system.strip()), Message("user", user)
-        yield Generate(question=called, sample=0, prompt=prompt, sampling=sampling)
+        material = {**content, "remarks": "\n".join(remarks) or "none", "source": source, "target": target}
+        user = "whole" if each == "question" else "single"
+        yield drafting_request(called, texts, material, sampling, user=user, again=bool(remarks), notes=texts["notes"])
 
 
 def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:

@@ -11,10 +11,10 @@ import os
 import stat
 import tarfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
 from viva.io.tables import BROKEN, opener
 
@@ -48,7 +48,7 @@ class Member(NamedTuple):
 class _Limited(io.RawIOBase):
     """A stream that ends in an error once it gave more than `budget` bytes."""
 
-    def __init__(self, source: BinaryIO, budget: list[int]) -> None:
+    def __init__(self, source: IO[bytes], budget: list[int]) -> None:
         self._source = source
         self._budget = budget
 
@@ -75,7 +75,7 @@ def allowance(path: Path) -> list[int]:
 def expand(stream: Stream, budget: list[int]) -> Stream:
     """Return the stream itself, or what it holds compressed."""
     packed = opener(stream.peek(8))
-    return io.BufferedReader(_Limited(cast("BinaryIO", packed(stream)), budget), 1 << 16) if packed else stream
+    return io.BufferedReader(_Limited(packed(stream), budget), 1 << 16) if packed else stream
 
 
 def kind_of(path: Path) -> Kind:
@@ -100,35 +100,30 @@ def entries(path: Path, prefix: str) -> tuple[Kind, list[Member]]:
     if kind == "file":
         return kind, [Member(path, kind, -1, prefix or path.name, path.stat().st_size)]
     below = f"{prefix}/" if prefix else ""
-    found: list[Member] = []
-    if kind == "zip":
+    return kind, [member._replace(name=below + member.name) for member, _ in _files(path, kind)]
+
+
+def _files(path: Path, kind: Kind) -> Iterator[tuple[Member, Callable[[], IO[bytes] | None]]]:
+    """Yield the files of a file on disk in reading order, each with what opens it."""
+    if kind == "file":
+        yield Member(path, kind, -1, path.name, 0), lambda: path.open("rb")
+    elif kind == "zip":
         with zipfile.ZipFile(path) as archive:
-            for index, info in enumerate(archive.infolist()):
-                if not info.is_dir():
-                    found.append(Member(path, kind, index, below + info.filename, info.file_size))
-        return kind, sorted(found, key=lambda member: (member.name.split("/"), member.place))
-    with _tar(path) as tape:
-        for index, header in enumerate(_each(tape)):
-            if header.isfile():
-                found.append(Member(path, kind, index, below + header.name, header.size))
-    return kind, found
-
-
-@contextmanager
-def _tar(path: Path) -> Iterator[tarfile.TarFile]:
-    with (
-        path.open("rb") as raw,
-        expand(raw, allowance(path)) as stream,
-        tarfile.open(fileobj=stream, mode="r|") as archive,
-    ):
-        yield archive
-
-
-def _each(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yield its entries, one at a time; the archive's own list of them would grow with it."""
-    while (info := archive.next()) is not None:
-        archive.members = []  # type: ignore[attr-defined]
-        yield info
+            files = [
+                (info.filename.split("/"), at, info) for at, info in enumerate(archive.infolist()) if not info.is_dir()
+            ]
+            for _, at, info in sorted(files, key=lambda file: file[:2]):
+                yield Member(path, kind, at, info.filename, info.file_size), partial(archive.open, info)
+    else:
+        with (
+            path.open("rb") as raw,
+            expand(raw, allowance(path)) as stream,
+            tarfile.open(fileobj=stream, mode="r|") as tape,
+        ):
+            for at, header in enumerate(iter(tape.next, None)):
+                tape.members = []  # type: ignore[attr-defined]  # the archive's own list would grow with it
+                if header.isfile():
+                    yield Member(path, kind, at, header.name, header.size), partial(tape.extractfile, header)
 
 
 def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | None, str]]:
@@ -137,39 +132,23 @@ def streams(members: list[Member]) -> Iterator[tuple[Member, Stream | None, str]
     A stream must be read before the next is asked for.
     """
     path, kind = members[0].path, members[0].kind
-    if kind == "tar":
-        yield from _tar_streams(path, members)
-        return
-    budget = allowance(path)
-    if kind == "file":
-        with path.open("rb") as raw:
-            yield members[0], expand(raw, budget), ""
-        return
-    with zipfile.ZipFile(path) as archive:
-        infos = archive.infolist()
-        for member in members:
-            try:
-                source = archive.open(infos[member.place])
-            except UNREADABLE as problem:
-                yield member, None, reason(problem)
-                continue
-            with source:
-                stream = io.BufferedReader(_Limited(cast("BinaryIO", source), budget), 1 << 16)
-                yield member, expand(stream, budget), ""
-
-
-def _tar_streams(path: Path, members: list[Member]) -> Iterator[tuple[Member, Stream | None, str]]:
     budget = allowance(path)
     wanted = {member.place: member for member in members}
-    with _tar(path) as archive:
-        for index, info in enumerate(_each(archive)):
-            if index in wanted:
-                source = archive.extractfile(info)
-                if source is None:
-                    yield wanted[index], None, "it has no content"
-                    continue
-                stream = io.BufferedReader(_Limited(cast("BinaryIO", source), budget), 1 << 16)
-                yield wanted[index], expand(stream, budget), ""
+    for found, opened in _files(path, kind):
+        member = wanted.get(found.place)
+        if member is None:
+            continue
+        try:
+            source = opened()
+        except UNREADABLE as problem:
+            yield member, None, reason(problem)
+            continue
+        if source is None:
+            yield member, None, "it has no content"
+            continue
+        with source:
+            stream = source if kind == "file" else io.BufferedReader(_Limited(source, budget), 1 << 16)
+            yield member, expand(cast("Stream", stream), budget), ""
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, str]]:

@@ -12,9 +12,8 @@ from msgspec.structs import asdict
 
 from viva.benchmarks.syneval.facts import FORMATS
 from viva.build.options import Force, Told, print_tables
-from viva.build.treebank.driver import BuildSettings, Tally, build
+from viva.build.treebank.driver import BuildSettings, Manifest, Tally, build
 from viva.build.treebank.generate import generate
-from viva.build.treebank.manifest import Manifest
 from viva.build.treebank.sampling import DEFAULTS, SamplingSettings, Scheme
 from viva.build.treebank.treebank import Plan, Problem
 from viva.commands import command

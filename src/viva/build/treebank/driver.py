@@ -4,6 +4,12 @@
 
 Trees are read one by one, handed to the workers in chunks, and their lines written as they come, in the order of the
 treebank; what is drawn of them is looked up in the file afterwards. So memory does not grow with the treebank.
+
+Chunks are cut by size alone, and a result depends on its chunk alone, so what comes out is the same whatever the number
+of workers and wherever they are. A result also says what of its chunk may be drawn; samplers merge in any order.
+
+build.json says how a set was made, so that another one can be made like it, and nothing of when, where and with how
+many processes: the same treebank and settings give the same bytes.
 """
 
 from __future__ import annotations
@@ -11,36 +17,34 @@ from __future__ import annotations
 import gzip
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.sets import fingerprint
-from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Item
-from viva.build.staging import staged
-from viva.build.treebank.manifest import (
-    EXEMPLARS,
-    FACTS,
-    FILES,
-    MALFORMED,
-    MANIFEST,
-    QUESTIONS,
-    TEST,
-    Manifest,
-    write_manifest,
-)
-from viva.build.treebank.sampling import Drawn, Place, SamplingSettings, sampler
-from viva.build.treebank.treebank import Plan, Problem, Reader, survey
-from viva.build.treebank.wordings import read_wordings
-from viva.build.treebank.workers import Generate, Result, Worker, WorkSettings, chunks, where, worker
+from viva.benchmarks.basics import fingerprint
+from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Fact, Item
+from viva.build.files import readable_json, staged
+from viva.build.treebank.sampling import Drawn, Place, Sampler, SamplingSettings, sampler
+from viva.build.treebank.tree import TreeError
+from viva.build.treebank.treebank import Plan, Problem, RawTree, Reader, Source, survey
+from viva.build.treebank.wordings import other_wordings, read_wordings
 from viva.distributed import WorkerPool, open_worker_pool
 from viva.errors import DataError, option
 from viva.version import __version__
+
+CHUNK = 32_000
+"""Characters of trees, about 16 sentences: they become about a megabyte of questions."""
+CHUNK_ENTRIES = 500
+
+Chunk: TypeAlias = list[RawTree | Problem]
+Numbered: TypeAlias = tuple[int, Chunk]
+Generate: TypeAlias = Callable[..., tuple[list[Fact], list[Item]]]
+"""build.generate.generate: (text, file, tree, *, published) → facts and questions; raises TreeError."""
 
 
 class BuildSettings(Struct, frozen=True, kw_only=True):
@@ -61,6 +65,150 @@ class BuildSettings(Struct, frozen=True, kw_only=True):
     on: str = "local"
     """Where they are: see viva.distributed."""
     force: bool = False
+
+
+class Result(NamedTuple):
+    """What became of a chunk."""
+
+    number: int
+    trees: int
+    fact_count: int
+    counts: Counter[tuple[str, str]]
+    """(knowledge point, format) → questions."""
+    facts: bytes
+    questions: bytes
+    problems: list[Problem]
+    drawable: Sampler
+    """What of this chunk may be drawn."""
+
+
+def chunks(trees: Iterable[RawTree | Problem]) -> Iterator[Chunk]:
+    """Trees by the handful."""
+    chunk: Chunk = []
+    size = 0
+    for found in trees:
+        chunk.append(found)
+        size += len(found.text) if isinstance(found, RawTree) else 0
+        if size >= CHUNK or len(chunk) >= CHUNK_ENTRIES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+class Worker:
+    """Makes lines of trees."""
+
+    def __init__(self, settings: BuildSettings, generate: Generate, wordings: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._generate = partial(generate, words=other_wordings(wordings)) if wordings else generate
+        self._encoder = msgspec.json.Encoder()
+
+    def __call__(self, numbered: Numbered) -> Result:
+        """Return one chunk."""
+        number, chunk = numbered
+        drawable = sampler(self._settings.sampling)
+        facts, questions = bytearray(), bytearray()
+        counts: Counter[tuple[str, str]] = Counter()
+        problems: list[Problem] = []
+        trees = fact_count = 0
+        encode_into, see = self._encoder.encode_into, drawable.see
+        for found in chunk:
+            if isinstance(found, Problem):
+                problems.append(found)
+                continue
+            try:
+                some_facts, some_items = self._generate(
+                    found.text, found.file, found.tree, published=self._settings.as_published
+                )
+            except TreeError as problem:
+                problems.append(_problem(found, "tree", _message(found, problem)))
+                continue
+            except Exception as problem:  # of Viva, not of the tree: told, and the other trees go on
+                problems.append(_problem(found, "defect", f"Viva failed here, please report it: {problem!r}"))
+                continue
+            trees += 1
+            fact_count += len(some_facts)
+            for fact in some_facts:
+                encode_into(fact, facts, -1)
+                facts += b"\n"
+            counts.update((item.knowledge_point, item.format) for item in some_items)
+            for item in some_items:
+                start = len(questions)
+                encode_into(item, questions, -1)
+                see(item, Place(number, start, len(questions) - start))
+                questions += b"\n"
+        return Result(number, trees, fact_count, counts, self._pack(facts), self._pack(questions), problems, drawable)
+
+    def _pack(self, lines: bytearray) -> bytes:
+        """Compressed chunks one after the other are a compressed file."""
+        return gzip.compress(lines, 6, mtime=0) if self._settings.gzip and lines else bytes(lines)
+
+
+def _problem(found: RawTree, kind: str, message: str) -> Problem:
+    return Problem(source=found.source, line=found.line, tree=found.tree, kind=kind, message=message)
+
+
+def _message(found: RawTree, problem: TreeError) -> str:
+    """With the line, where that is not the tree's first one."""
+    below = found.text.count("\n", 0, problem.offset)
+    return f"{problem} (line {found.line + below})" if below else str(problem)
+
+
+def where(numbered: Numbered) -> str:
+    """Return which chunk it is, in words."""
+    _, chunk = numbered
+    return f"the trees from {chunk[0].source}:{chunk[0].line} on"
+
+
+FORMAT = 1
+"""The folder's layout."""
+MANIFEST, FACTS, QUESTIONS = "build.json", "facts.jsonl", "questions.jsonl"
+TEST, EXEMPLARS, MALFORMED = "test.jsonl", "exemplars.jsonl", "malformed.jsonl"
+FILES = (MANIFEST, FACTS, QUESTIONS, TEST, EXEMPLARS, MALFORMED, f"{FACTS}.gz", f"{QUESTIONS}.gz")
+"""All that a set may consist of."""
+
+
+class Manifest(Struct, kw_only=True):
+    """All of build.json."""
+
+    format: int = FORMAT
+    viva: str
+    name: str
+    as_published: bool
+    """Whether facts and questions are the published generator's, quirks included."""
+    wordings: str = ""
+    """The file of other wordings than Viva's."""
+    sampling: SamplingSettings
+    encoding: str
+    sources: list[Source]
+    trees: int
+    """From which facts were read; malformed ones are not among them."""
+    facts: int
+    questions: dict[str, dict[str, int]]
+    """Knowledge point → format → how many."""
+    strata: int
+    strata_drawn_from: int
+    test: int
+    """Questions asked; the published scheme may count one several times."""
+    test_distinct: int
+    short: dict[str, int] = {}
+    """Knowledge points and formats ("IO MC") of which fewer were drawn than asked for: the treebank has no more."""
+    exemplars: int
+    malformed: dict[str, int] = {}
+    """Kind → how many; each is told in malformed.jsonl."""
+    fingerprint: str
+    """Twelve hexadecimal digits over test.jsonl and exemplars.jsonl."""
+
+    @property
+    def asked(self) -> int:
+        """All questions generated."""
+        return sum(count for formats in self.questions.values() for count in formats.values())
+
+
+def write_manifest(manifest: Manifest, folder: Path) -> None:
+    """Write build.json."""
+    (folder / MANIFEST).write_bytes(readable_json(manifest))
 
 
 class Tally(Struct):
@@ -137,14 +285,9 @@ class _Build:
     def run(self) -> Manifest:
         """Return all of it."""
         settings = self._settings
-        work = WorkSettings(
-            published=settings.as_published,
-            sampling=settings.sampling,
-            gzip=settings.gzip,
-            wordings=read_wordings(settings.wordings) if settings.wordings else {},
-        )
+        wordings = read_wordings(settings.wordings) if settings.wordings else {}
         with open_worker_pool(settings.on, settings.jobs) as workers:
-            self._generate_all(workers, partial(worker, work, self._generate))
+            self._generate_all(workers, partial(Worker, settings, self._generate, wordings))
         self._refuse_nothing()
         drawn = self._sampler.draw()
         manifest = self._manifest(drawn, *self._write_set(drawn))

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from viva.build.treebank.arguments import has_noun_complement, is_verb_modifier
 from viva.build.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
-from viva.build.treebank.reference import empty_leaf, relative_head, with_head
-from viva.build.treebank.sentence import Sentence
+from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, with_head
 from viva.build.treebank.tree import Node
 from viva.build.treebank.verbs import VerbSequence
 

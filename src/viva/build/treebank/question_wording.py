@@ -9,9 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.facts import Format, Item
-from viva.build.treebank.distractors import WANTED, Pools, wrong_answers, wrong_partner
+from viva.build.treebank.distractors import WANTED, Dice, Pools, wrong_answers, wrong_partner
 from viva.build.treebank.findings import Existence, Finding, Reading, Shown, Unpaired
-from viva.build.treebank.seeded_choice import Dice
 from viva.build.treebank.wordings import Wording, Wordings
 
 LETTERS = "ABCD"

@@ -22,9 +22,11 @@ from __future__ import annotations
 import hashlib
 import heapq
 import itertools
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -64,9 +66,6 @@ class Place(NamedTuple):
     length: int
 
 
-_NOWHERE = Place(0, 0, 0)
-
-
 class Drawn(NamedTuple):
     """A set: questions with the stratum that each was drawn for, in the order of the file."""
 
@@ -80,56 +79,67 @@ class Drawn(NamedTuple):
     """Knowledge points and formats of which the treebank has too few, with how many were drawn (clean)."""
 
 
+Stratum = tuple[str, str, str]
+"""Knowledge point, format, and a tag (published) or a category (clean)."""
+Candidates = dict[str, list[tuple[object, Place]]]
+"""Answer letter or truth value → sentences and where they are asked about, in the order of the draw."""
+
+
+@lru_cache(maxsize=64)  # a sentence's questions come one after another
 def _hash(*parts: str) -> int:
     return int.from_bytes(hashlib.blake2b("\0".join(parts).encode("utf-8"), digest_size=8).digest(), "little")
 
 
+@cache
 def _keyed(seed: int) -> hashlib.blake2b:
     """Return a hash that has taken its key: copies of it cost half of what new ones do."""
     return hashlib.blake2b(digest_size=8, key=str(seed).encode())
 
 
-def _number(keyed: hashlib.blake2b, identity: str) -> int:
-    found = keyed.copy()
+def _number(seed: int, identity: str) -> int:
+    found = _keyed(seed).copy()
     found.update(identity.encode())
     return int.from_bytes(found.digest(), "little")
 
 
 class Smallest:
-    """The `size` entries with the smallest keys of all that were offered; of those with one `label`, the smallest."""
+    """The `size` labels with the smallest keys of all that were offered; of each label its `each` smallest entries."""
 
-    __slots__ = ("entries", "limit", "size")
+    __slots__ = ("each", "entries", "limit", "size")
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.entries: dict[object, tuple[int, Place]] = {}
+    def __init__(self, size: int, each: int = 1) -> None:
+        self.size, self.each = size, each
+        self.entries: dict[object, list[tuple[int, Any]]] = {}
         self.limit = _WORD + 1
         """Keys from here on cannot be among them."""
 
-    def offer(self, key: int, label: object, place: Place) -> None:
+    def offer(self, key: int, label: object, entry: object) -> None:
         """Take note of one entry."""
         if key >= self.limit:
             return
         held = self.entries.get(label)
-        if held is None or (key, place) < held:
-            self.entries[label] = (key, place)
-            if held is None and len(self.entries) > self.size + self.size // 2 + 16:
-                self._prune()
-
-    def _prune(self) -> None:
-        kept = heapq.nsmallest(self.size, self.entries.items(), key=lambda entry: entry[1])
-        self.entries = dict(kept)
-        self.limit = kept[-1][1][0] + 1 if kept else 0
+        if held is None:
+            self.entries[label] = [(key, entry)]
+            if len(self.entries) > self.size + self.size // 2 + 16:
+                kept = heapq.nsmallest(self.size, self.entries.items(), key=lambda labelled: labelled[1])
+                self.entries = dict(kept)
+                self.limit = kept[-1][1][0][0] + 1 if kept else 0
+        elif len(held) < self.each or (key, entry) < held[-1]:
+            self.entries[label] = sorted([*held, (key, entry)])[: self.each]
 
     def merge(self, other: Smallest) -> None:
         """Take note of all that another one holds."""
-        for label, (key, place) in other.entries.items():
-            self.offer(key, label, place)
+        for label, held in other.entries.items():
+            for key, entry in held:
+                self.offer(key, label, entry)
 
-    def ranked(self) -> list[tuple[int, object, Place]]:
-        """Return the entries, smallest key first."""
-        ordered = sorted((key, place, label) for label, (key, place) in self.entries.items())
-        return [(key, label, place) for key, place, label in ordered[: self.size]]
+    def labels(self) -> list[object]:
+        """Return its labels, that with the smallest key first."""
+        return sorted(self.entries, key=self.entries.__getitem__)[: self.size]
+
+    def ranked(self) -> list[tuple[int, object, Any]]:
+        """Return the entries in the order of their labels."""
+        return [(key, label, entry) for label in self.labels() for key, entry in self.entries[label]]
 
 
 def sampler(settings: SamplingSettings) -> Sampler:
@@ -137,288 +147,181 @@ def sampler(settings: SamplingSettings) -> Sampler:
     return PublishedSampler(settings) if settings.scheme == "published" else CleanSampler(settings)
 
 
-class Sampler:
+class Sampler(ABC):
     """Sees every question once, anywhere; samplers of parts of a treebank merge into the sampler of the whole."""
 
     def __init__(self, settings: SamplingSettings) -> None:
         self.settings = settings
+        self._counts: Counter[Stratum] = Counter()
+        self._pools: dict[tuple[str, ...], Smallest] = {}
+        """What may be drawn, by what for (which has no place in a stratum's name) and the name of a stratum."""
 
+    @abstractmethod
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def draw(self) -> Drawn:
+        """Return the set."""
 
     def merge(self, other: Sampler) -> None:
         """Take note of all that another sampler of the same settings saw."""
-        raise NotImplementedError
+        self._counts.update(other._counts)
+        for name, pool in other._pools.items():
+            self._pool(name, pool.size, pool.each).merge(pool)
 
-    def draw(self) -> Drawn:
-        """Return the set."""
-        raise NotImplementedError
+    def _pool(self, name: tuple[str, ...], size: int, each: int = 1) -> Smallest:
+        pool = self._pools.get(name)
+        if pool is None:
+            pool = self._pools[name] = Smallest(size, each)
+        return pool
+
+    def _of(self, use: str) -> dict[tuple[str, ...], Smallest]:
+        """Return the pools for one use, in the order of knowledge points, formats and what follows these."""
+        found = {name[1:]: pool for name, pool in self._pools.items() if name[0] == use}
+        return {name: found[name] for name in sorted(found, key=_order)}
 
 
-class _Stratum:
-    """A published stratum."""
+def _order(name: tuple[str, ...]) -> tuple[object, ...]:
+    return KNOWLEDGE_POINTS.index(name[0]), FORMATS.index(name[1]), *name[2:]
 
-    __slots__ = ("count", "exemplar_key", "exemplars", "test", "test_key")
 
-    def __init__(self, name: str, settings: SamplingSettings) -> None:
-        self.count = 0
-        self.test = Smallest(settings.per_stratum)
-        self.exemplars = Smallest(settings.exemplars)
-        # A question's hash times an odd number of the stratum's own: as good as a hash for each stratum, much faster.
-        self.test_key = _hash(str(settings.seed), "test", name) | 1
-        # Other bits decide about exemplars: what is small for the one draw is anything for the other.
-        self.exemplar_key = _hash(str(settings.seed), "exemplar", name)
+@cache
+def _strata_of(point: str, form: str, tags: tuple[str, ...]) -> tuple[Stratum, ...]:
+    return tuple(dict.fromkeys((point, form, tag.replace("(non-restrictive)", "")) for tag in tags))
+
+
+@cache
+def _keys(seed: int, name: str) -> tuple[int, int]:
+    """Return two numbers of a published stratum's own."""
+    # A question's hash times an odd number of the stratum's own: as good as a hash for each stratum, much faster.
+    # Other bits decide about exemplars: what is small for the one draw is anything for the other.
+    return _hash(str(seed), "test", name) | 1, _hash(str(seed), "exemplar", name)
 
 
 class PublishedSampler(Sampler):
     """The scheme of the paper."""
 
-    def __init__(self, settings: SamplingSettings) -> None:
-        super().__init__(settings)
-        self._strata: dict[tuple[str, str, str], _Stratum] = {}
-        self._hash = _keyed(settings.seed)
-        self._known: dict[tuple[str, str, tuple[str, ...]], tuple[_Stratum, ...]] = {}
-        """Knowledge point, format and tags, to the strata: most tags are seen together again and again."""
-
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question, in each of its strata."""
-        identity = item.id
-        number = _number(self._hash, identity)
-        name = (item.knowledge_point, item.format, item.tags)
-        for stratum in self._known.get(name) or self._learn(*name):
-            stratum.count += 1
-            key = number * stratum.test_key & _WORD
-            if key < stratum.test.limit:
-                stratum.test.offer(key, identity, place)
-            key ^= stratum.exemplar_key
-            if key < stratum.exemplars.limit:
-                stratum.exemplars.offer(key, identity, place)
-
-    def _learn(self, point: str, form: str, tags: tuple[str, ...]) -> tuple[_Stratum, ...]:
-        names = dict.fromkeys((point, form, tag.replace("(non-restrictive)", "")) for tag in tags)
-        for name in names:
-            if name not in self._strata:
-                self._strata[name] = _Stratum(" ".join(name), self.settings)
-        strata = self._known[point, form, tags] = tuple(self._strata[name] for name in names)
-        return strata
-
-    def merge(self, other: Sampler) -> None:
-        """Take note of all that another sampler of the same settings saw."""
-        assert isinstance(other, PublishedSampler)
-        for name, theirs in other._strata.items():
-            mine = self._strata.get(name)
-            if mine is None:
-                mine = self._strata[name] = _Stratum(" ".join(name), self.settings)
-            mine.count += theirs.count
-            mine.test.merge(theirs.test)
-            mine.exemplars.merge(theirs.exemplars)
-
-    def __getstate__(self) -> dict[str, object]:
-        """Without what is only there to be quick."""
-        return self.__dict__ | {"_known": {}, "_hash": None}
+        wanted = self.settings
+        number = _number(wanted.seed, item.id)
+        for name in _strata_of(item.knowledge_point, item.format, item.tags):
+            self._counts[name] += 1
+            own, other = _keys(wanted.seed, " ".join(name))
+            key = number * own & _WORD
+            self._pool(("test", *name), wanted.per_stratum).offer(key, item.id, place)
+            self._pool(("exemplars", *name), wanted.exemplars).offer(key ^ other, item.id, place)
 
     def draw(self) -> Drawn:
         """Return the set, stratum by stratum in the order of knowledge points, formats and tags."""
-        eligible = {name: s for name, s in self._strata.items() if s.count >= self.settings.min_stratum}
+        eligible = {name for name, count in self._counts.items() if count >= self.settings.min_stratum}
         test: list[tuple[str, Place]] = []
-        pools: defaultdict[tuple[str, str], Smallest] = defaultdict(lambda: Smallest(self.settings.exemplars))
-        for name in sorted(eligible, key=_stratum_order):
-            test += [(" ".join(name), place) for _, _, place in eligible[name].test.ranked()]
+        for name, pool in self._of("test").items():
+            if name in eligible:
+                test += [(" ".join(name), place) for _, _, place in pool.ranked()]
         asked = {place for _, place in test}
-        for name in sorted(eligible, key=_stratum_order):
-            pool = pools[name[:2]]
-            for _, label, place in eligible[name].exemplars.ranked():
+        spare: defaultdict[tuple[str, ...], dict[tuple[int, Place], None]] = defaultdict(dict)
+        for name, pool in self._of("exemplars").items():
+            for _, label, place in pool.ranked() if name in eligible else ():
                 if place not in asked:
-                    pool.offer(_hash(str(self.settings.seed), "pool", str(label)), label, place)
+                    spare[name[:2]][_hash(str(self.settings.seed), "pool", str(label)), place] = None
         exemplars = [
-            (" ".join(name), place) for name in sorted(pools, key=_pool_order) for _, _, place in pools[name].ranked()
+            (" ".join(name), place)
+            for name, some in spare.items()
+            for _, place in sorted(some)[: self.settings.exemplars]
         ]
-        return Drawn(test, exemplars, len(self._strata), len(eligible))
-
-
-def _pool_order(name: tuple[str, ...]) -> tuple[int, int]:
-    return [str(point) for point in KNOWLEDGE_POINTS].index(name[0]), [str(form) for form in FORMATS].index(name[1])
-
-
-def _stratum_order(name: tuple[str, str, str]) -> tuple[int, int, str]:
-    return *_pool_order(name), name[2]
-
-
-class _Pool:
-    """A knowledge point and format of the clean scheme: its sentences, and the questions that may show them.
-
-    All pools order sentences alike, so that the first few of one are often the first few of others.
-    """
-
-    __slots__ = ("first", "questions", "sentences")
-
-    def __init__(self) -> None:
-        self.sentences = Smallest(4 * RESERVE)
-        """So many that a quarter of them tells how many may be set aside."""
-        self.first = Smallest(RESERVE)
-        """Those that may be."""
-        self.questions: dict[object, Smallest] = {}
-        """Of the first ones, EACH of every one."""
-
-    def offer(self, sentence: int, number: int, answer: str, identity: str, place: Place) -> None:
-        if sentence >= self.sentences.limit:
-            return
-        self.sentences.offer(sentence, sentence, _NOWHERE)
-        if sentence < self.first.limit:
-            self.first.offer(sentence, sentence, _NOWHERE)
-            self._of(sentence).offer(number, (identity, answer), place)
-
-    def _of(self, sentence: object) -> Smallest:
-        if len(self.questions) > 4 * RESERVE:
-            self.questions = {kept: self.questions[kept] for kept in self.first.entries if kept in self.questions}
-        return self.questions.setdefault(sentence, Smallest(EACH))
-
-    def merge(self, other: _Pool) -> None:
-        self.sentences.merge(other.sentences)
-        self.first.merge(other.first)
-        for sentence in other.first.entries:
-            self._of(sentence).merge(other.questions[sentence])
+        return Drawn(test, exemplars, len(self._counts), len(eligible))
 
 
 class CleanSampler(Sampler):
     """The scheme without the published one's repetitions and overlaps."""
 
-    def __init__(self, settings: SamplingSettings) -> None:
-        super().__init__(settings)
-        self._cells: dict[tuple[str, str, str, str], Smallest] = {}
-        """By knowledge point, format, category and answer letter or truth value."""
-        self._counts: Counter[tuple[str, str, str]] = Counter()
-        self._pools: dict[tuple[str, str], _Pool] = {}
-        self._sentence = ("", _hash(str(settings.seed), "sentence", ""))
-        self._hash = _keyed(settings.seed)
-
     def see(self, item: Item, place: Place) -> None:
         """Take note of a question."""
-        if item.sentence != self._sentence[0]:  # a sentence's questions come one after another
-            self._sentence = (item.sentence, _hash(str(self.settings.seed), "sentence", item.sentence))
-        number = _number(self._hash, item.id)
-        sentence = self._sentence[1]
+        seed = self.settings.seed
+        number, sentence = _number(seed, item.id), _hash(str(seed), "sentence", item.sentence)
         answer = "" if item.format == "FITB" else item.answer
         stratum = (item.knowledge_point, item.format, item.category)
         self._counts[stratum] += 1
-        cell = self._cells.get((*stratum, answer))
-        if cell is None:
-            # However the sentences that are set aside fall, enough are left.
-            cell = self._cells[*stratum, answer] = Smallest(self.settings.per_stratum + RESERVE)
-        if number < cell.limit:
-            cell.offer(number, sentence, place)
-        pool = self._pools.get(stratum[:2])
-        if pool is None:
-            pool = self._pools[stratum[:2]] = _Pool()
-        if sentence < pool.sentences.limit:
-            pool.offer(sentence, number, answer, item.id, place)
-
-    def merge(self, other: Sampler) -> None:
-        """Take note of all that another sampler of the same settings saw."""
-        assert isinstance(other, CleanSampler)
-        self._counts.update(other._counts)
-        for cell, theirs in other._cells.items():
-            if cell not in self._cells:
-                self._cells[cell] = Smallest(theirs.size)
-            self._cells[cell].merge(theirs)
-        for name, pool in other._pools.items():
-            if name not in self._pools:
-                self._pools[name] = _Pool()
-            self._pools[name].merge(pool)
-
-    def __getstate__(self) -> dict[str, object]:
-        """Without what is only there to be quick."""
-        return self.__dict__ | {"_hash": None}
+        # However the sentences that are set aside fall, enough are left.
+        cell = self._pool(("test", *stratum, answer), self.settings.per_stratum + RESERVE)
+        cell.offer(number, sentence, place)
+        # So many sentences that a quarter of them tells how many may be set aside. All pools order them alike, so that
+        # the first few of one are often the first few of others.
+        sentences = self._pool(("sentences", *stratum[:2]), 4 * RESERVE, EACH)
+        sentences.offer(sentence, sentence, (number, place, answer))
 
     def draw(self) -> Drawn:
         """Return the set, by knowledge point, format and category."""
-        reserved = self._set_aside()
-        cells = self._strata()
+        shown = self._of("sentences")
+        aside = self._set_aside({name: pool.labels() for name, pool in shown.items()})
+        strata = self._strata(aside)
         used: Counter[str] = Counter()
         test: list[tuple[str, Place]] = []
         short: dict[str, int] = {}
-        for pool in sorted(self._pools, key=_pool_order):
-            names = [name for name in sorted(cells, key=_stratum_order) if name[:2] == pool]
-            strata = {name: _without(cells[name], reserved) for name in names}
-            chosen = _spread(strata, self.settings.per_stratum, used)
+        for pool in shown:
+            names = {name: answers for name, answers in strata.items() if name[:2] == pool}
+            chosen = _spread(names, self.settings.per_stratum, used)
             test += [(" ".join(name), place) for name in names for place in chosen[name]]
             count = sum(map(len, chosen.values()))
             if count < self.settings.per_stratum - (self.settings.per_stratum % 2 if pool[1] == "TF" else 0):
                 short[" ".join(pool)] = count
-        exemplars = [
-            (" ".join(name), place)
-            for name in sorted(self._pools, key=_pool_order)
-            for place in self._exemplars(self._pools[name], reserved)
-        ]
-        return Drawn(test, exemplars, len(self._counts), len(cells), short)
+        exemplars = [(" ".join(name), place) for name, pool in shown.items() for place in self._exemplars(pool, aside)]
+        return Drawn(test, exemplars, len(self._counts), len(strata), short)
 
-    def _set_aside(self) -> set[object]:
+    def _set_aside(self, shown: dict[tuple[str, ...], list[object]]) -> set[object]:
         """Return the sentences for exemplars: in each pool the first few, then more in turn, a quarter of all at
         most.
         """
-        if not self.settings.exemplars:
-            return set()
-        ranked = {name: [label for _, label, _ in pool.sentences.ranked()] for name, pool in self._pools.items()}
-        everything = {sentence for sentences in ranked.values() for sentence in sentences}
-        most = min(RESERVE, len(everything) // 4)
-        reserved: set[object] = set()
-        names = sorted(ranked, key=lambda name: (len(ranked[name]), _pool_order(name)))
+        most = min(RESERVE, len({sentence for sentences in shown.values() for sentence in sentences}) // 4)
+        aside: set[object] = set()
         for rank in range(self.settings.exemplars):
-            for name in names:
+            for sentences in sorted(shown.values(), key=len):
                 # Half of a rare pool's sentences are for exemplars, a quarter of a common one's.
-                share = len(ranked[name]) // (2 if rank < SHOTS else 4)
-                if rank < share and len(reserved) < most:
-                    reserved.add(ranked[name][rank])
-        return reserved
+                share = len(sentences) // (2 if rank < SHOTS else 4)
+                if rank < share and len(aside) < most:
+                    aside.add(sentences[rank])
+        return aside
 
-    def _strata(self) -> dict[tuple[str, str, str], dict[str, list[tuple[int, object, Place]]]]:
-        """Stratum → answer → candidates, smallest key first; small strata are one."""
-        found: defaultdict[tuple[str, str, str], dict[str, list[tuple[int, object, Place]]]] = defaultdict(dict)
-        for (point, form, category, answer), cell in self._cells.items():
+    def _strata(self, aside: set[object]) -> dict[Stratum, Candidates]:
+        """Return the candidates of each stratum but for the sentences set aside; small strata are one."""
+        found: defaultdict[Stratum, defaultdict[str, list[tuple[int, Place, object]]]]
+        found = defaultdict(lambda: defaultdict(list))
+        for (point, form, category, answer), cell in self._of("test").items():
             small = self._counts[point, form, category] < self.settings.min_stratum
-            candidates = found[point, form, OTHER if small else category].setdefault(answer, [])
-            candidates += cell.ranked()
-        for answers in found.values():
-            for answer, candidates in answers.items():
-                answers[answer] = _one_each(sorted(candidates, key=lambda found: (found[0], found[2])))
-        return found
+            found[point, form, OTHER if small else category][answer] += [
+                (number, place, sentence) for number, sentence, place in cell.ranked()
+            ]
+        return {
+            name: {answer: _one_each(candidates, aside) for answer, candidates in found[name].items()}
+            for name in sorted(found, key=_order)
+        }
 
-    def _exemplars(self, pool: _Pool, reserved: set[object]) -> list[Place]:
+    def _exemplars(self, pool: Smallest, aside: set[object]) -> list[Place]:
         """Of the sentences set aside: first one question of each, then second ones; answers as even as may be."""
-        rounds: list[list[tuple[str, Place]]] = [[] for _ in range(EACH)]
-        for _, sentence, _ in pool.first.ranked():
-            if sentence in reserved:
-                for rank, (_, label, place) in enumerate(pool.questions[sentence].ranked()):
-                    assert isinstance(label, tuple)
-                    rounds[rank].append((label[1], place))
+        first = [pool.entries[sentence] for sentence in pool.labels()[:RESERVE] if sentence in aside]
+        rounds = itertools.zip_longest(*first)
         waiting: defaultdict[str, list[Place]] = defaultdict(list)
-        for answer, place in itertools.chain.from_iterable(rounds):
+        for _, (_, place, answer) in filter(None, itertools.chain.from_iterable(rounds)):
             waiting[answer].append(place)
-        return _balanced(waiting, self.settings.exemplars, Counter())
+        turns = itertools.zip_longest(*(waiting[answer] for answer in sorted(waiting)))
+        return [place for turn in turns for place in turn if place is not None][: self.settings.exemplars]
 
 
-def _one_each(candidates: Iterable[tuple[int, object, Place]]) -> list[tuple[int, object, Place]]:
-    """Return the first of every sentence."""
-    seen: set[object] = set()
-    return [found for found in candidates if not (found[1] in seen or seen.add(found[1]))]  # type: ignore[func-returns-value]
+def _one_each(candidates: list[tuple[int, Place, object]], aside: set[object]) -> list[tuple[object, Place]]:
+    """Return the first of every sentence that is not set aside."""
+    first: dict[object, Place] = {}
+    for _, place, sentence in sorted(candidates):
+        if sentence not in aside:
+            first.setdefault(sentence, place)
+    return list(first.items())
 
 
-def _without(
-    answers: dict[str, list[tuple[int, object, Place]]], reserved: set[object]
-) -> dict[str, list[tuple[object, Place]]]:
-    return {
-        answer: [(sentence, place) for _, sentence, place in candidates if sentence not in reserved]
-        for answer, candidates in answers.items()
-    }
-
-
-def _spread(
-    strata: dict[tuple[str, str, str], dict[str, list[tuple[object, Place]]]], wanted: int, used: Counter[str]
-) -> dict[tuple[str, str, str], list[Place]]:
+def _spread(strata: dict[Stratum, Candidates], wanted: int, used: Counter[str]) -> dict[Stratum, list[Place]]:
     """So many places at most, in turn from every stratum that has one left; of statements a true and a false one."""
-    chosen: dict[tuple[str, str, str], list[Place]] = {name: [] for name in strata}
-    taken: dict[tuple[str, str, str], Counter[str]] = {name: Counter() for name in strata}
+    chosen: dict[Stratum, list[Place]] = {name: [] for name in strata}
+    taken: dict[Stratum, Counter[str]] = {name: Counter() for name in strata}
     seen: set[tuple[str, object]] = set()
     left = wanted
     for again in (False, True):  # only where sentences do not suffice, one may be asked about twice
@@ -465,20 +368,3 @@ def _next(
             if not pairs:
                 break
     return found if not pairs or len(found) == 2 else []
-
-
-def _balanced(answers: Mapping[str, list[Place]], wanted: int, used: Counter[str]) -> list[Place]:
-    """So many places at most, of the answer that was taken least: here first, then in all strata so far (`used`)."""
-    waiting = {answer: iter(places) for answer, places in answers.items()}
-    taken: Counter[str] = Counter()
-    chosen: list[Place] = []
-    while waiting and len(chosen) < wanted:
-        answer = min(waiting, key=lambda answer: (taken[answer], used[answer], answer))
-        place = next(waiting[answer], None)
-        if place is None:
-            del waiting[answer]
-            continue
-        taken[answer] += 1
-        used[answer] += 1
-        chosen.append(place)
-    return chosen

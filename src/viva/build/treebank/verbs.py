@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from viva.build.treebank.detokenise import Layout
 from viva.build.treebank.tree import Node, Tree, TreeError
-from viva.shipped import shipped_table
+from viva.files import shipped_table
 
 VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
 _PARTING = frozenset(("S", "SBAR", "CC", "CONJP"))

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from viva.benchmarks.syneval.facts import KnowledgePoint
 from viva.errors import DataError, option
+from viva.files import shipped_table
 from viva.prompting import read_templates
-from viva.shipped import shipped_table
 
 _KEPT = frozenset(("none_of_the_above", "fillers", "roles"))
 _NEEDED = ("{slot}", "{answer}")

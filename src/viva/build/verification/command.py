@@ -13,15 +13,14 @@ from msgspec import Struct
 from viva.build.files import new_sheet
 from viva.build.halves.splitting import share_of
 from viva.build.verification import sheets
-from viva.build.verification.sheets import aspect_of, drawn, rated, read_sheets
-from viva.build.verification.tables import Verification, findings
+from viva.build.verification.sheets import Verification, aspect_of, drawn, findings, rated, read_sheets
 from viva.commands import command
 from viva.contracts import Exam
 from viva.errors import VivaError, option
 from viva.fields import note
 from viva.render.findings import Findings
 from viva.runs.config import TaskOptions
-from viva.runs.exams import label, open_exams
+from viva.runs.exams import open_exams
 from viva.visible import plural
 
 
@@ -81,7 +80,7 @@ class RateConfig(SetOptions, kw_only=True):
 def rate(config: RateConfig) -> Findings[Verification]:
     """Error rate and agreement, from sheets that were filled in."""
     exam = _exam(config)
-    return findings(rated(read_sheets(config.sheets, exam, label(exam))))
+    return findings(rated(read_sheets(config.sheets, exam, exam.spec.label)))
 
 
 def _exam(config: SetOptions) -> Exam:

@@ -66,8 +66,7 @@ def _machine(form: str, *, apt: bool, optional: bool) -> int:
     """Return which languages the sandbox can run here."""
     from viva.sandbox.cgroups import HOW, find
     from viva.sandbox.isolation import isolation_problem
-    from viva.sandbox.languagetables import install_command
-    from viva.sandbox.toolchains import toolchains
+    from viva.sandbox.languagetables import install_command, toolchains
 
     if apt:
         click.echo(install_command(optional=optional))

@@ -16,8 +16,7 @@ from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
 from viva.runs.progress import say
-from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.scoring import grade_run
+from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.runs.shards import Parts, find_parts, merge, merged_record, spans
 
 

@@ -36,9 +36,8 @@ from viva.files import write_whole
 from viva.runs.config import CONSENT, OutputOptions, RejudgeOptions, ResumePlan, RunPlan
 from viva.runs.configfile import Configuration, config_text, read_config
 from viva.runs.open import OpenRun
-from viva.runs.plan import Way
 from viva.runs.progress import conclusions_last
-from viva.runs.session import Session
+from viva.runs.session import Session, Way
 from viva.sources.fetching import terminal
 from viva.visible import escape_invisible
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from viva.benchmarks import is_table
+from viva.benchmarks.card.draft import card_of
 from viva.cli.options import (
     GroupedCommand,
     derive,
@@ -18,14 +20,13 @@ from viva.cli.options import (
     shard_option,
 )
 from viva.cli.output import check_writable, emit, print_report, typed
-from viva.engine.scorefile import score_rows
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
-from viva.runs.answers import UNMATCHED
+from viva.runs.collected import UNMATCHED, scores_csv
 from viva.runs.config import AnswerFileOptions, GradePlan, OutputOptions
-from viva.runs.plan import Way
 from viva.runs.progress import conclusions_last
-from viva.runs.session import Session, scores_csv
+from viva.runs.scorefile import score_rows
+from viva.runs.session import Session, Way
 
 
 @click.command(name="grade", short_help="Grade answers collected elsewhere.", cls=GroupedCommand)
@@ -56,9 +57,10 @@ def grade_command(
 ) -> int:
     """Grade the ANSWERS to BENCHMARK's questions in a file: JSONL or CSV rows of `question` (id), `sample`, `text`.
 
-    Also gzipped, or a folder of text files (ID/SAMPLE.txt or ID_SAMPLE.txt). Ids are those of the published files
-    (CS-Bench: ID; CMMLU: subject/row, counted from 0, as in agronomy/0; InfiBench: 0-0-1; others: id). Without
-    --language, CS-Bench is graded in the language that the ids belong to. Questions without an answer count as missing.
+    Also gzipped, or a folder of text files (ID/SAMPLE.txt or ID_SAMPLE.txt); columns of other usual names, JSON and
+    the results of providers' batches. Ids are those of the published files (CS-Bench: ID; CMMLU: subject/row, counted
+    from 0, as in agronomy/0; InfiBench: 0-0-1; others: id). Without --language, CS-Bench is graded in the language that
+    the ids belong to. Questions without an answer count as missing.
 
     Also what other tools wrote, files or folders: lm-evaluation-harness (samples_*.jsonl), Inspect (.eval, .json),
     OpenCompass (predictions), Hugging Face datasets (Parquet, Arrow). Questions are found by id, else by their text.
@@ -70,6 +72,7 @@ def grade_command(
     viva grade csbench replies/ --question-column prompt --text-column response    a folder of Parquet
     """
     check_writable(scores)
+    benchmark = str((is_table(benchmark) and card_of(Path(benchmark))) or benchmark)
     output = pick(OutputOptions, given)
     plan = pick(GradePlan, given, benchmark=benchmark, answers=answers, command=typed())
     session, question_column = Session.graded(plan, way)

@@ -14,8 +14,7 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
-from viva.runs.published_rows import refuse_unknown, settings_of
-from viva.runs.scoring import grade_run
+from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.studies.score_table.study import ScoreTableConfig, study
 
 

@@ -53,7 +53,7 @@ def report_command(runs: tuple[Path, ...], html: bool, **given: Any) -> int:
     if out is None and form == "html":
         out = (folders[0] if len(folders) == 1 else Path()) / "report.html"
     check_writable(out)
-    from viva.runs.results import read_run
+    from viva.runs.answers import read_run
 
     read = [read_run(folder, given["published_rows"]) for folder in folders]
     if form == "html":

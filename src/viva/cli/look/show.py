@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
-from viva.benchmarks.outcomes import FINER, finer
 from viva.cli.options import Choice, GroupedCommand, derive, refuse_given
 from viva.contracts import Exam
 from viva.engine.budget import Positive
@@ -21,7 +20,7 @@ from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
 from viva.render.terminal import LINES
-from viva.runs.answers import described_answers
+from viva.runs.answers import FINER, described_answers, finer
 from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import open_exams
 from viva.runs.open import prepare

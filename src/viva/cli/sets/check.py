@@ -22,7 +22,7 @@ from viva.errors import EXIT_INCOMPLETE, DataError, MissingDataError
 from viva.fields import pick
 from viva.runs.checks import check_rubrics, example_problems, failures, proposed_calls, weak_tests
 from viva.runs.config import TaskOptions
-from viva.runs.exams import label, open_exams
+from viva.runs.exams import open_exams
 from viva.sources.sourcelist import data_folder
 from viva.types import Defect, outcome_name
 from viva.visible import escape_invisible, one_line, plural
@@ -59,7 +59,8 @@ def check_command(benchmark: str, show_all: bool, unsafe_host_execution: bool, *
         kinds = Counter(question.kind for question in exam.questions())
         counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         click.echo(
-            f"{label(exam)}: {len(exam):,} questions ({counts}), {len(exam) - invalid:,} sound, {invalid} invalid gold"
+            f"{exam.spec.label}: {len(exam):,} questions ({counts}), {len(exam) - invalid:,} sound, "
+            f"{invalid} invalid gold"
         )
         rubrics = check_rubrics(exam, unsafe=unsafe_host_execution) if isinstance(exam, RubricExam) else None
         for line in _defect_lines([*exam.defects, *(rubrics.defects if rubrics else ())], show_all=show_all):

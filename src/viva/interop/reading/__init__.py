@@ -18,8 +18,8 @@ FORMS: dict[str, str] = {
     "lm-eval": "viva.interop.reading.lmeval",
     "inspect": "viva.interop.reading.inspectlog",
     "opencompass": "viva.interop.reading.opencompass",
-    "dataset": "viva.interop.reading.dataset",
-    "plain": "viva.interop.reading.plain",
+    "dataset": "viva.interop.reading.tables",
+    "plain": "viva.interop.reading.tables",
 }
 """Form → module that holds `read(paths, columns)`."""
 PLAIN = "plain"

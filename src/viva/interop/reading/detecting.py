@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from viva.errors import DataError, option
-from viva.interop.reading import PLAIN, dataset, inspectlog, opencompass
+from viva.interop.reading import PLAIN, inspectlog, opencompass, tables
 from viva.io import bounded
 
 _HEAD = 1 << 16
@@ -59,8 +59,8 @@ def _of_folder(path: Path) -> str:
         found["lm-eval"] = one
     if one := next(path.rglob("*.eval"), None):
         found["inspect"] = one
-    if tables := dataset.files_in(path):
-        found["dataset"] = tables[0]
+    if files := tables.files_in(path):
+        found["dataset"] = files[0]
     for one in path.rglob("*.json"):
         if one.is_file() and not {"inspect", "opencompass"} <= found.keys():
             content = bounded.head(one, 4096)

@@ -18,16 +18,13 @@ from viva.errors import DataError, VivaError
 from viva.interop.reading import rows
 from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
 from viva.io import bounded
-from viva.types import StopReason, Usage
+from viva.models.reasoning import stop_reason
+from viva.types import Usage
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
 
 _HEAD = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:')
-STOPS: dict[str, StopReason] = {
-    "stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "filter",
-}  # fmt: skip
-"""Inspect's reasons for the end of a reply."""
 _UNUSED = {"events", "store"}
 """What a sample holds beside what is read here: most of a log."""
 
@@ -143,6 +140,6 @@ def _given(sample: EvalSample) -> Given:
     return Given(
         text=said_in(sample.output.completion),
         sample=number,
-        stop_reason=STOPS.get(sample.output.stop_reason, "other"),
+        stop_reason=stop_reason(sample.output.stop_reason),
         usage=counted,
     )

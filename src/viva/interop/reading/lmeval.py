@@ -17,8 +17,9 @@ from typing import Any
 
 from viva.errors import DataError
 from viva.interop.reading import rows
-from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, logs_of, said_in, stop_of, text_of, texts_in
+from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, logs_of, said_in, text_of, texts_in
 from viva.io import bounded
+from viva.models.reasoning import stop_reason
 
 _SAMPLES = 1_000_000_000
 """Sample numbers are below it."""
@@ -158,7 +159,7 @@ def _known(kept: object, replies: list[Given]) -> list[Given]:
             continue
         given = next(came)
         given.sample = one["sample"]
-        given.stop_reason = stop_of(one.get("stop_reason"))
+        given.stop_reason = stop_reason(one.get("stop_reason"))
         found.append(given)
     return found
 

@@ -13,13 +13,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.errors import DataError
-from viva.interop.reading.rows import Item
+from viva.interop.reading.rows import Given, Item
+from viva.scorers.choice import read_choice
 from viva.types import Question
 from viva.visible import one_line
 
@@ -311,7 +313,7 @@ class QuestionMatcher:
                 left = narrow(left, item) or left
         if len(left) == 1:
             return left[0], TEXT
-        if len({(tuple(sorted(map(bare, one.options))), _gold_text(one)) for one in left}) > 1:
+        if len({(tuple(sorted(map(bare, one.options))), gold_text(one)) for one in left}) > 1:
             which = ", ".join(repr(one.id) for one in left[:4])
             return None, f"it could be any of {which}: they read alike, and its options and gold do not tell"
         twins = tuple(one.id for one in left)
@@ -373,7 +375,8 @@ def _other_options(question: Question, item: Item) -> bool:
     return sorted(map(bare, item.options)) != sorted(map(bare, question.options))
 
 
-def _gold_text(question: Question) -> str:
+def gold_text(question: Question) -> str:
+    """Return the gold answer in words, of an option the option's; empty where there is none."""
     answer = question.answer or ""
     if question.options and len(answer) == 1 and answer in _LETTERS[: len(question.options)]:
         return bare(question.options[_LETTERS.index(answer)])
@@ -384,7 +387,7 @@ def _same_gold(candidates: Sequence[Question], item: Item) -> list[Question]:
     said = item.gold.strip()
     if item.options and len(said) == 1 and said.upper() in _LETTERS[: len(item.options)]:
         said = item.options[_LETTERS.index(said.upper())]
-    return [one for one in candidates if said and bare(said) in (_gold_text(one), bare(one.answer or ""))]
+    return [one for one in candidates if said and bare(said) in (gold_text(one), bare(one.answer or ""))]
 
 
 def _same_order(candidates: Sequence[Question], item: Item) -> list[Question]:
@@ -402,3 +405,60 @@ def _same_group(candidates: Sequence[Question], item: Item) -> list[Question]:
 def told(missed: Missed) -> str:
     """Return a line about an item that was not matched, harmless in a terminal."""
     return one_line(f"{missed.item.where}: {missed.why}", 400)
+
+
+TURNED = "its options stood in another order, and its letters cannot be turned back"
+
+
+def rows_of(matches: Iterable[Match]) -> Iterator[dict[str, Any]]:
+    """Return a row an answer. Raises DataError where a question was answered twice under one number."""
+    seen: dict[tuple[str, int], str] = {}
+    for match in matches:
+        for given in match.item.given:
+            key = (match.question.id, given.sample)
+            if key in seen:
+                raise DataError(
+                    f"question {key[0]!r}, sample {key[1]} is answered twice: {seen[key]}; {match.item.where}. Give "
+                    "the file that is meant, or number the samples 0, 1, ..."
+                )
+            seen[key] = match.item.where
+            text = said(given, match.item, match.question)
+            row: dict[str, Any] = {"question": key[0], "sample": key[1], "text": text}
+            if given.stop_reason != "stop":
+                row["stop_reason"] = given.stop_reason
+            if text is None:
+                row["error"] = given.error or (TURNED if given.text is not None else "no answer")
+            elif text != given.text:
+                row["said"] = given.text
+            if given.usage is not None:
+                row["usage"] = {"input": given.usage.input, "output": given.usage.output}
+            yield row
+
+
+def said(given: Given, item: Item, question: Question) -> str | None:
+    """Return what was answered, with letters as they stand in our question: options may have been shown in another
+    order.
+
+    None where there is no answer, and where its letters cannot be turned back.
+    """
+    text = given.text
+    if text is None or question.kind not in ("choice", "choices") or not question.options:
+        return text
+    ours = [bare(option) for option in question.options]
+    shown = [bare(option) for option in item.options]
+    if given.picked is not None:
+        known = len(shown) == len(item.offered) and given.picked < len(shown)
+        return _letter(shown[given.picked] if known else bare(text), ours) or text
+    if not shown or shown == ours or sorted(shown) != sorted(ours):
+        return text
+    if question.kind == "choices" or text.lstrip().startswith("{"):
+        return None  # several letters, or a rationale that speaks of them: nobody could turn all of them back
+    letter = read_choice(text, letters=_LETTERS[: len(shown)], options=item.options).read
+    if len(letter) != 1 or letter not in _LETTERS[: len(shown)]:
+        return text
+    return _letter(shown[_LETTERS.index(letter)], ours) or text
+
+
+def _letter(option: str, ours: list[str]) -> str:
+    """Return the letter of an option; "" where it is none of them, or two."""
+    return _LETTERS[ours.index(option)] if ours.count(option) == 1 else ""

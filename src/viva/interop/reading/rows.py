@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 from msgspec import Struct
 
 from viva.errors import DataError
+from viva.io.tables import KEY
 from viva.prompting import replace_surrogates
 from viva.types import StopReason, Usage
 
@@ -105,12 +106,6 @@ def text_of(value: object) -> str:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def stop_of(value: object) -> StopReason:
-    """Return why a reply ended, in our words: "stop" where nothing is said, "other" for what is none of them."""
-    said = text_of(value) or "stop"
-    return cast("StopReason", said if said in get_args(StopReason) else "other")
-
-
 def texts_in(values: Iterable[object]) -> tuple[str, ...]:
     """Return the texts among values, each once."""
     return tuple(dict.fromkeys(text for value in values if (text := text_of(value))))
@@ -126,7 +121,10 @@ def said_in(message: object) -> str:
     return text_of(content)
 
 
-IDS = ("viva_id", "question", "question_id", "id", "qid", "case", "case_id", "task_id", "uid", "sample_id")
+IDS = (
+    "viva_id", "custom_id", "question", "question_id", "id", "qid", "case", "case_id", "task_id", "uid", "sample_id",
+    KEY,
+)  # fmt: skip
 """Names of columns that may hold an id; `question` does in Viva's own files."""
 TEXTS = (
     "question", "query", "problem", "stem", "sentence", "statement", "instruction", "input", "prompt", "text", "ctx",

@@ -1,68 +1,152 @@
-"""A row of a table that holds answers: which column is the question (its id, or its text), and which the reply."""
+"""Tables of answers: CSV, JSON, JSONL, Parquet, Arrow, a folder of the last two (Hugging Face datasets).
+
+Which column is the question (its id, or its text) and which the reply is told by their names, or by `Columns`. A reply
+may be a text, a conversation, what a provider returned (in the results of its batches, too), or a list of samples. Read
+without the `datasets` library: no script that comes with a data set is ever run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
 
 from viva.errors import DataError, option
 from viva.interop.reading import rows
-from viva.interop.reading.rows import Columns, Given, Item, said_in, stop_of, text_of, texts_in
+from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
+from viva.io.tables import VALUE, plain_stem, records
+from viva.models.answerlines import REPLIES
+from viva.models.reasoning import stop_reason
 
-TEXT = ("text", "reply", "response", "prediction", "generation", "answer", "output", "completion", "model_output")
-"""Columns that hold replies, the first that is there; `text` before `answer`, which may be the gold one."""
+_KINDS = (".parquet", ".arrow", ".feather")
+_WRAPPED = ("body", "message", "choices", "candidates", "completions", "content", "parts", "output")
+"""Where a provider's result holds the reply: OpenAI's, Anthropic's and Google's, also those of their batches."""
+_SAMPLED = ("body", "choices", "candidates", "completions")
+_ASKING = ("user", "system", "human")
+"""Whose turn at the end of a conversation is no reply."""
+_MODELS = ("model", "model_name", "model_id", "generator")
+_OF_QUESTIONS = ("", "text", "answer")
+"""Columns of replies that a table of the questions may have, too."""
+_ENDS = ("stop_reason", "finish_reason", "finishReason")
 
 
-def item_of(row: Mapping[str, object], file: str, where: str, columns: Columns) -> Item:
-    """Return an item with one answer. Raises DataError for a row without the columns."""
-    text = _column(row, columns.text, TEXT, where, "--text-column")
-    rest = {name: value for name, value in row.items() if name not in (text, "sample", "stop_reason")}
-    known = rows.of(rest)
-    ids, texts = known.ids, known.texts
-    if columns.question:
-        _column(row, columns.question, (), where, "--question-column")
-        asked = text_of(row[columns.question]) or said_in(_last(row[columns.question]))
-        ids, texts = texts_in((asked,)), texts_in((asked,))
-    elif not ids and not texts:
-        raise DataError(
-            f"{where}: which column is the question? It has: {_names(row)}; say {option('question_column', 'NAME')}"
+def files_in(path: Path) -> list[Path]:
+    """Return the tables of a folder, of all its splits; the cache files of `datasets` are none."""
+    if not path.is_dir():
+        return [path]
+    tables = (file for kind in _KINDS for file in path.rglob(f"*{kind}"))
+    return sorted(file for file in tables if file.is_file() and not file.name.startswith(("cache-", ".")))
+
+
+def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
+    """Return a log a model that a path's rows name; where they name none, one named after the path, of several."""
+    logs: dict[tuple[Path, str], Log] = {}
+    for path in paths:
+        meter = Meter(path)
+        usual = plain_stem(path) if len(paths) > 1 else ""
+        files = files_in(path)
+        answers = [
+            file
+            for file in files
+            if len(files) > 1 and _reply_column(next(iter(records(file)), (0, {}))[1]) not in _OF_QUESTIONS
+        ]
+        left = [f"{file}: left out, as a table without replies" for file in files if answers and file not in answers]
+        for file in (files if columns.text else answers) or files:
+            for number, row in records(file):
+                model = _model(row) or usual
+                log = logs.setdefault((path, model), Log(form="table", model=model, items=[], notes=left))
+                log.items.append(meter.add(_item(row, str(path), f"{file}, row {number + 1}", columns)))
+    return list(logs.values())
+
+
+def _reply_column(row: Mapping[str, object]) -> str:
+    return next((name for name in (*REPLIES, VALUE) if name in row), "")
+
+
+def _model(row: Mapping[str, object]) -> str:
+    """Return what a row, or the result of a provider in it, calls the model."""
+    inner = [row, row.get("response"), row.get("result"), row.get("request")]
+    inner += [part[name] for part in inner if isinstance(part, dict) for name in ("body", "message") if name in part]
+    named = (text_of(part.get(name)) for part in inner if isinstance(part, dict) for name in _MODELS)
+    return next(filter(None, named), "")
+
+
+def _item(row: Mapping[str, object], file: str, where: str, columns: Columns) -> Item:
+    """Return an item with its answers. Raises DataError for a row without the columns."""
+    text = columns.text or _reply_column(row)
+    _require(row, text, where, "the replies", "text_column")
+    others = {name: value for name, value in row.items() if name not in (text, "sample") or _is_chat(value)}
+    known = rows.of(others)
+    if not (known.ids or known.texts):  # HELM's `request`, lighteval's `doc`
+        known = rows.of(
+            {name: value for cell in others.values() if isinstance(cell, dict) for name, value in cell.items()}
         )
+    ids, texts = known.ids, known.texts
+    if columns.question or not (ids or texts):
+        _require(row, columns.question, where, "the question", "question_column")
+        asked = row[columns.question]
+        ids = texts = texts_in((said_in(asked[-1] if isinstance(asked, list) and asked else asked),))
     sample = text_of(row.get("sample") or 0)
     if not sample.isdecimal() or len(sample) > 9:
-        raise DataError(f"{where}: sample {sample[:60]!r} is no whole number from 0")
-    reply = _last(row[text])
-    return Item(
-        where=where,
-        file=file,
-        ids=ids,
-        texts=texts,
-        options=known.options,
-        gold=known.gold,
-        given=[
-            Given(
-                text=None if reply is None else said_in(reply),
-                sample=int(sample),
-                stop_reason=stop_of(row.get("stop_reason")),
-                error="no answer was written down" if reply is None else "",
-            )
-        ],
+        raise DataError(f"{where}: sample {str(row['sample'])[:60]!r} is no whole number from 0")
+    given = [replace(_given(each, row), sample=int(sample) + number) for number, each in enumerate(_drawn(row[text]))]
+    return Item(where=where, file=file, ids=ids, texts=texts, options=known.options, gold=known.gold, given=given)
+
+
+def _require(row: Mapping[str, object], column: str, where: str, what: str, field: str) -> None:
+    if column not in row:
+        lacking = f"no column {column!r}" if column else f"which column holds {what}?"
+        there = ", ".join(repr(name)[:60] for name in list(row)[:20]) or "none"
+        raise DataError(f"{where}: {lacking}; it has: {there}; say {option(field, 'NAME')}")
+
+
+def _is_chat(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(turn, dict) and {"role", "from"} & turn.keys() for turn in value)
+
+
+def _drawn(reply: object) -> list[object]:
+    """Return the samples in a cell."""
+    samples = reply
+    while isinstance(samples, dict) and (inner := next((name for name in _SAMPLED if name in samples), "")):
+        samples = samples[inner]
+    if not isinstance(samples, list) or len(samples) < 2 or _is_chat(samples):
+        return [reply]
+    return [reply] if any(isinstance(part, dict) and "type" in part for part in samples) else samples
+
+
+def _given(reply: object, row: Mapping[str, object]) -> Given:
+    """Return the reply in a cell, out of whatever a provider wraps it in, and why it ended."""
+    ended = next((row[name] for name in _ENDS if row.get(name)), None)
+    while isinstance(reply, list | dict):
+        if isinstance(reply, list):
+            shown = [part for part in reply if not _is_thought(part)]
+            if _is_texts(shown):
+                reply = "".join(map(said_in, shown)) if shown else None
+                break
+            reply = shown[-1 if _is_chat(shown) else 0]
+            continue
+        if reply.get("role", reply.get("from")) in _ASKING:
+            reply = None
+            break
+        ended = next((reply[name] for name in _ENDS if reply.get(name)), ended)
+        inner = next((name for name in _WRAPPED if reply.get(name) is not None), None)
+        if inner is None:
+            break
+        reply = reply[inner]
+    if reply is None or (isinstance(reply, dict) and not {"text", "value"} & reply.keys()):
+        why = reply.get("error") or reply.get("type") if isinstance(reply, dict) else row.get("error")
+        return Given(text=None, error=text_of(why)[:500] or "no answer was written down")
+    return Given(text=said_in(reply), stop_reason=stop_reason(ended))
+
+
+def _is_thought(part: object) -> bool:
+    """Tell whether a part of a reply is what the model thought before."""
+    return isinstance(part, dict) and bool(
+        part.get("thought") or part.get("type") in ("thinking", "redacted_thinking", "reasoning")
     )
 
 
-def _last(value: object) -> object:
-    """Return the last turn, where a column holds a conversation."""
-    if isinstance(value, list):
-        return value[-1] if value else None
-    return value
-
-
-def _column(row: Mapping[str, object], named: str, usual: tuple[str, ...], where: str, option: str) -> str:
-    if named and named not in row:
-        raise DataError(f"{where}: no column {named!r}; it has: {_names(row)}")
-    found = named or next((name for name in usual if name in row), "")
-    if not found:
-        raise DataError(f"{where}: no column with the replies; it has: {_names(row)}; say {option} NAME")
-    return found
-
-
-def _names(row: Mapping[str, object]) -> str:
-    return ", ".join(repr(name)[:60] for name in list(row)[:20]) or "none"
+def _is_texts(parts: list[object]) -> bool:
+    """Tell whether these are the parts of one reply."""
+    return all(isinstance(part, str) or (isinstance(part, dict) and "text" in part) for part in parts)

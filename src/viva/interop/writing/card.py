@@ -9,10 +9,10 @@ from functools import cache
 from msgspec import Struct
 
 from viva.errors import flag
+from viva.files import shipped_table
 from viva.interop.writing.runrecords import EvaluationResult
 from viva.interop.writing.safetext import clean
 from viva.interop.writing.tables import Column
-from viva.shipped import shipped_table
 from viva.types import BenchmarkInfo, Language
 from viva.version import __version__
 from viva.visible import one_line

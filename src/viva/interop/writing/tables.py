@@ -75,7 +75,9 @@ SCORE = (
     Column("explanation", "text", "how it was read, and why it earned what it did", tells=True),
     Column("weight", "integer", "how often the set lists the question"),
 )
+_OPTIONS = Column("options", "texts", "texts of the options, in the order of their letters")
 REPLY = (
+    _OPTIONS,
     Column("prompt", "turns", "what the model was sent; one turn of the role `text` for a base model"),
     Column("reply", "text", "what came back"),
     Column("reasoning", "text", "what the model thought before it; null where nothing of it is kept"),
@@ -94,7 +96,7 @@ QUESTION = (
     Column("kind", "text", "choice, choices, truth, blank, term, open, free, span"),
     Column("language", "text", "en, zh, de, fr"),
     Column("text", "text", "the question itself, without instructions"),
-    Column("options", "texts", "texts of the options, in the order of their letters"),
+    _OPTIONS,
     Column(
         "answer", "text", "the gold answer: a letter, letters, true or false, a text; null where unusable", tells=True
     ),
@@ -198,6 +200,7 @@ def answer_row(run: str, answer: Answer, names: Names) -> dict[str, Any]:
         "answer": row.answer,
         "explanation": row.explanation,
         "weight": row.weight,
+        "options": list(answer.question.options) if answer.question else None,
         "prompt": [{"role": role, "content": content} for role, content in turns] if answer.request else None,
         "reply": answer.reply if error is None else None,
         "reasoning": response.reasoning or None,

@@ -18,7 +18,7 @@ from viva.lab.adaptive.calibration import CALIBRATION, plan_adaptive
 from viva.lab.adaptive.rounds import carry_out_rounds
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun
-from viva.runs.plan import Way
+from viva.runs.session import Way
 
 
 class AdaptiveConfig(Struct, kw_only=True):

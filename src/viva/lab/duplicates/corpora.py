@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from viva.analysis.overlap.leakage import Document, OverlapConfig, Search, TextMatch
 from viva.errors import DataError, option
-from viva.io.tables import BROKEN, SUFFIXES, unpacking, within
+from viva.io.tables import BROKEN, PACKED, unpacking, within
 from viva.lab.text_sets import cell_text, json_list, listed
 from viva.visible import one_line
 
@@ -73,7 +73,7 @@ def corpus_files(path: Path) -> list[Path]:
 
 def _kind(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in SUFFIXES else suffixes[-1] if suffixes else ""
+    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] in PACKED else suffixes[-1] if suffixes else ""
 
 
 def pieces_of(files: Sequence[Path], source: int, column: str, unit: Unit) -> Iterator[Piece]:

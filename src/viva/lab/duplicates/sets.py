@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks import BENCHMARKS, question_file
-from viva.benchmarks.sets import holds_json_list, spread
+from viva.benchmarks.basics import holds_json_list, spread
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError, option
@@ -18,7 +18,7 @@ from viva.lab.duplicates.corpora import corpus_files, pieces_of, text_of
 from viva.lab.text_sets import FIELDS, field_of, fitting, named_set
 from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
-from viva.runs.exams import data_notes, label, open_exams, reopen
+from viva.runs.exams import data_notes, open_exams, reopen
 from viva.types import Question
 from viva.visible import one_line
 
@@ -95,11 +95,11 @@ def _questions(source: str, field: str, choice: TaskOptions) -> Opened | None:
         return None
     if field not in (ASKED, *FIELDS):
         raise VivaError(f"{field!r}: the questions of {source} have {', '.join((ASKED, *FIELDS))}", field="field")
-    found = Opened(name=replace_surrogates(path.name) if run else "+".join(label(exam) for exam, _ in exams))
+    found = Opened(name=replace_surrogates(path.name) if run else "+".join(exam.spec.label for exam, _ in exams))
     for exam, data in exams:
         # What is wrong in the data is `viva check`'s business, but for what is repeated.
         found.notes += [note for note in data_notes(exam, data) if "bundled sample" in note]
-        prefix = f"{label(exam)}/" if len(exams) > 1 else ""
+        prefix = f"{exam.spec.label}/" if len(exams) > 1 else ""
         found.texts += [(prefix + question.id, _asked(question, field) or "") for question in exam.questions()]
     return found
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from viva.analysis.estimate import percent
 from viva.analysis.overlap.leakage import Leak, Near, Passage
-from viva.analysis.wording import percent
 from viva.errors import EXIT_OK
 from viva.render.findings import Findings
 from viva.render.table import COUNT, NAME, Column, Kind, Table, fields, figure

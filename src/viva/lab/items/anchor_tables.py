@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from viva.analysis.wording import percent
+from viva.analysis.estimate import percent
 from viva.errors import flag
 from viva.lab.items.anchor_error import Validation, Way
 from viva.render.findings import Findings

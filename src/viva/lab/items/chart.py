@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viva.analysis.wording import UNSURE
+from viva.analysis.estimate import UNSURE
 from viva.errors import VivaError, option
 from viva.lab.items.tables import Examined, flags
 from viva.render.plots import MARK, PER_CENT, daggers, mark_of, marked, subtitle

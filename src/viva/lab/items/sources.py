@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from viva.analysis.columns import Columns
-from viva.analysis.estimate import clusters_of
-from viva.analysis.wording import APART
+from viva.analysis.estimate import APART, clusters_of
 from viva.errors import DataError
 from viva.studies.item_scores import EXAM, ScoreSet, score_sets
 from viva.types import Aggregate

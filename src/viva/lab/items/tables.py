@@ -10,9 +10,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from viva.analysis.estimate import UNSURE, percent, range_text
 from viva.analysis.items.itemscores import Floats, ItemScores
 from viva.analysis.items.itemstatistics import FEWEST, ItemStatistics
-from viva.analysis.wording import UNSURE, percent, range_text
 from viva.errors import flag
 from viva.lab.items.response import Fitted
 from viva.render.findings import Drawing, Findings

@@ -16,8 +16,8 @@ from viva.engine.folder import Canary, RunRecord
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.runs.checks import reply_of
-from viva.runs.plan import Way
 from viva.runs.score_table import rows_of
+from viva.runs.session import Way
 from viva.types import Question, Response
 from viva.visible import one_line
 

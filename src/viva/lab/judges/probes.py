@@ -15,8 +15,8 @@ from itertools import cycle
 import msgspec
 from msgspec import Struct
 
+from viva.files import shipped_table
 from viva.prompting import fence, fill
-from viva.shipped import shipped_table
 from viva.types import RATIONALE, Generate, Message, Question
 
 _FENCE = re.compile(r"\n(={8} [0-9a-f]{16} ={8})\n")

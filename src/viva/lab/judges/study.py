@@ -17,7 +17,6 @@ from msgspec.structs import asdict, replace
 
 from viva.commands import command
 from viva.engine.asking import Tally, Task
-from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.journal import Journal
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, is_kept
@@ -37,9 +36,8 @@ from viva.lab.judges.probes import (
 from viva.runs.ask import ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.forecast import estimate_verdicts
-from viva.runs.open import OpenRun, open_evidence, open_judge_panel, prepare
-from viva.runs.plan import rejudge_records
-from viva.runs.trust import confirm_endpoints
+from viva.runs.open import OpenRun, confirm_endpoints, open_evidence, open_judge_panel, prepare
+from viva.runs.session import rejudge_records
 from viva.types import CUT_OFF, Generate, Opinion, Question, Response
 
 if TYPE_CHECKING:
@@ -116,7 +114,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> F
     records = rejudge_records(folder.record, pick(RejudgeOptions, asdict(config)))
     if not records:
         raise VivaError(f"{folder.path} has no judge: name the one to examine with {option('judge', 'MODEL')}")
-    if limits.batch is None and BatchLog.begun(folder.path, BATCHES):
+    if limits.batch is None and folder.batched(BATCHES):
         limits = replace(limits, batch=True)
     if not config.judge_base_url:  # a judge is where the run's judges or models are
         confirm(folder, limits)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.wording import percent
+from viva.analysis.estimate import percent
 from viva.errors import EXIT_OK
 from viva.lab.judges.effects import PASSING, Control, Effect
 from viva.render.findings import Findings

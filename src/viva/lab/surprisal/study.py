@@ -134,7 +134,7 @@ def _models(typed: Sequence[str], config: PerplexityConfig) -> list[Model]:
     from viva.runs.checks import refuse_unopened
     from viva.runs.model_names import named_models
     from viva.runs.open import reach
-    from viva.runs.plan import model_record
+    from viva.runs.session import model_record
 
     named = named_models(typed, config.revision, None)
     if config.base_url and not any(traits_of(one.name).served for one in named):

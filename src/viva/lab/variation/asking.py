@@ -23,7 +23,7 @@ from viva.lab.variation.cells import factorial
 from viva.languages import LANGUAGES
 from viva.prompting import merged, read_templates
 from viva.runs.config import LimitOptions
-from viva.runs.plan import Way
+from viva.runs.session import Way
 from viva.types import ExamSpec
 from viva.visible import one_line
 

@@ -22,8 +22,8 @@ from viva.fields import note
 from viva.lab.variation.cells import with_judges
 from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
-from viva.runs.graded import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.runs.open import open_evidence, prepare
+from viva.runs.scorefile import refuse_adaptive, rows_by_evaluation, runs_in
 from viva.studies.item_scores import OnlyExams, OnlyModels
 from viva.types import ScoreRow
 from viva.visible import one_line

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.wording import APART
+from viva.analysis.estimate import APART
 from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, Component, Components
 from viva.lab.variation.positions import Position

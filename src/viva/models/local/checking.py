@@ -14,7 +14,7 @@ from typing import Any, get_args
 from viva.errors import option
 from viva.models import templates, weightfiles
 from viva.models.weightfiles import HUB_NAME, read_json
-from viva.requesting import Dtype, Weights
+from viva.providers import Dtype, Weights
 from viva.sources.sourcelist import offline
 from viva.visible import one_line
 

@@ -34,7 +34,7 @@ from viva.models.local.checking import (
     stored_dtype,
 )
 from viva.models.weightfiles import LM_SMALL, PANIC, QUIET
-from viva.requesting import DTYPES, Weights
+from viva.providers import DTYPES, Weights
 from viva.visible import one_line, some
 
 __all__ = ["Opened", "context_of", "identity", "known", "open_model", "open_tokenizer", "problem", "release"]

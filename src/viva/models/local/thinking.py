@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from viva.errors import VivaError, option
 from viva.models.sending import decoded
-from viva.requesting import RequestOptions
-from viva.scorers.fold import CLOSINGS, OPENINGS
+from viva.providers import RequestOptions
+from viva.scorers.lexicon import CLOSINGS, OPENINGS
 
 SWITCHES = ("enable_thinking", "thinking")
 """What chat templates call the variable by which a model thinks, or not: Qwen3, SmolLM3, GLM; DeepSeek, Granite."""

@@ -19,8 +19,8 @@ from viva.models.local import rendering
 from viva.models.local.thinking import SWITCHES, Marks, closed, opened_by, variables
 from viva.models.weightfiles import PANIC
 from viva.prompting import replace_surrogates
-from viva.requesting import RequestOptions
-from viva.scorers.fold import CLOSINGS, OPENINGS
+from viva.providers import RequestOptions
+from viva.scorers.lexicon import CLOSINGS, OPENINGS
 from viva.types import Message, Prompt
 from viva.visible import escape_invisible, one_line
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
+from viva.contracts import Adaptation
 from viva.errors import VivaError, option
-from viva.models import Endpoint
 from viva.models.adapting import Adapting
 from viva.models.local import opening
 from viva.models.local.scheduler import SCHEDULER
@@ -25,7 +25,7 @@ from viva.models.local.tokens import Tokens
 from viva.models.local.work import Job
 from viva.models.sending import kept, refuse_foreign
 from viva.prompting import prompt_text
-from viva.requesting import Adaptation, RequestOptions, Weights
+from viva.providers import Endpoint, RequestOptions, Weights
 from viva.types import Choose, Generate, Prompt, Request, Response
 from viva.visible import one_line
 

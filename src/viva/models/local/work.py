@@ -17,7 +17,7 @@ from msgspec import Struct
 from viva.distributed.pool import settle
 from viva.errors import ModelError, VivaError, option
 from viva.models.reasoning import separate_thoughts
-from viva.requesting import RequestOptions, Weights
+from viva.providers import RequestOptions, Weights
 from viva.types import Choose, Generate, Likelihood, Request, Response, Usage
 
 if TYPE_CHECKING:

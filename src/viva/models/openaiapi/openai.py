@@ -18,20 +18,21 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from viva.contracts import Adaptation
 from viva.errors import ModelError, VivaError, flag, option
-from viva.models import Endpoint, templates
+from viva.models import templates
 from viva.models.adapting import RENAMED, TOO_LONG, total
 from viva.models.openaiapi.openaibatch import OpenAIBatches
 from viva.models.openaiapi.openaiecho import Echo, echo_of, likelihood, text_logprobs
 from viva.models.openaiapi.openailogprobs import Scored, Token, joined_scored, next_token, tokens_of
 from viva.models.openaiapi.openaiwire import Body, Completion, Wire, base_url, joined, text_of, thoughts_of
-from viva.models.openaiapi.servedmodels import hint, owner_of, says_no_model
+from viva.models.openaiapi.serverasking import hint, owner_of, says_no_model
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import fields_for, merged, stop_reason
-from viva.models.sending import ApiModel, Refusal, adapted, decoded, kept, refusal
-from viva.models.unreachable import OPTION, silent
+from viva.models.secrecy import key_from
+from viva.models.sending import OPTION, ApiModel, Refusal, adapted, decoded, kept, refusal, silent
 from viva.prompting import without_system
-from viva.requesting import Adaptation, RequestOptions
+from viva.providers import Endpoint, RequestOptions
 from viva.types import (
     Choose,
     Generate,
@@ -41,7 +42,6 @@ from viva.types import (
     Request,
     Response,
     Served,
-    StopReason,
     Usage,
 )
 
@@ -58,12 +58,6 @@ LISTS = (20, 5)
 _STREAM = re.compile(r"non-?streaming|only support\w* stream|stream(?:ing)? (?:mode )?(?:is )?(?:required|only)", re.I)
 NOTHING_SAID = RequestOptions()
 _FORMAT = re.compile(rb"response_format|json_schema")
-_STOP_REASONS: dict[str, StopReason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "length": "length",
-    "content_filter": "filter",
-}
 
 
 class OpenAIModel(ApiModel):
@@ -382,7 +376,7 @@ class OpenAIModel(ApiModel):
         if choice.message is None and choice.text is None:
             raise ModelError("body", "the reply's choice has neither message nor text", retry=True)
         stops = request.sampling.stop if request and self.adapting.becomes("stop") else ()
-        stop = stop_reason(choice.finish_reason, _STOP_REASONS)
+        stop = stop_reason(choice.finish_reason)
         quoting = bool(request and request.aspect)
         return completion.response(
             self._wire.reply, text_of(choice), thoughts_of(choice), stop, quoting=quoting, stops=stops
@@ -455,7 +449,7 @@ def address(provider: str, name: str, endpoint: Endpoint) -> tuple[str, str, str
     # An empty --base-url is a variable that is not set: what was meant for a server of one's own stays from OpenAI.
     given = endpoint.base_url if endpoint.base_url is not None else os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
     url = base_url(f"http{own_url}" if own_url else given, endpoint.field)
-    key = endpoint.key("OPENAI_API_KEY")
+    key = key_from(endpoint.key_variable, "OPENAI_API_KEY", field=endpoint.key_field)
     if url == DEFAULT_URL and not key:
         raise VivaError(
             f"{provider}/{name} needs a key in OPENAI_API_KEY, or {option(endpoint.field)} for a server of your own"

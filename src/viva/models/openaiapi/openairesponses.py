@@ -14,16 +14,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from viva.contracts import Adaptation
 from viva.errors import ModelError, VivaError, option
-from viva.models import Endpoint
 from viva.models.openaiapi.openai import NOTHING_SAID, address
 from viva.models.openaiapi.openaiwire import Envelope, Wire, events
 from viva.models.ratelimits import quotas
 from viva.models.reasoning import merged, stop_reason
-from viva.models.sending import ApiModel, Refusal, chat_turns, decoded, leave_out, refusal, refuse_foreign
-from viva.models.unreachable import OPTION
+from viva.models.sending import OPTION, ApiModel, Refusal, chat_turns, decoded, leave_out, refusal, refuse_foreign
 from viva.prompting import prompt_text
-from viva.requesting import Adaptation, RequestOptions
+from viva.providers import Endpoint, RequestOptions
 from viva.types import Generate, Request, Response, StopReason
 
 LEAST = 16
@@ -31,7 +30,6 @@ LEAST = 16
 AT_LEAST = f"as {LEAST}"
 SUMMARY = "reasoning.summary"
 _ENDED = ("response.completed", "response.incomplete", "response.failed")
-_REASONS: dict[str, StopReason] = {"max_output_tokens": "length", "content_filter": "filter"}
 
 
 class _Part(Struct):
@@ -154,7 +152,7 @@ class ResponsesModel(ApiModel):
         stop: StopReason = "stop"
         if reply.status == "incomplete":
             why = reply.incomplete_details.get("reason") if isinstance(reply.incomplete_details, dict) else None
-            stop = stop_reason(why or "", _REASONS)
+            stop = stop_reason(why or "")
         text = "".join(part.text or part.refusal or "" for parts in said for part in parts)
         thoughts = "\n\n".join(text for item in reply.output if item.type == "reasoning" for text in _thoughts(item))
         return reply.response(

@@ -22,9 +22,8 @@ from viva.errors import ModelError, VivaError
 from viva.models.ratelimits import of_status, retry_after
 from viva.models.reasoning import cut_at, read_count, read_usage, separate_thoughts
 from viva.models.secrecy import Secrecy
-from viva.models.sending import Lines
-from viva.models.unreachable import OPTION, speaks_tls, unreachable, wants_tls
-from viva.requesting import expanded, variables
+from viva.models.sending import OPTION, Lines, speaks_tls, unreachable, wants_tls
+from viva.providers import expanded, variables
 from viva.types import Message, Response, Served, StopReason, Usage
 from viva.visible import one_line
 
@@ -342,12 +341,12 @@ class Wire:
 
     def failed(self, error: object) -> ModelError:
         """Return the error for a reply without choices, which may say itself what failed behind a gateway."""
-        if not isinstance(error, dict):
+        told = {"message": error} if isinstance(error, str) else error
+        if not isinstance(told, dict):
             return ModelError("body", "the reply has no choices", retry=True)
-        code = error.get("code")
-        status = read_count(code) or 0
-        said = self.words(str(error.get("message", "")).encode("utf-8", "replace"))
-        said = f"the server replied with an error ({code}): {said}"
+        status = read_count(told.get("code")) or 0
+        said = self.words(str(told.get("message", "")).encode("utf-8", "replace"))
+        said = f"the server replied with an error ({told.get('code', 'no code')}): {said}"
         return of_status(status, said, self._secrecy) if status else ModelError("body", said, retry=True)
 
     def clean(self, text: str) -> str:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from viva.errors import ModelError
+from viva.errors import ModelError, option
 from viva.models.openaiapi.openaiecho import Echo, echo_of
 from viva.models.openaiapi.openailogprobs import Scored, joined_scored, tokens_of
 from viva.models.openaiapi.openaiwire import Body, Completion, Envelope, Wire, decode_json, joined, text_of
-from viva.models.openaiapi.servedmodels import names_in
 from viva.models.ratelimits import retry_after
 from viva.types import Message, Usage
+from viva.visible import one_line, some
 
 LONGEST = 4 << 20
 """Bytes of a reply to a question whose answer has a few tokens."""
@@ -43,11 +45,12 @@ class Got(Struct, frozen=True):
         return None if tokens is None else echo_of(tokens, self.found)
 
 
-class Trouble(Struct, frozen=True):
+class TroubleError(Exception):
     """Why there is none. `status` is 0 where no reply came."""
 
-    words: str
-    status: int = 0
+    def __init__(self, words: str, status: int = 0) -> None:
+        super().__init__(words)
+        self.words, self.status = words, status
 
     @property
     def missing(self) -> bool:
@@ -73,25 +76,25 @@ class Asking:
         self._silent = 0
         self._newer_limit = False
 
-    async def models(self) -> list[str] | Trouble:
-        """Return the names of the models served."""
+    async def models(self) -> list[str]:
+        """Return the names of the models served. Raises TroubleError, as all here do."""
         status, content, _ = await self._ask("/models", None)
         if status != 200:
-            return self._trouble(status, content)
+            raise self._trouble(status, content)
         found = names_in(content)
         if found is None:
-            return Trouble(f"the reply is no list of models: {self._wire.words(content)[:120]}")
+            raise TroubleError(f"the reply is no list of models: {self._wire.words(content)[:120]}")
         return found
 
-    async def say(self, messages: tuple[Message, ...], **fields: object) -> Got | Trouble:
+    async def say(self, messages: tuple[Message, ...], **fields: object) -> Got:
         """Return a chat."""
         return await self._complete("/chat/completions", {"messages": messages, **fields})
 
-    async def go_on(self, prompt: str, **fields: object) -> Got | Trouble:
+    async def go_on(self, prompt: str, **fields: object) -> Got:
         """Return a text to be continued."""
         return await self._complete("/completions", {"prompt": prompt, **fields})
 
-    async def _complete(self, path: str, fields: Mapping[str, object]) -> Got | Trouble:
+    async def _complete(self, path: str, fields: Mapping[str, object]) -> Got:
         for _ in range(2):
             given = dict(fields)
             if self._newer_limit and "messages" in given:
@@ -104,7 +107,9 @@ class Asking:
                 await asyncio.sleep(min(retry_after(headers) or 1.0, LONGEST_PAUSE))
             else:
                 break
-        return self._read(content) if status == 200 else self._trouble(status, content)
+        if status != 200:
+            raise self._trouble(status, content)
+        return self._read(content)
 
     async def _ask(self, path: str, content: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
         """Status 0 stands for no reply, and the body then says why."""
@@ -123,17 +128,17 @@ class Asking:
                 self.absent, self._silent = problem.message, PATIENCE
             return 0, problem.message.encode("utf-8", "replace"), {}
 
-    def _trouble(self, status: int, content: bytes) -> Trouble:
+    def _trouble(self, status: int, content: bytes) -> TroubleError:
         with contextlib.suppress(msgspec.DecodeError):  # what says it in another form is shown as it is
             said = decode_json(content, Envelope).error
             content = str(said["message"]).encode() if isinstance(said, dict) and said.get("message") else content
         words = self._wire.words(content) or "no text"
-        return Trouble(f"HTTP {status}: {words}" if status else words, status)
+        return TroubleError(f"HTTP {status}: {words}" if status else words, status)
 
-    def _read(self, content: bytes) -> Got | Trouble:
+    def _read(self, content: bytes) -> Got:
         found, scored = self._decoded(content, Completion, joined), self._decoded(content, Scored, joined_scored)
         if not found.choices or (found.choices[0].message is None and found.choices[0].text is None):
-            return Trouble(f"the reply is no completion: {self._wire.words(content)[:120]}")
+            raise TroubleError(f"the reply is no completion: {self._wire.words(content)[:120]}")
         texts = [text_of(choice) for choice in found.choices]
         return Got(texts, found.choices[0].finish_reason, found.counted, scored)
 
@@ -142,3 +147,87 @@ class Asking:
             return self._wire.decoded(content, kind, joined)
         except ModelError:
             return kind()
+
+
+SHOWN = 20
+"""Names in an error."""
+LONGEST_LIST = 1 << 20
+"""Bytes of a list of models: a router of thousands has some hundred KiB."""
+LIST_PATIENCE = 5.0
+"""Seconds to wait for the list."""
+_NO_MODEL = re.compile(
+    rb"not[ _](be[ _])?found|(does|do) not exist|no such|unknown|invalid model|not a valid model"
+    rb"|is not (available|supported|loaded|served)",
+    re.IGNORECASE,
+)
+
+
+class _Named(Struct):
+    id: str = ""
+    owned_by: object = None
+
+
+class _Listing(Struct):
+    data: list[_Named]
+
+
+def names_in(content: bytes) -> list[str] | None:
+    """Return the names that a body of GET /models lists; None for what is no list of models."""
+    try:
+        return [one.id for one in decode_json(content, _Listing).data if one.id]
+    except msgspec.DecodeError:
+        return None
+
+
+def says_no_model(status: int, content: bytes) -> bool:
+    """Tell whether a refusal may be about the model's name or the address, in any server's words."""
+    return status in (404, 405) or (status in (400, 422) and b"model" in content and bool(_NO_MODEL.search(content)))
+
+
+async def hint(url: str, key: str | None, model: str, field: str = "base_url") -> str:
+    """Return what the server's list says of a model that it refuses; empty where it lists the model, or has no list.
+
+    An address without /v1 is looked up with it, too.
+    """
+    names = await _listed(url, key)
+    if names is not None:
+        return "" if model in names else _missing(model, names)
+    if not url.endswith("/v1") and await _listed(f"{url}/v1", key) is not None:
+        return f"the server is at {url}/v1: the base URL ends in /v1 ({option(field)})"
+    return ""
+
+
+async def _listed(url: str, key: str | None) -> list[str] | None:
+    wire = Wire(url, key, LONGEST_LIST)
+    try:
+        status, content, _ = await asyncio.wait_for(wire.ask("/models", None), LIST_PATIENCE)
+    except (ModelError, TimeoutError):
+        return None
+    finally:
+        await wire.close()
+    return names_in(content) if status == 200 else None
+
+
+async def owner_of(wire: Wire, model: str) -> str:
+    """Whose the server says that its models are ("vllm", "library", ...); "" where it does not say."""
+    try:
+        status, content, _ = await asyncio.wait_for(wire.ask("/models", None), LIST_PATIENCE)
+        listed = msgspec.json.decode(content, type=_Listing).data if status == 200 else []
+    except (ModelError, TimeoutError, msgspec.DecodeError):
+        return ""
+    owners = [one.owned_by for one in listed if one.id == model] or [one.owned_by for one in listed]
+    return next((owner for owner in owners if isinstance(owner, str)), "")
+
+
+def _missing(model: str, names: Sequence[str]) -> str:
+    """Return the sentence for a name that is not among those listed: the nearest first, at most `SHOWN` of them."""
+    if not names:
+        return f"the server lists no models, so {one_line(model, 80)!r} is none of them"
+    folded = {name.casefold(): name for name in reversed(names[:1000])}
+    wanted = model.casefold()
+    near = difflib.get_close_matches(wanted, folded, n=3, cutoff=0.5)
+    near = list(dict.fromkeys([*near, *(one for one in folded if wanted and wanted in one)]))[:3]
+    ordered = list(dict.fromkeys([*(folded[one] for one in near), *names]))
+    shown = some([one_line(name, 80) for name in ordered], SHOWN)
+    meant = f" (did you mean {one_line(ordered[0], 80)!r}?)" if near else ""
+    return f"the server lists no model {one_line(model, 80)!r}{meant}; it has: {shown}"

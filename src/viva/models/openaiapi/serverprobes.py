@@ -16,7 +16,7 @@ from viva.errors import ModelError
 from viva.models.openaiapi.openaiecho import Echo, marks_before, offsets_span, text_logprobs
 from viva.models.openaiapi.openailogprobs import ROUNDING, Token
 from viva.models.openaiapi.openaiwire import NEVER
-from viva.models.openaiapi.serverasking import Asking, Got, Trouble
+from viva.models.openaiapi.serverasking import Asking, Got, TroubleError
 from viva.types import Message
 
 Verdict = Literal["yes", "no", "refused", "different", "unknown"]
@@ -63,204 +63,181 @@ class Report(Struct, frozen=True):
 
 
 async def probe(asking: Asking, named: bool, notify: Callable[[Finding], None]) -> Report:
-    """Try everything out; `tell` hears each finding as it is made. `named`: the user named the model."""
-    probes = Probes(asking, notify)
-    await probes.models(named)
-    await probes.chat()
-    await probes.completions()
-    if probes.got:
-        for one in (probes.chat_logprobs, probes.text_logprobs, probes.echo, probes.many, probes.seed, probes.stop):
-            await one()
-        await probes.limit()
-        await probes.greedy()
-        probes.usage()
+    """Try everything out; `notify` hears each finding as it is made. `named`: the user named the model."""
+    probes = Probes(asking, named, notify)
+    for name, tried in PROBES.items():
+        if name in _FIRST or probes.got:
+            await probes.attempt(name, tried)
     return Report(asking.model, probes.findings, "" if probes.got else probes.refusal())
 
 
 class Probes:
     """The probes of one server, in the order in which they build on each other."""
 
-    def __init__(self, asking: Asking, notify: Callable[[Finding], None]) -> None:
+    def __init__(self, asking: Asking, named: bool, notify: Callable[[Finding], None]) -> None:
         self.findings: dict[str, Finding] = {}
         self.got: Got | None = None
         """The first answer, at temperature 0."""
-        self._asking = asking
-        self._tell = notify
-        self._troubles: list[Trouble] = []
+        self._asking, self._named, self._tell = asking, named, notify
+        self._troubles: list[TroubleError] = []
         self._by_chat = False
+        self._marked: list[str] | None = None
+        """What the server puts before a text; None where no echo shows it."""
 
-    def _note(self, name: str, verdict: Verdict, detail: str = "", sample: str = "", *, enough: bool = False) -> None:
-        self.findings[name] = Finding(name, verdict, detail, sample, enough)
-        self._tell(self.findings[name])
+    async def attempt(self, name: str, tried: Callable[[Probes], Coroutine[Any, Any, None]]) -> None:
+        """Make one probe, of that name; what the server refuses or leaves out is what it found."""
+        self._name = name
+        try:
+            await tried(self)
+        except TroubleError as trouble:
+            self._troubles.append(trouble)
+            self._note("refused" if trouble.refused else "no", trouble.words)
 
-    def _note_trouble(self, name: str, trouble: Trouble) -> None:
-        self._troubles.append(trouble)
-        self._note(name, "refused" if trouble.refused else "no", trouble.words)
+    def _note(self, verdict: Verdict, detail: str = "", sample: str = "", *, enough: bool = False) -> None:
+        self.findings[self._name] = Finding(self._name, verdict, detail, sample, enough)
+        self._tell(self.findings[self._name])
 
-    def _ask(self, drawn: bool = False, **fields: Any) -> Coroutine[Any, Any, Got | Trouble]:
+    def _ask(self, drawn: bool = False, **fields: Any) -> Coroutine[Any, Any, Got]:
         """Return what any way of asking will do for: by chat where there is one."""
         if self._by_chat:
             return self._asking.say(RANDOM if drawn else QUESTION, **fields)
         return self._asking.go_on(RANDOM_TEXT if drawn else TEXT, **fields)
 
-    async def models(self, named: bool) -> None:
+    async def models(self) -> None:
         """The list of models; the first is the one to ask, where the user named none."""
         found = await self._asking.models()
-        if isinstance(found, Trouble):
-            self._note_trouble("model list", found)
-            return
-        if not named and found:
+        if not self._named and found:
             self._asking.model = found[0]
         listed, names = f"{len(found)} model{'s' * (len(found) != 1)}", ", ".join(found[:20])
         if self._asking.model in found:
-            self._note("model list", "yes", listed, names)
+            self._note("yes", listed, names)
         else:
             said = f"{listed}, {self._asking.model!r} not among them"
-            self._note("model list", "different", said, names, enough=True)
+            self._note("different", said, names, enough=True)
 
     async def chat(self) -> None:
-        """An answer to a message, then to one with a system message before it."""
-        reply = await self._asking.say(QUESTION, temperature=0.0, max_tokens=REPLY)
-        if isinstance(reply, Trouble):
-            self._note_trouble("chat", reply)
-            self._note("system role", "no" if reply.missing else "unknown", "there is no chat")
-            return
+        """An answer to a message."""
+        self.got = await self._asking.say(QUESTION, temperature=0.0, max_tokens=REPLY)
         self._by_chat = True
-        self.got = reply
-        self._note("chat", *_spoken(reply), enough=True)
+        self._note(*_spoken(self.got), enough=True)
+
+    async def system(self) -> None:
+        """An answer to the same with a system message before it."""
+        if self.got is None:
+            self._note("no" if self._troubles[-1].missing else "unknown", "there is no chat")
+            return
         other = await self._asking.say((SYSTEM, *QUESTION), temperature=0.0, max_tokens=REPLY)
-        if isinstance(other, Trouble):
-            self._note_trouble("system role", other)
-        elif other.texts[0] == reply.texts[0]:
-            self._note("system role", "different", "accepted, and the answer is the same as without", other.texts[0])
+        if other.texts[0] == self.got.texts[0]:
+            self._note("different", "accepted, and the answer is the same as without", other.texts[0])
         else:
-            self._note("system role", "yes", "changes the answer", other.texts[0])
+            self._note("yes", "changes the answer", other.texts[0])
 
     async def completions(self) -> None:
         """A text that goes on."""
         reply = await self._asking.go_on(TEXT, temperature=0.0, max_tokens=REPLY)
-        if isinstance(reply, Trouble):
-            self._note_trouble("completions", reply)
-            return
         self.got = self.got or reply
-        self._note("completions", *_spoken(reply), enough=True)
+        self._note(*_spoken(reply), enough=True)
 
     async def chat_logprobs(self) -> None:
         """The most probable tokens in the place of an answer's first."""
-        name = "logprobs in chat"
         if not self._by_chat:
-            self._note(name, "no", "there is no chat")
+            self._note("no", "there is no chat")
             return
         await self._lists(
-            name,
-            lambda count: self._asking.say(QUESTION, temperature=0.0, max_tokens=1, logprobs=True, top_logprobs=count),
+            lambda count: self._asking.say(QUESTION, temperature=0.0, max_tokens=1, logprobs=True, top_logprobs=count)
         )
 
     async def text_logprobs(self) -> None:
         """The same where a text goes on."""
-        name = "logprobs in completions"
         if not self.findings["completions"].usable:
-            self._note(name, "no", "there are no completions")
+            self._note("no", "there are no completions")
             return
-        await self._lists(name, lambda count: self._asking.go_on(TEXT, temperature=0.0, max_tokens=1, logprobs=count))
+        await self._lists(lambda count: self._asking.go_on(TEXT, temperature=0.0, max_tokens=1, logprobs=count))
 
-    async def _lists(self, name: str, ask: Callable[[int], Coroutine[Any, Any, Got | Trouble]]) -> None:
-        reply, asked, before = await ask(20), 20, ""
-        if isinstance(reply, Trouble) and reply.refused:
-            before, asked = f"; 20 are refused: {reply.words}", 5
-            reply = await ask(5)
-        if isinstance(reply, Trouble):
-            self._note_trouble(name, reply)
-            return
+    async def _lists(self, ask: Callable[[int], Coroutine[Any, Any, Got]]) -> None:
+        asked, before = 20, ""
+        try:
+            reply = await ask(asked)
+        except TroubleError as trouble:
+            if not trouble.refused:
+                raise
+            before, asked = f"; 20 are refused: {trouble.words}", 5
+            reply = await ask(asked)
         try:
             echo = reply.scored()
         except ModelError as problem:
-            self._note(name, "different", problem.message)
+            self._note("different", problem.message)
             return
         if not echo or not echo.tokens:
-            self._note(name, "no", "asked for, and none came back", reply.texts[0])
+            self._note("no", "asked for, and none came back", reply.texts[0])
             return
         listed = echo.tokens[0].listed
         wrong = _implausible([value for _, value in listed])
         shown = ", ".join(f"{text!r} {'none' if value is None else format(value, '.3f')}" for text, value in listed[:6])
         if not listed:
-            self._note(name, "different", "only of the token that was written, of no others", repr(echo.tokens[0].text))
+            self._note("different", "only of the token that was written, of no others", repr(echo.tokens[0].text))
         elif wrong:
-            self._note(name, "different", wrong, shown)
+            self._note("different", wrong, shown)
         elif len(listed) < asked:
             fewer = f"the {len(listed)} most probable tokens, where {asked} were asked for"
-            self._note(name, "different", fewer, shown, enough=True)
+            self._note("different", fewer, shown, enough=True)
         else:
-            self._note(name, "yes", f"the {len(listed)} most probable tokens{before}", shown)
+            self._note("yes", f"the {len(listed)} most probable tokens{before}", shown)
 
     async def echo(self) -> None:
-        """How probable each token of a given text is, and what the server puts before it."""
-        name, bos = "echo with logprobs", "mark before a text"
+        """How probable each token of a given text is."""
         if not self.findings["completions"].usable:
-            self._note(name, "no", "there are no completions")
-            self._note(bos, "unknown", "only an echo shows it")
+            self._note("no", "there are no completions")
             return
         reply = await self._asking.go_on(ECHOED, temperature=0.0, max_tokens=1, logprobs=1, echo=True)
-        if isinstance(reply, Trouble):
-            self._note_trouble(name, reply)
-            self._note(bos, "unknown", "only an echo shows it")
-            return
         try:
             echo = reply.scored()
             numbers = text_logprobs(echo, ECHOED) if echo else None
         except ModelError as problem:
-            echo, numbers = None, None
-            self._note(name, "different", problem.message)
+            self._note("different", problem.message)
+            return
+        if echo and numbers:
+            self._marked = marks_before(echo, ECHOED)
+            shown = ", ".join(_shown(token) for token in echo.tokens)
+            self._note("yes", f"{len(numbers)} tokens scored; {_offsets(echo)}", shown)
+        elif reply.texts[0].startswith(ECHOED):
+            self._note("different", "the text comes back, without its logprobs", reply.texts[0])
         else:
-            if echo and numbers:
-                shown = ", ".join(_shown(token) for token in echo.tokens)
-                self._note(name, "yes", f"{len(numbers)} tokens scored; {_offsets(echo)}", shown)
-            elif reply.texts[0].startswith(ECHOED):
-                self._note(name, "different", "the text comes back, without its logprobs", reply.texts[0])
-            else:
-                self._note(name, "no", "the text does not come back", reply.texts[0])
-        self._marks(bos, marks_before(echo, ECHOED) if echo and numbers else None)
+            self._note("no", "the text does not come back", reply.texts[0])
 
-    def _marks(self, name: str, marks: list[str] | None) -> None:
+    async def marks(self) -> None:
+        """What the server puts before a text that it gives back."""
+        marks = self._marked
         if marks is None:
-            self._note(name, "unknown", "only an echo shows it")
+            self._note("unknown", "only an echo shows it")
         elif len(marks) > 1 and len(set(marks)) < len(marks):
-            self._note(
-                name, "different", "a mark stands there more than once: the model was not trained so", "".join(marks)
-            )
+            self._note("different", "a mark stands there more than once: the model was not trained so", "".join(marks))
         elif marks:
-            self._note(name, "yes", "once", "".join(marks))
+            self._note("yes", "once", "".join(marks))
         else:
-            self._note(name, "no", "none is shown, so the first token has no probability")
+            self._note("no", "none is shown, so the first token has no probability")
 
     async def many(self) -> None:
         """Several answers to one request."""
         reply = await self._ask(drawn=True, temperature=1.0, max_tokens=REPLY, n=2)
-        if isinstance(reply, Trouble):
-            self._note_trouble("n", reply)
-        elif len(reply.texts) == 2:
-            self._note("n", "yes", "2 answers to one request", " | ".join(reply.texts))
+        if len(reply.texts) == 2:
+            self._note("yes", "2 answers to one request", " | ".join(reply.texts))
         else:
-            self._note("n", "no", f"{len(reply.texts)} answer where 2 were asked for")
+            self._note("no", f"{len(reply.texts)} answer where 2 were asked for")
 
     async def seed(self) -> None:
         """Whether an answer can be drawn again."""
         texts: list[str] = []
         for seed in (1, 1, 2):
             reply = await self._ask(drawn=True, temperature=1.0, max_tokens=REPLY, seed=seed)
-            if isinstance(reply, Trouble):
-                self._note_trouble("seed", reply)
-                return
             texts.append(reply.texts[0])
         sample = " | ".join(texts)
         if texts[0] != texts[1]:
-            self._note("seed", "no", "ignored: the same seed gives another answer at temperature 1", sample)
+            self._note("no", "ignored: the same seed gives another answer at temperature 1", sample)
         elif texts[0] == texts[2]:
-            self._note("seed", "unknown", "three equal answers at temperature 1, one of them to another seed", sample)
+            self._note("unknown", "three equal answers at temperature 1, one of them to another seed", sample)
         else:
-            self._note(
-                "seed", "yes", "likely: the same seed gives the same answer at temperature 1, another another", sample
-            )
+            self._note("yes", "likely: the same seed gives the same answer at temperature 1, another another", sample)
 
     async def stop(self) -> None:
         """Whether an answer ends before a text of ours: one out of the middle of what it says anyway."""
@@ -269,58 +246,50 @@ class Probes:
         for wanted in dict.fromkeys((middle, middle[:1])):  # what cannot be shown may stand inside four characters
             before = whole[: whole.find(wanted)] if wanted else ""
             if not before:
-                self._note("stop", "unknown", "the answer is too short to be stopped")
+                self._note("unknown", "the answer is too short to be stopped")
                 return
             reply = await self._ask(temperature=0.0, max_tokens=REPLY, stop=(wanted,))
-            if isinstance(reply, Trouble):
-                self._note_trouble("stop", reply)
-                return
             text = reply.texts[0]
             if text.strip() == before.strip():
-                self._note("stop", "yes", f"the answer ends before {wanted!r}", text)
+                self._note("yes", f"the answer ends before {wanted!r}", text)
                 return
         if wanted in text:
             kept = text.rstrip().endswith(wanted)
-            self._note("stop", "different" if kept else "no", f"{wanted!r} is {'left in' if kept else 'ignored'}", text)
+            self._note("different" if kept else "no", f"{wanted!r} is {'left in' if kept else 'ignored'}", text)
         else:
-            self._note("stop", "unknown", f"another answer came, without {wanted!r}", text)
+            self._note("unknown", f"another answer came, without {wanted!r}", text)
 
     async def limit(self) -> None:
         """Whether an answer is as short as it must be."""
         reply = await self._ask(temperature=0.0, max_tokens=2)
-        if isinstance(reply, Trouble):
-            self._note_trouble("max_tokens", reply)
-            return
         text, whole = reply.texts[0], self.got.texts[0] if self.got else ""
         count = reply.usage.output if reply.usage else None
         if count is not None and count > 2:
-            self._note("max_tokens", "no", f"{count} tokens where 2 are the limit", text)
+            self._note("no", f"{count} tokens where 2 are the limit", text)
         elif len(text) < len(whole) and (reply.reason == "length" or whole.startswith(text)):
-            self._note("max_tokens", "yes", "2 tokens, cut off there", text)
+            self._note("yes", "2 tokens, cut off there", text)
         elif len(text) > 40 and len(text) >= len(whole):
-            self._note("max_tokens", "no", "as long an answer with a limit of 2 tokens as with 16", text)
+            self._note("no", "as long an answer with a limit of 2 tokens as with 16", text)
         else:
-            self._note("max_tokens", "unknown", "the answer is short anyway", text)
+            self._note("unknown", "the answer is short anyway", text)
 
     async def greedy(self) -> None:
         """Whether temperature 0 gives the same answer again."""
         reply = await self._ask(temperature=0.0, max_tokens=REPLY)
-        if isinstance(reply, Trouble):
-            self._note_trouble("temperature 0", reply)
-        elif self.got and reply.texts[0] == self.got.texts[0]:
-            self._note("temperature 0", "yes", "the same answer twice")
+        if self.got and reply.texts[0] == self.got.texts[0]:
+            self._note("yes", "the same answer twice")
         else:
             both = f"{self.got.texts[0] if self.got else ''} | {reply.texts[0]}"
-            self._note("temperature 0", "no", "two different answers to one request", both)
+            self._note("no", "two different answers to one request", both)
 
-    def usage(self) -> None:
+    async def usage(self) -> None:
         """Whether tokens are counted."""
         counts = self.got.usage if self.got else None
         if counts and counts.input and counts.output:
             detail = f"{counts.input} tokens in, {counts.output} out"
-            self._note("usage", "yes", detail)
+            self._note("yes", detail)
         else:
-            self._note("usage", "no", "tokens are not counted")
+            self._note("no", "tokens are not counted")
 
     def refusal(self) -> str:
         """Return why key or model is refused; empty where something else is wrong."""
@@ -330,6 +299,26 @@ class Probes:
         known = self.findings["model list"].usable
         models = [one.words for one in self._troubles if one.missing and (known or "model" in one.words.lower())]
         return models[0] if models else ""
+
+
+PROBES: dict[str, Callable[[Probes], Coroutine[Any, Any, None]]] = {
+    "model list": Probes.models,
+    "chat": Probes.chat,
+    "system role": Probes.system,
+    "completions": Probes.completions,
+    "logprobs in chat": Probes.chat_logprobs,
+    "logprobs in completions": Probes.text_logprobs,
+    "echo with logprobs": Probes.echo,
+    "mark before a text": Probes.marks,
+    "n": Probes.many,
+    "seed": Probes.seed,
+    "stop": Probes.stop,
+    "max_tokens": Probes.limit,
+    "temperature 0": Probes.greedy,
+    "usage": Probes.usage,
+}
+_FIRST = ("model list", "chat", "system role", "completions")
+"""What is tried of a server that answered nothing yet."""
 
 
 def _spoken(reply: Got) -> tuple[Verdict, str, str]:

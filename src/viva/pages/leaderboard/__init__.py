@@ -1,1 +1,3 @@
-"""The leaderboard as a static site: boards of rows that may be ranked together, a page a benchmark and a model."""
+"""A static site of rankings: a page a benchmark and a model."""
+
+HEADING = "Look"

@@ -1,16 +1,38 @@
-"""What a site is made of: rows on boards. A board holds only what may be ranked together."""
+"""What a site is made of, rows on boards, and how results become them.
+
+A board holds only what may be ranked together.
+"""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
-from viva.analysis.standings import Rank
+from viva.analysis.standings import THRESHOLDS, Best, Rank, best_by, ranks
+from viva.pages.leaderboard.settings import (
+    Settings,
+    comparable,
+    differing,
+    for_baseline,
+    in_words,
+    key_of,
+    of_baseline,
+    titles,
+)
+from viva.published import plain
+from viva.types import Aggregate, TableSpec
+
+Place = tuple[str, str, str]
+"""Where a figure stands in the exam's tables: layout, row, column."""
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -46,6 +68,11 @@ class Dimension(Struct, frozen=True, kw_only=True):
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Which questions it averages: tag → values; all where it is empty."""
 
+    @property
+    def place(self) -> Place:
+        """Where it stands: titles may differ, places may not."""
+        return self.layout, self.row, self.column
+
 
 class Row(Struct, frozen=True, kw_only=True):
     """One model on one board."""
@@ -79,21 +106,9 @@ class Row(Struct, frozen=True, kw_only=True):
     """The model's page: a file name of ours, never the model's."""
 
     @property
-    def ranked(self) -> bool:
-        """Whether it counts: guessers, people and ablations are shown, and have no rank."""
-        return self.score is not None and self.kind == "model"
-
-
-class BestRow(Struct, frozen=True, kw_only=True):
-    """A line of "best by": who is best of a kind below a size."""
-
-    kind: str
-    below: float | None
-    row: int
-    """Which of the board's rows."""
-    among: int
-    level: tuple[int, ...]
-    """Rows whose 95 % intervals overlap its own: that is no test of a difference."""
+    def answered(self) -> Estimate | None:
+        """Its score, where the answers are known that it is of."""
+        return self.score if self.score and self.score.n else None
 
 
 class Board(Struct, frozen=True, kw_only=True):
@@ -112,7 +127,7 @@ class Board(Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...] = ()
     strict: tuple[Board, ...] = ()
     """The same rows by what was sent, where servers forced that to differ: those of each that are two or more."""
-    best: tuple[tuple[str, tuple[BestRow, ...]], ...] = ()
+    best: tuple[tuple[str, tuple[Best, ...]], ...] = ()
     """What "best by" goes by ("type") → its lines."""
     notes: tuple[str, ...] = ()
 
@@ -155,3 +170,224 @@ def page_name(*parts: str) -> str:
     """
     digest = hashlib.sha256("\0".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass"))
     return f"{slug(parts[-1])}-{digest.hexdigest()[:12]}.html"
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One result, of a run, a table or a paper, before it is placed on a board."""
+
+    benchmark: str
+    """A benchmark's name, or how a run calls a question file."""
+    row: Row
+    figures: Mapping[Place, Estimate | None] = {}
+    dimensions: Sequence[Dimension] = ()
+    """What its figures are about; none for a row that only stands beside others."""
+    settings: Settings = {}
+    """Its signature by parts, as the user asked; for a table of item scores, what is known."""
+    asked: str = ""
+    """A hash of the names of the questions that it has answers to; empty where unknown."""
+    forced: Mapping[str, str] = {}
+    """Parts of the signature that its server changed: what became of each."""
+    beside: Sequence[Entry] = ()
+    """Published rows of the same settings."""
+    questions: Columns | None = None
+    """The row's questions (`Breakdown.questions`), by which it is compared with other models; None where unknown."""
+    over: str = ""
+    """The tag whose values its score averages first."""
+    notes: Sequence[str] = ()
+
+
+def dimensions(
+    layouts: Iterable[TableSpec], headline: Aggregate, label: Callable[[Aggregate], str]
+) -> list[tuple[Dimension, tuple[Aggregate, Aggregate]]]:
+    """Return what is worth a figure beside the score, with the lines that average it: of a table with many rows each
+    row, in the column that averages as the headline does; of a table with one row its columns, as `label` calls them.
+    Long tables are left out.
+    """
+    found = []
+    for layout in layouts:
+        single = len(layout.rows) == 1
+        title = layout.title if len(layout.title) <= 40 else layout.title.partition(" (")[0]
+        columns = layout.columns if single else (_like(layout.columns, headline),)
+        for row in () if layout.detail else layout.rows:
+            for column in columns:
+                dimension = Dimension(
+                    layout=layout.name, row=row.label, column=column.label, group=title,
+                    label=label(column) if single else labelled(layout.name, row.label),
+                    where=tuple({**column.where, **row.where}.items()),
+                )  # fmt: skip
+                found.append((dimension, (row, column)))
+    return found
+
+
+def labelled(layout: str, row: str) -> str:
+    """Return a row's label where its table is not beside it: "level 1" for the 1 of `levels`."""
+    return f"{layout.removesuffix('s')} {row}" if row.isdecimal() else row
+
+
+def _like(columns: Sequence[Aggregate], headline: Aggregate) -> Aggregate:
+    """Return the column that averages over everything in the headline's way; the last one where none does."""
+    whole = [column for column in columns if not column.where and not column.part and not column.given]
+    alike = [
+        column
+        for column in whole
+        if column.over == headline.over and column.attempts in ("", headline.attempts or "best")
+    ]
+    return next(iter(alike or whole), columns[-1])
+
+
+Groups = dict[str, tuple[dict[str, str], list[Entry]]]
+"""Key of a board → the settings that its entries share, and these."""
+
+
+def own_boards(entries: Sequence[Entry]) -> list[Board]:
+    """Return the boards of one benchmark: a board for every way of asking, in the order of the first run of each.
+
+    A baseline stands on every board whose models were asked what it was asked, whatever their requests said.
+    """
+    groups = _grouped(entries, lambda entry: comparable(entry.settings, entry.asked))
+    _place_baselines(groups)
+    said = titles([parts for parts, _ in groups.values()])
+    return [
+        replace(_own_board(key, title, parts, own), strict=tuple(_strict(parts, own)))
+        for (key, (parts, own)), title in zip(groups.items(), said, strict=True)
+    ]
+
+
+def _grouped(entries: Iterable[Entry], parts_of: Callable[[Entry], dict[str, str]], **salt: str) -> Groups:
+    groups: Groups = {}
+    for entry in entries:
+        parts = parts_of(entry)
+        groups.setdefault(key_of({**parts, **salt}), (parts, []))[1].append(entry)
+    return groups
+
+
+def _strict(parts: Mapping[str, str], entries: Sequence[Entry]) -> Iterator[Board]:
+    """Of a board on which servers forced something the boards of what was sent alike; none of a single model."""
+    groups = _grouped(
+        entries,
+        lambda entry: {name: value for name, value in {**parts, **entry.forced}.items() if name != "seed"},
+        sent="alike",
+    )
+    for key, (sent, own) in groups.items():
+        if len(groups) > 1 < len(own):
+            yield _own_board(key, differing([sent, parts]) or "as asked", sent, own)
+
+
+def _place_baselines(groups: Groups) -> None:
+    """Put each baseline on the boards of the models that were asked the same, where there are any."""
+    asked = {key: for_baseline(parts) for key, (parts, _) in groups.items()}
+    baselines = {key: [one for one in own if of_baseline(one.settings)] for key, (_, own) in groups.items()}
+    boards = [key for key, (_, own) in groups.items() if len(baselines[key]) < len(own)]
+    for key, placed in baselines.items():
+        alike = [other for other in boards if asked[other] == asked[key]]
+        for other in alike:
+            own = groups[other][1]
+            known = {one.row.model for one in own}
+            own += [one for one in placed if one.row.model not in known]
+        if alike and key not in boards:
+            del groups[key]
+
+
+def _own_board(key: str, title: str, parts: Mapping[str, str], entries: Sequence[Entry]) -> Board:
+    notes = [note for entry in entries for note in entry.notes]
+    twice = [name for name, times in Counter(entry.row.model for entry in entries).items() if times > 1]
+    if twice:
+        notes.append(f"{', '.join(twice)}: more than one result under the same settings; each has a row of its own.")
+    board = Board(
+        key=key, benchmark=entries[0].benchmark, title=title, own=True, settings=in_words(parts),
+        notes=tuple(dict.fromkeys(notes)),
+    )  # fmt: skip
+    return ranked(board, [*entries, *max(entries, key=lambda entry: len(entry.beside)).beside])
+
+
+def ranked(board: Board, entries: Sequence[Entry]) -> Board:
+    """Return the board with these rows in order, their figures and ranks, and who is best by what. Of an own board only
+    own rows have ranks: by their questions, where all of them answered the same ones.
+    """
+    from viva.analysis.pairedranks import paired_ranks
+
+    about = tuple(dict.fromkeys(one for entry in entries for one in entry.dimensions))
+    entries = sorted(entries, key=lambda entry: entry.row.score.order if entry.row.score else (-1.0,), reverse=True)
+    counted = [
+        (entry, score)
+        for entry in entries
+        if entry.row.own == board.own and entry.row.kind == "model" and (score := entry.row.score)
+    ]
+    questions = [entry.questions for entry, _ in counted if entry.questions is not None]
+    alike = counted and len(questions) == len(counted)
+    ranges = paired_ranks(questions, counted[0][0].over) if alike else None
+    places = ranks([score for _, score in counted], ranges)
+    ranks_of = {id(entry): rank for (entry, _), rank in zip(counted, places, strict=True)}
+    families = Counter(entry.row.facts.family for entry in entries).most_common()
+    spelled = {family.casefold(): family for family, _ in reversed(families)}  # LLaMA, Llama: as most rows have it
+    rows = tuple(
+        replace(
+            row,
+            figures=tuple(entry.figures.get(dimension.place) for dimension in about),
+            rank=ranks_of.get(id(entry)),
+            page=page_of(row),
+            facts=replace(row.facts, family=spelled[row.facts.family.casefold()]),
+        )
+        for entry in entries
+        for row in (entry.row,)
+    )
+    return replace(board, dimensions=about, rows=rows, best=_best(rows))
+
+
+def page_of(row: Row) -> str:
+    """Return the file of the model's page: one's own models and published ones never share a page."""
+    return page_name("own", row.model) if row.own else page_name("published", plain(row.model) or row.model)
+
+
+def _best(rows: Sequence[Row]) -> tuple[tuple[str, tuple[Best, ...]], ...]:
+    """Best by type and size as InfiBench's Table 4, by size alone, and by family; what tells nothing is left out.
+
+    Closed models are one kind, whatever they were made for; of the others those words tell kinds apart that are known
+    of all of them, and are not the same.
+    """
+    facts = [row.facts if row.rank else None for row in rows]
+    known = [one for one in facts if one]
+    words = {
+        name: {getattr(one, name) for one in known if name == "access" or one.access != "Closed"}
+        for name in ("access", "domain", "type")
+    }
+    told = [name for name, values in words.items() if "" not in values and len(values) > 1]
+    ways: tuple[tuple[str, Callable[[Facts], str | None], Sequence[float | None]], ...] = (
+        ("type and size",
+         lambda one: " · ".join(getattr(one, name) for name in told[: 1 if one.access == "Closed" else None]) or None,
+         (*THRESHOLDS, None)),
+        ("size", lambda one: None if one.total is None else "", THRESHOLDS),
+        ("family", lambda one: one.family or None, (None,)),
+    )  # fmt: skip
+    scores, sizes = [row.score or Estimate() for row in rows], [row.facts.total for row in rows]
+    best = (
+        (name, best_by(scores, sizes, [kind(one) if one else None for one in facts], below))
+        for name, kind, below in ways
+    )
+    return tuple((name, tuple(lines)) for name, lines in best if len(lines) > 1)
+
+
+class ModelPage(Struct, frozen=True, kw_only=True):
+    """A model and everywhere it stands."""
+
+    row: Row
+    """The first of its rows: what it is called, and whose it is."""
+    facts: Facts
+    standings: Sequence[tuple[BenchmarkPage, Board, Row]]
+
+
+def model_pages(found: Site) -> list[ModelPage]:
+    """Return a page a model. A published row beside one's own rows is told of where it comes from, if that is on the
+    site.
+    """
+    standings: dict[str, list[tuple[BenchmarkPage, Board, Row]]] = {}
+    for benchmark in found.benchmarks:
+        at_home = {row.page for board in benchmark.boards if not board.own for row in board.rows}
+        for board in benchmark.boards:
+            for row in board.rows:
+                if row.own == board.own or row.page not in at_home:
+                    standings.setdefault(row.page, []).append((benchmark, board, row))
+    return [
+        ModelPage(row=own[0][2], facts=functools.reduce(Facts.over, (row.facts for *_, row in own)), standings=own)
+        for own in standings.values()
+    ]

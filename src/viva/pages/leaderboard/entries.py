@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,13 +16,11 @@ from viva.analysis.breakdown import Breakdown
 from viva.analysis.estimate import Estimate
 from viva.contracts import Exam
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
-from viva.engine.scorefile import fault
 from viva.errors import DataError, StorageError, VivaError, flag
-from viva.pages.leaderboard.assembling import Entry, dimensions, own_boards, ranked
-from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Row, Site, page_name
-from viva.pages.leaderboard.publishedboards import ModelFacts, published_boards, published_rows
+from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Entry, Row, Site, dimensions, own_boards, page_name
+from viva.pages.leaderboard.publishedboards import ModelFacts, published_boards, published_entries
 from viva.pages.leaderboard.settings import in_words
-from viva.pages.runs.following import Followed
+from viva.pages.runs.following import Followed, Tokens
 from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
 from viva.published import about
@@ -28,16 +28,18 @@ from viva.published.catalogue import catalogue
 from viva.render.result import settings, signature
 from viva.render.table import outcomes_text
 from viva.runs.exams import data_notes, reopen
-from viva.runs.graded import ADAPTIVE, regraded, runs_in
-from viva.runs.published_rows import BASELINE
 from viva.runs.score_table import rows_of
+from viva.runs.scorefile import ADAPTIVE, fault, runs_in
+from viva.runs.scoring import BASELINE, regraded
 from viva.studies.item_scores import AUTO, EXAM, FORMAT, ScoreSet, score_sets
-from viva.types import SCORED, UNREADABLE
+from viva.types import SCORED, UNREADABLE, Aggregate
 from viva.version import __version__
 from viva.visible import one_line
 
 OWN_QUESTIONS = "questions/"
 """What a page's name begins with that is about a question file: no file may pass for a benchmark."""
+Used = Mapping[tuple[str, str], Tokens]
+"""What the answers of a run took, by model and benchmark."""
 TABLES = "item scores"
 """The page of tables of item scores."""
 
@@ -66,7 +68,7 @@ def benchmark_page(name: str, entries: Sequence[Entry], *, published: bool) -> B
         page=f"{name}.html" if known else page_name("benchmark", name),
         paper=paper.paper if paper else "",
         url=paper.url if paper else "",
-        boards=(*boards, *(map(ranked, published_boards(name)) if published else ())),
+        boards=(*boards, *(published_boards(name) if published else ())),
     )
 
 
@@ -104,14 +106,14 @@ def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) 
     """Yield what there is to rank; `left_out` takes in which runs have nothing, and why."""
     exams: dict[bytes, Exam] = {}
     for path in sources:
-        answers: list[Followed] = []
+        used = functools.cache(functools.partial(_used, path))
         for one in score_sets([path], _columns_of(path)):
             if why := _nothing(one):
                 left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model, 60)} on {one.exam}: {why}")
-            elif one.record is None:
+            elif one.record is None or one.run is None:
                 yield _of_table(one, known)
             else:
-                yield _of_run(one, one.record, known, exams, answers)
+                yield _of_run(one, one.run, one.record, known, exams, used)
 
 
 def _nothing(one: ScoreSet) -> str:
@@ -124,7 +126,7 @@ def _nothing(one: ScoreSet) -> str:
 
 
 def _columns_of(source: Path) -> str:
-    """Return what `scored` is to make columns of: of a table that has no column `format` nothing."""
+    """Return what `score_sets` is to make columns of: of a table that has no column `format` nothing."""
     if source.is_dir():
         return AUTO
     _, first = next(rows_of(source), (0, {}))
@@ -132,68 +134,124 @@ def _columns_of(source: Path) -> str:
 
 
 def _of_run(
-    one: ScoreSet, record: ExamRecord, known: ModelFacts, exams: dict[bytes, Exam], answers: list[Followed]
+    one: ScoreSet,
+    run: RunRecord,
+    record: ExamRecord,
+    known: ModelFacts,
+    exams: dict[bytes, Exam],
+    used: Callable[[], Used],
 ) -> Entry:
-    assert one.run is not None
     key = msgspec.json.encode(record, order="deterministic")
     if key not in exams:
         exams[key] = reopen(record)
-    exam = exams[key]
+    exam, spec = exams[key], record.spec
     breakdown = Breakdown(one.scores, one.headline.attempts, exam.layouts())
-    overall = breakdown.cell(one.headline)
-    about = [
-        (_counted(dimension, breakdown.label(column)), (row, column))
-        for dimension, (row, column) in dimensions(exam.layouts(), one.headline)
-    ]
-    cells = [breakdown.cell(*lines) for _, lines in about]
-    said = tuple(dimension for dimension, _ in about)
-    spec = record.spec
-    published = published_rows(
+    beside = published_entries(
         spec,
-        said,
         sample=record.data is None,
-        answers=record.samples or one.run.samples,
+        answers=record.samples or run.samples,
         questions=record.questions,
     )
     if one.model.startswith(BASELINE):  # by itself it brings no published models onto a board
-        published = tuple(row for row in published if row.kind == "baseline")
+        beside = [entry for entry in beside if entry.row.kind == "baseline"]
     notes = data_notes(exam, Path(record.data) if record.data else None)
-    if published and not overall.same_parts:
-        published = ()
+    overall = breakdown.cell(one.headline)
+    if beside and not overall.same_parts:
+        beside = []
         lacks = ", ".join(overall.lacks[:4]) or "the questions"
         notes = [*notes, f"{one_line(one.model, 60)}: too little of {lacks} is scored to stand beside published rows."]
-    sent = settings(one.run, record, one.model, one.opened)
     plain = msgspec.structs.replace(one.opened, adapted=None) if one.opened else None
-    wanted = settings(one.run, record, one.model, plain)
+    sent, wanted = (settings(run, record, one.model, opened) for opened in (one.opened, plain))
     forced = {name: str(value) for name, value in sent.items() if value != wanted.get(name)}
-    row = _row(one, overall, cells, known, signature(one.run, record, one.model, one.opened))
-    return Entry(
-        benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
+    return msgspec.structs.replace(
+        _entry(
+            one,
+            breakdown,
+            dimensions(exam.layouts(), one.headline, breakdown.label),
+            benchmark=f"{OWN_QUESTIONS}{spec.name}" if spec.name else spec.benchmark,
+            facts=known.of(one.model),
+            signature=signature(run, record, one.model, one.opened),
+            forced=in_words(forced),
+            cost=_cost(one, run, spec.benchmark, used),
+        ),
         settings=wanted,
         asked=_asked(one),
         forced=forced,
-        row=msgspec.structs.replace(row, forced=in_words(forced), cost=_cost(one, one.run, spec.benchmark, answers)),
-        dimensions=said,
-        beside=published,
-        questions=breakdown.questions(one.headline),
-        over=one.headline.over,
-        notes=tuple(notes),
+        beside=beside,
+        notes=notes,
     )
 
 
-def _cost(one: ScoreSet, run: RunRecord, benchmark: str, read: list[Followed]) -> float | None:
+def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
+    """A table of item scores says nothing of how they came about: only equal sets of questions are ranked together."""
+    about = [
+        (Dimension(layout="format", row=name, column="", group="By format", label=name), lines)
+        for name, lines in one.lines.items()
+        if lines != (one.headline,)
+    ]
+    breakdown = Breakdown(one.scores, one.headline.attempts)
+    return msgspec.structs.replace(
+        _entry(one, breakdown, about, benchmark=TABLES, facts=known.of(one.model)),
+        settings={"settings": "unknown", "n": len(one.scores.texts["question"].values), "data": _asked(one)},
+        notes=("Item scores of a table: how these models were asked is not known to Viva.",),
+    )
+
+
+def _entry(
+    one: ScoreSet,
+    breakdown: Breakdown,
+    about: Sequence[tuple[Dimension, Sequence[Aggregate]]],
+    *,
+    benchmark: str,
+    **known: Any,
+) -> Entry:
+    """Return a result with its figures; `known`: what else its row says."""
+
+    def cell(*lines: Aggregate) -> Estimate | None:
+        found = breakdown.cell(*lines)
+        return found if found.mean is not None or found.ranged else None
+
+    if not breakdown.cell(one.headline).n:
+        raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
+    kind = "baseline" if one.model.startswith(BASELINE) else "model"
+    return Entry(
+        benchmark=benchmark,
+        row=Row(
+            model=one.model,
+            own=True,
+            kind=kind,
+            score=cell(one.headline),
+            origin=one.source.name,
+            exam=one.exam,
+            **known,
+        ),
+        figures={dimension.place: cell(*lines) for dimension, lines in about},
+        dimensions=[dimension for dimension, _ in about],
+        questions=breakdown.questions(one.headline),
+        over=one.headline.over,
+    )
+
+
+def _used(run: Path) -> Used:
+    """Return what the answers of a run took, as far as they can be read."""
+    answers = Followed(run / "responses.jsonl")
+    with suppress(StorageError):
+        answers.refresh()
+    return answers.used
+
+
+def _cost(one: ScoreSet, run: RunRecord, benchmark: str, used: Callable[[], Used]) -> float | None:
     """US dollars that 1,000 answers took, without judges; None where tokens or the price are unknown, or answers of two
-    exams cannot be told apart. `read`: the run's answers, once somebody read them."""
+    exams cannot be told apart."""
     unique = [each.spec.benchmark for each in run.exams].count(benchmark) == 1
     if one.opened is None or not (unique and traits_of(one.opened.name).paid):
         return None
-    if not read:
-        read.append(Followed(one.source / "responses.jsonl"))
-        with suppress(StorageError):
-            read[0].refresh()
-    used = {who: tokens for who, tokens in read[0].used.items() if who[1] == benchmark}
-    own = [used[who] for who in used if who[0] in (one.opened.shown, one.opened.name)]
-    total, count = list_cost([one.opened], used, run.prices), sum(tokens.answers for tokens in own)
+    own = {
+        who: took
+        for who, took in used().items()
+        if who[1] == benchmark and who[0] in (one.opened.shown, one.opened.name)
+    }
+    total, count = list_cost([one.opened], own, run.prices), sum(took.answers for took in own.values())
     return 1000 * total / count if total and count else None
 
 
@@ -201,42 +259,3 @@ def _asked(one: ScoreSet) -> str:
     """Return a hash of the names of the questions that were asked."""
     names = sorted(one.scores.texts["question"].values)
     return hashlib.sha256(msgspec.json.encode(names)).hexdigest()[:12]
-
-
-def _counted(dimension: Dimension, column: str) -> Dimension:
-    """Return what is called by its column, by the number of answers that there are."""
-    named = dimension.label == dimension.column
-    return msgspec.structs.replace(dimension, label=column if named else dimension.label)
-
-
-def _of_table(one: ScoreSet, known: ModelFacts) -> Entry:
-    """A table of item scores says nothing of how they came about: only equal sets of questions are ranked together."""
-    breakdown = Breakdown(one.scores, one.headline.attempts)
-    lines = {name: shared for name, shared in one.lines.items() if shared != (one.headline,)}
-    return Entry(
-        benchmark=TABLES,
-        settings={"settings": "unknown", "n": len(one.scores.texts["question"].values), "data": _asked(one)},
-        row=_row(one, breakdown.cell(one.headline), [breakdown.cell(*shared) for shared in lines.values()], known, ""),
-        dimensions=tuple(
-            Dimension(layout="format", row=name, column="", group="By format", label=name) for name in lines
-        ),
-        questions=breakdown.questions(one.headline),
-        over=one.headline.over,
-        notes=("Item scores of a table: how these models were asked is not known to Viva.",),
-    )
-
-
-def _row(one: ScoreSet, overall: Estimate, cells: Sequence[Estimate], known: ModelFacts, said: str) -> Row:
-    if not overall.n:
-        raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
-    return Row(
-        model=one.model,
-        own=True,
-        kind="baseline" if one.model.startswith(BASELINE) else "model",
-        score=overall if overall.mean is not None or overall.ranged else None,
-        facts=known.of(one.model),
-        figures=tuple(cell if cell.mean is not None or cell.ranged else None for cell in cells),
-        signature=said,
-        origin=one.source.name,
-        exam=one.exam,
-    )

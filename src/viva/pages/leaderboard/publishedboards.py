@@ -25,13 +25,13 @@ from msgspec.structs import replace
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import widest
 from viva.errors import DataError
-from viva.pages.leaderboard.assembling import labelled
-from viva.pages.leaderboard.boards import Board, Dimension, Facts, Row, slug
-from viva.published import Entry, Neighbour, Size, neighbours, plain, size, table
+from viva.files import shipped_table
+from viva.pages.leaderboard.boards import Board, Dimension, Entry, Facts, Row, labelled, ranked, slug
+from viva.published import Entry as Printed
+from viva.published import Neighbour, Size, neighbours, plain, size, table
 from viva.published.catalogue import Setting, catalogue
 from viva.runs.score_table import Row as Line
 from viva.runs.score_table import rows_of
-from viva.shipped import shipped_table
 from viva.types import ExamSpec
 from viva.visible import one_line
 
@@ -42,27 +42,17 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 def published_boards(benchmark: str) -> list[Board]:
     """Return a board for every way in which a benchmark's paper asked; empty where nothing was published."""
-    if benchmark not in catalogue():
-        return []
-    return [_board(benchmark, setting) for setting in catalogue()[benchmark].settings]
+    settings = catalogue()[benchmark].settings if benchmark in catalogue() else ()
+    return [_board(benchmark, setting) for setting in settings]
 
 
 def _board(benchmark: str, setting: Setting) -> Board:
     # A spec that differs from the setting in nothing.
-    spec = msgspec.convert(
-        {
-            "benchmark": benchmark,
-            "language": setting.language,
-            "shots": setting.shots[0],
-            "form": setting.form or "chat",
-        },
-        ExamSpec,
-    )
-    found = neighbours(spec)
-    about = _dimensions(found)
+    asked = {"language": setting.language, "shots": setting.shots[0], "form": setting.form or "chat"}
+    rows = neighbours(msgspec.convert({"benchmark": benchmark, **asked}, ExamSpec))
     tables = [table(benchmark, name) for name in setting.tables]
     source = tables[0].source
-    return Board(
+    board = Board(
         key=f"published-{slug(setting.name)}",
         benchmark=benchmark,
         title=f"published, {setting.said}",
@@ -74,53 +64,56 @@ def _board(benchmark: str, setting: Setting) -> Board:
             ("asked", setting.said),
             ("number of questions", f"{setting.questions:,}"),
         ),
-        dimensions=about,
-        rows=_rows(benchmark, found, setting, about),
         notes=tuple(dict.fromkeys(note for one in tables for note in one.notes)),
     )
+    return ranked(board, _entries(benchmark, rows, setting, _dimensions(rows)))
 
 
-def published_rows(
-    spec: ExamSpec, about: Sequence[Dimension], *, sample: bool, answers: int, questions: int
-) -> tuple[Row, ...]:
-    """Return the published rows that were asked as this exam asks, with figures for its dimensions; none where any
-    setting differs, or the number of questions, for then they may not stand beside it.
+def published_entries(spec: ExamSpec, *, sample: bool, answers: int, questions: int) -> list[Entry]:
+    """Return the published rows that were asked as this exam asks; none where any setting differs, or the number of
+    questions, for then they may not stand beside it.
     """
-    found = neighbours(spec, sample=sample, answers=answers, questions=questions)
-    if not found or found[0].differs:
-        return ()
-    settings = catalogue()[spec.benchmark].settings
-    setting = next(one for one in settings if found[0].condition == one.said)
-    return _rows(spec.benchmark, found, setting, about)
+    rows = neighbours(spec, sample=sample, answers=answers, questions=questions)
+    settings = catalogue()[spec.benchmark].settings if rows and not rows[0].differs else ()
+    return [
+        entry
+        for setting in settings
+        if rows[0].condition == setting.said
+        for entry in _entries(spec.benchmark, rows, setting)
+    ]
 
 
-def _rows(benchmark: str, found: Sequence[Neighbour], setting: Setting, about: Sequence[Dimension]) -> tuple[Row, ...]:
-    entries: dict[str, Entry] = {}
-    for entry in table(benchmark, setting.tables[0]).entries:
-        if entry.kind not in setting.without:
-            entries.setdefault(plain(entry.name), entry)
-    keys = [(one.layout, one.row, one.column) for one in about]
-    return tuple(
-        Row(
-            model=one.model,
-            own=False,
-            score=_score(one.score, setting.questions),
-            widest=True,
-            facts=_printed(entries.get(plain(one.model)), one.model),
-            kind=one.kind,
-            figures=tuple(Estimate(mean=one.figures[key]) if key in one.figures else None for key in keys),
-            origin=f"{one.source.paper}; {one.source.table}",
-            url=one.source.url,
+def _entries(
+    benchmark: str, rows: Sequence[Neighbour], setting: Setting, about: Sequence[Dimension] = ()
+) -> list[Entry]:
+    printed = {
+        plain(line.name): line
+        for line in reversed(table(benchmark, setting.tables[0]).entries)
+        if line.kind not in setting.without
+    }
+    return [
+        Entry(
+            benchmark=benchmark,
+            row=Row(
+                model=one.model,
+                own=False,
+                score=None if one.score is None else _score(one.score, setting.questions),
+                widest=True,
+                facts=_printed(printed[plain(one.model)], one.model),
+                kind=one.kind,
+                origin=f"{one.source.paper}; {one.source.table}",
+                url=one.source.url,
+            ),
+            figures={place: Estimate(mean=mean) for place, mean in one.figures.items()},
+            dimensions=about,
         )
-        for one in found
-    )
+        for one in rows
+    ]
 
 
-def _score(mean: float | None, questions: int) -> Estimate | None:
-    if mean is None:
-        return None
-    bounds = widest(mean, questions)
-    return Estimate(mean=mean, low=bounds[0], high=bounds[1]) if bounds else Estimate(mean=mean)
+def _score(mean: float, questions: int) -> Estimate:
+    low, high = widest(mean, questions) or (None, None)
+    return Estimate(mean=mean, low=low, high=high)
 
 
 def _dimensions(found: Sequence[Neighbour]) -> tuple[Dimension, ...]:
@@ -148,16 +141,11 @@ def _dimensions(found: Sequence[Neighbour]) -> tuple[Dimension, ...]:
     return tuple(made)
 
 
-def _printed(entry: Entry | None, model: str) -> Facts:
-    words = dict(entry.words) if entry else {}
-    access = words.get("access", "")
-    said = Facts(
-        family=words.get("family", ""),
-        type=words.get("type", ""),
-        domain=words.get("domain", ""),
-        access=access.capitalize() if access in ("open", "limited") else access,
-    )
-    return said.over(named(model, entry.size if entry else size(model)))
+def _printed(line: Printed, model: str) -> Facts:
+    words = {name: line.words.get(name, "") for name in WORDS}
+    if words["access"] in ("open", "limited"):
+        words["access"] = words["access"].capitalize()
+    return msgspec.convert(words, Facts).over(named(model, line.size))
 
 
 def named(model: str, parameters: Size | None) -> Facts:
@@ -189,11 +177,11 @@ class ModelFacts:
 
     def __init__(self, path: Path | None = None) -> None:
         """Raises DataError with the line for what cannot be read."""
-        self._exact: dict[str, Facts] = {}
-        self._plain: dict[str, Facts] = {}
-        self._unused: dict[str, str] = {}
+        self._known: dict[str, Facts] = {}
         for line, row in rows_of(path) if path else ():
             self._add(row, f"{path}, line {line}")
+        self._plain = {_bare(name): name for name in reversed(self._known)}
+        self._asked: set[str] = set()
 
     def _add(self, row: Line, where: str) -> None:
         key = next((name for name in NAMES if name in row), None)
@@ -203,28 +191,25 @@ class ModelFacts:
             known = ", ".join(("model", *WORDS, *SIZES, "url"))
             raise DataError(f"{where}: {wrong}; a file of models has: {known}")
         name = str(row[key]).strip()
-        if not name or name in self._exact:
+        if not name or name in self._known:
             raise DataError(
                 f"{where}: {one_line(name, 60)!r} is there twice" if name else f"{where}: no model is named"
             )
-        facts = _facts(row, where)
-        self._exact[name] = facts
-        self._plain.setdefault(_bare(name), facts)
-        self._unused[name] = _bare(name)
+        self._known[name] = _facts(row, where)
 
     def of(self, model: str) -> Facts:
         """Return what the file says of a model; else what its name says: family, size, and whether it was finetuned."""
-        said = self._exact.get(model, self._plain.get(_bare(model)))
-        self._unused = {name: bare for name, bare in self._unused.items() if model != name and _bare(model) != bare}
+        self._asked |= {model, _bare(model)}
         known = named(model, size(model))
         if model.startswith("baseline/"):
-            known = msgspec.structs.replace(known, family="")
+            known = replace(known, family="")
+        said = self._known.get(model if model in self._known else self._plain.get(_bare(model), ""))
         return known if said is None else said.over(known)
 
     @property
     def unused(self) -> list[str]:
         """Names of the file that nobody asked for: they may be misspelled."""
-        return list(self._unused)
+        return [name for name in self._known if not {name, _bare(name)} & self._asked]
 
 
 def _bare(name: str) -> str:

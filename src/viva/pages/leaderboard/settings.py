@@ -11,8 +11,8 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from viva.files import shipped_table
 from viva.languages import language_name
-from viva.shipped import shipped_table
 
 Settings = Mapping[str, str | int]
 

@@ -5,20 +5,22 @@ nothing leave it; served, they are the application's.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from jinja2 import Environment
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from viva.analysis.sizes.scalinggroups import Point, studied
 from viva.analysis.standings import THRESHOLDS
 from viva.errors import DataError
-from viva.pages.leaderboard.assembling import ModelPage, model_pages
-from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, Row, Site, slug
-from viva.pages.shell import Inlined, templates
-from viva.published import plain
+from viva.pages.answerindex import answers_of
+from viva.pages.leaderboard.boards import BenchmarkPage, Board, Dimension, ModelPage, Row, Site, model_pages, slug
+from viva.pages.shell import Inlined, around, templates
 from viva.render import charts
 from viva.render.plots import PER_CENT, Axis, Drawn, Layer, curves, figures
 from viva.studies.scaling.chart import chart
@@ -29,37 +31,22 @@ GROUPS = 10
 """Groups of columns that one table offers; the style sheet knows so many."""
 _SIZED = 5
 """Models of known size from which a curve over size is drawn."""
-_SELECTS = (
-    ("origin", "From"), ("family", "Family"), ("type", "Type"), ("domain", "Domain"), ("access", "Access"),
-)  # fmt: skip
+_WORDS = {
+    "size": "Billions of parameters", "origin": "From", "family": "Family", "type": "Type", "domain": "Domain",
+    "access": "Access",
+}  # fmt: skip
+"""What a table can be filtered by, as its rows have it."""
+_MOST = 1e9
+_SIZES = [
+    # What is said to be 8 lies in the range that ends there, not in the one that begins.
+    (f"{low and low + 1e-6:.6f}..{high:g}", f"over {low:g}" if high == _MOST else f"{low:g} to {high:g}")
+    for low, high in itertools.pairwise((0.0, *THRESHOLDS, _MOST))
+]
+"""Ranges of billions of parameters: value and words of an option."""
 
 
 Where = Sequence[tuple[str, Sequence[str]]]
 """Questions, as `Dimension.where` has them."""
-
-
-class Way(Struct, frozen=True, kw_only=True):
-    """How the pages are reached; addresses are as from the first of them."""
-
-    answers: Callable[[Row, Where], str] = lambda row, where: ""
-    """Where the answers of a row to these questions are; "" for nowhere."""
-    runs: str = ""
-    """Where the list of runs is; "" for nowhere."""
-    served: bool = False
-
-
-FILES = Way()
-
-
-def pages(site: Site, way: Way) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield path inside the site → what makes the page."""
-    models = model_pages(site)
-    yield "index.html", functools.partial(_front, site, way, models)
-    for page in site.benchmarks:
-        yield page.page, functools.partial(_benchmark, site, way, page)
-    twins = _twins(models)
-    for model in models:
-        yield f"models/{model.page}", functools.partial(_model, site, way, model, twins.get(model.page))
 
 
 def csv_of(page: BenchmarkPage, board: Board) -> str:
@@ -69,17 +56,21 @@ def csv_of(page: BenchmarkPage, board: Board) -> str:
 
 @functools.cache
 def _templates() -> Environment:
-    made = templates()
-    made.filters["file"] = slug
-    made.globals |= {
-        "billions": lambda size: f"{size:g}",
-        "capital": lambda text: text[:1].upper() + text[1:],
-        "count": lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
-        "csv_of": csv_of,
-        "best_of": _best_of,
-        "linkable": linkable,
-    }
-    return made
+    return templates(
+        file_name=slug,
+        billions=lambda size: f"{size:g}",
+        capital=lambda text: text[:1].upper() + text[1:],
+        count=lambda rows, word: f"{len(rows):,} {word}{'' if len(rows) == 1 else 's'}",
+        csv_of=csv_of,
+        best_of=_best_of,
+        groups_of=groups_of,
+        words_of=_words_of,
+        ids_of=_ids_of,
+        charts_of=_charts,
+        linkable=linkable,
+        words=_WORDS,
+        sizes=_SIZES,
+    )
 
 
 TABLES = ("tables.js",)
@@ -88,39 +79,92 @@ STYLES = ("viva.css", "leaderboard.css", "chart.css")
 _inlined = functools.cache(Inlined)
 
 
-def page_of(
-    site: Site,
-    way: Way,
-    template: str,
-    *,
-    here: str,
-    styles: tuple[str, ...] = STYLES,
-    scripts: tuple[str, ...] = (),
-    root: str = "",
-    **more: object,
-) -> str:
-    """Return a page of the site. `root`: how the first page's folder is reached from it."""
-    own = {"styles": styles, "scripts": scripts} if way.served else _inlined(styles, scripts)
+class SitePages:
+    """The pages of a site, in files or served. Addresses are as from the first of them."""
 
-    def answers_of(row: Row, where: Where = ()) -> str:
-        address = way.answers(row, where)
-        return address and f"{root}{address}"
+    def __init__(
+        self,
+        site: Site,
+        answers: Mapping[str, str] = MappingProxyType({}),
+        runs: str = "",
+        *,
+        served: bool = False,
+    ) -> None:
+        """`answers`: name of a run's folder → what the addresses of its answers begin with; `runs`: where the list of
+        runs is, "" for nowhere."""
+        self.site = site
+        self._answers, self._runs, self._served = answers, runs, served
 
-    made: str = (
-        _templates()
-        .get_template(template)
-        .render(
-            site=site,
-            here=here,
-            root=root,
-            runs_at=way.runs and f"{root}{way.runs}",
-            answers_of=answers_of,
-            shows_published=any(not row.own for page in site.benchmarks for board in page.boards for row in board.rows),
-            **own,
-            **more,
+    def files(self) -> Iterator[tuple[str, Callable[[], str]]]:
+        """Yield path inside the site → what makes the page."""
+        models = model_pages(self.site)
+        yield "index.html", functools.partial(self._front, models)
+        for page in self.site.benchmarks:
+            yield page.page, functools.partial(self.page, "benchmark.html", page.page, CHARTS, page=page)
+        for model in models:
+            yield f"models/{model.row.page}", functools.partial(self._model, model)
+
+    def page(
+        self,
+        template: str,
+        here: str,
+        scripts: tuple[str, ...] = (),
+        styles: tuple[str, ...] = STYLES,
+        root: str = "",
+        **more: object,
+    ) -> str:
+        """Return a page of the site. `root`: how the first page's folder is reached from it."""
+        own = {"styles": styles, "scripts": scripts} if self._served else _inlined(styles, scripts)
+
+        def answers_at(row: Row, where: Where = ()) -> str:
+            begin = self._answers.get(row.origin) if row.own else None
+            return f"{root}{begin}{answers_of(row.exam, row.model, where)}" if begin else ""
+
+        made: str = (
+            _templates()
+            .get_template(template)
+            .render(
+                site=self.site,
+                here=here,
+                root=root,
+                runs_at=self._runs and f"{root}{self._runs}",
+                answers_of=answers_at,
+                **own,
+                **more,
+            )
         )
-    )
-    return made
+        return made
+
+    def _front(self, models: Sequence[ModelPage]) -> str:
+        """Return models by boards: one's own boards, then the papers'."""
+        columns = [
+            Column(page, board, {row.page: row for row in reversed(board.rows) if row.own == board.own})
+            for page in self.site.benchmarks
+            for board in page.boards
+        ]
+        columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
+        notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
+        return self.page(
+            "leaderboard.html",
+            "index.html",
+            TABLES,
+            models=sorted(
+                models, key=lambda one: (not one.row.own, -sum(one.row.page in column.rows for column in columns))
+            ),
+            columns=columns,
+            footnotes={said: place for place, said in enumerate(notes, 1)},
+        )
+
+    def _model(self, model: ModelPage) -> str:
+        facts, (_, board, first) = model.facts, model.standings[0]
+        told = [(name, value) for name in ("family", "type", "domain", "access") if (value := getattr(facts, name))]
+        if facts.total is not None:
+            mixture = facts.active is not None and facts.active != facts.total
+            told.append(("parameters", f"{facts.total:g} billion" + (f", {facts.active:g} active" if mixture else "")))
+        others = [row for row in board.rows if row is first or row.page != first.page]
+        return self.page(
+            "model.html", "", root="../", model=model, facts=told, **around(others, first, lambda row: row)
+        )
 
 
 def linkable(address: str) -> bool:
@@ -146,88 +190,10 @@ class Column(Struct, frozen=True):
     """Model's page → its row; of several the best."""
 
 
-def _front(site: Site, way: Way, models: Sequence[ModelPage]) -> str:
-    """Return models by boards: one's own boards, then the papers'."""
-    columns = []
-    for page in site.benchmarks:
-        for board in page.boards:
-            rows = {row.page: row for row in reversed(board.rows) if row.own == board.own}
-            columns.append(Column(page, board, rows))
-    columns.sort(key=lambda one: (not one.board.own, -len(one.rows)))
-    notes = dict.fromkeys(said for column in columns for row in column.rows.values() for said in row.forced)
-    selects = [
-        (name, label, values)
-        for name, label in _SELECTS
-        if name in ("origin", "family", "access") and len(values := _values(models, name)) > 1
-    ]
-    return page_of(
-        site,
-        way,
-        "leaderboard.html",
-        here="index.html",
-        scripts=TABLES,
-        models=sorted(models, key=lambda one: (not one.own, -sum(one.page in column.rows for column in columns))),
-        columns=columns,
-        footnotes={said: place for place, said in enumerate(notes, 1)},
-        selects=selects,
-    )
-
-
-def _values(rows: Sequence[ModelPage] | Sequence[Row], name: str) -> list[str]:
-    if name == "origin":
-        return sorted({"own" if row.own else "published" for row in rows})
-    return sorted(sorted({value for row in rows if (value := getattr(row.facts, name))}), key=str.casefold)
-
-
-def _benchmark(site: Site, way: Way, page: BenchmarkPage) -> str:
-    def selects_of(board: Board) -> list[tuple[str, str, list[tuple[str, str]]]]:
-        found = [
-            (name, label, [(value, value) for value in values])
-            for name, label in _SELECTS
-            if len(values := _values(board.rows, name)) > 1
-        ]
-        sizes = sorted(row.facts.total for row in board.rows if row.facts.total is not None)
-        if sizes and sizes[0] != sizes[-1]:
-            found.append(("size", "Billions of parameters", _ranges(sizes)))
-        return found
-
-    charts = [list(_charts(board)) for board in page.boards]
-    return page_of(
-        site,
-        way,
-        "benchmark.html",
-        here=page.page,
-        scripts=CHARTS,
-        page=page,
-        charts=charts,
-        groups_of=groups_of,
-        selects_of=selects_of,
-        words_of=_words_of,
-        ids_of=_ids_of,
-    )
-
-
-def _ranges(sizes: Sequence[float]) -> list[tuple[str, str]]:
-    """Return the ranges between the thresholds that hold a model, for a select: "3..8"."""
-    edges = [0.0, *THRESHOLDS]
-    found: list[tuple[str, str]] = []
-    for low, high in zip(edges, [*THRESHOLDS, None], strict=True):
-        if any(low < size and (high is None or size <= high) for size in sizes):
-            # What is said to be 8 lies in the range that ends there, not in the one that begins.
-            least = f"{low + 1e-6:.6f}" if low else ""
-            words = f"over {low:g}" if high is None else f"{low:g} to {high:g}" if low else f"up to {high:g}"
-            found.append((f"{least}..{'' if high is None else f'{high:g}'}", words))
-    return found
-
-
-def _words_of(board: Board) -> list[tuple[str, str]]:
+def _words_of(board: Board) -> list[str]:
     """Return the columns of words (and the size) that at least one row has something for."""
-    names = (("size", "Billions"), *_SELECTS[1:])
-    return [
-        (name, label)
-        for name, label in names
-        if any(getattr(row.facts, "total" if name == "size" else name) for row in board.rows)
-    ]
+    facts = [asdict(row.facts) | {"size": row.facts.total} for row in board.rows]
+    return [name for name in _WORDS if any(one.get(name) for one in facts)]
 
 
 def _ids_of(board: Board) -> list[str]:
@@ -285,44 +251,6 @@ def _scaling(board: Board) -> str | None:
     except DataError:
         return None  # no curve through such points: the table has the sizes
     return charts.as_json(charts.spec(drawn)) if group.fits else None
-
-
-def _model(site: Site, way: Way, model: ModelPage, twin: ModelPage | None) -> str:
-    facts, first = model.facts, model.standings[0]
-    others = [row for row in first.board.rows if row is first.row or row.page != model.page]
-    place = others.index(first.row)
-    told = [
-        (name, str(getattr(facts, name))) for name in ("family", "type", "domain", "access") if getattr(facts, name)
-    ]
-    if facts.total is not None:
-        mixture = facts.active is not None and facts.active != facts.total
-        told.append(("parameters", f"{facts.total:g} billion" + (f", {facts.active:g} active" if mixture else "")))
-    return page_of(
-        site,
-        way,
-        "model.html",
-        here="",
-        root="../",
-        model=model,
-        before=others[place - 1] if place else None,
-        after=others[place + 1] if place + 1 < len(others) else None,
-        twin=twin,
-        facts=told,
-        groups_of=groups_of,
-    )
-
-
-def _twins(models: Sequence[ModelPage]) -> dict[str, ModelPage]:
-    """Return a model of the user's runs and the published one of the same name, each for the other's page."""
-    by_name: dict[tuple[bool, str], ModelPage] = {
-        (model.own, plain(model.name.rpartition("/")[2])): model for model in models
-    }
-    found: dict[str, ModelPage] = {}
-    for (own, name), model in by_name.items():
-        other = by_name.get((not own, name))
-        if other is not None and name:
-            found[model.page] = other
-    return found
 
 
 def cost_chart(board: Board) -> Drawn:

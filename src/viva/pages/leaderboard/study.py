@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -11,20 +12,21 @@ from typing import Annotated
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.wording import score_text
+from viva.analysis.estimate import score_text
 from viva.commands import command
-from viva.errors import DataError, StorageError, VivaError, option
+from viva.errors import EXIT_OK, DataError, StorageError, VivaError, option
 from viva.fields import note
 from viva.files import write_whole
-from viva.pages.leaderboard.boards import BenchmarkPage, Board, Row, Site
+from viva.pages.leaderboard.boards import BenchmarkPage, Board, Site
 from viva.pages.leaderboard.entries import entries_of, site_of, sound_sources
 from viva.pages.leaderboard.publishedboards import ModelFacts
-from viva.pages.leaderboard.sitepages import FILES, Way, csv_of, pages
+from viva.pages.leaderboard.sitepages import SitePages, csv_of
 from viva.render.findings import Findings
 from viva.render.markuptext import csv_text
-from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table, fields, places
+from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, Table, fields
+from viva.runs.progress import say
 from viva.studies.item_scores import Runs
-from viva.visible import csv_safe
+from viva.visible import csv_safe, one_line, some
 
 MARKER = ".viva-site.json"
 """Says that a folder is a site of ours, and which of its files are."""
@@ -38,11 +40,11 @@ class Marker(Struct, kw_only=True):
     files: list[str]
 
 
-More = Sequence[tuple[str, Callable[[Path], object]]]
+More = Iterable[tuple[str, Callable[[Path], object]]]
 """Further files of a site: path in it, and what writes it there."""
 
 
-def build(site: Site, out: Path, way: Way = FILES, more: More = ()) -> list[str]:
+def build(pages: SitePages, out: Path, more: More = ()) -> list[str]:
     """Write the site and give its files' paths. Only files that an earlier build wrote are replaced or removed; what
     else lies in the folder (a CNAME, a .git) stays.
 
@@ -50,14 +52,12 @@ def build(site: Site, out: Path, way: Way = FILES, more: More = ()) -> list[str]
     """
     earlier = check_out(out)
     written: list[str] = []
+    ours: More = ((name, partial(_write, made)) for name, made in site_files(pages))
     try:
         out.mkdir(parents=True, exist_ok=True)
-        _mark(site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
+        _mark(pages.site, out, earlier)  # first: also what is interrupted is a site of ours, and can be made again
         try:
-            for name, made in site_files(site, way):
-                _write(out, name, made())
-                written.append(name)
-            for name, write in more:
+            for name, write in itertools.chain(ours, more):
                 path = _inside(out, name)
                 path.parent.mkdir(exist_ok=True)
                 write(path)
@@ -66,7 +66,7 @@ def build(site: Site, out: Path, way: Way = FILES, more: More = ()) -> list[str]
                 _inside(out, name).unlink(missing_ok=True)
             earlier = []
         finally:
-            _mark(site, out, list(dict.fromkeys([*written, *earlier])))
+            _mark(pages.site, out, list(dict.fromkeys([*written, *earlier])))
     except OSError as problem:
         raise StorageError(
             f"cannot write the site {out}: {problem.filename or ''} {problem.strerror}; choose a folder for "
@@ -76,10 +76,15 @@ def build(site: Site, out: Path, way: Way = FILES, more: More = ()) -> list[str]
     return written
 
 
+def _write(made: Callable[[], str], path: Path) -> None:
+    """Whole or not at all: who reads the site meanwhile sees the old page or the new one."""
+    write_whole(path, made().encode())
+
+
 def _mark(site: Site, out: Path, files: list[str]) -> None:
     """Say which files are the site's."""
     marker = Marker(viva=site.viva, made=site.made, files=files)
-    _write(out, MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=1).decode() + "\n")
+    write_whole(out / MARKER, msgspec.json.format(msgspec.json.encode(marker), indent=1) + b"\n")
 
 
 def check_out(out: Path) -> list[str]:
@@ -118,55 +123,43 @@ def _inside(out: Path, name: str) -> Path:
     return out.joinpath(*parts)
 
 
-def _write(out: Path, name: str, content: str) -> None:
-    """Whole or not at all: who reads the site meanwhile sees the old page or the new one."""
-    path = out / MARKER if name == MARKER else _inside(out, name)
-    path.parent.mkdir(exist_ok=True)
-    write_whole(path, content.encode())
-
-
-def site_files(site: Site, way: Way) -> Iterator[tuple[str, Callable[[], str]]]:
+def site_files(pages: SitePages) -> Iterator[tuple[str, Callable[[], str]]]:
     """Yield path in the site → what makes the text there."""
-    yield from pages(site, way)
-    for page in site.benchmarks:
+    yield from pages.files()
+    for page in pages.site.benchmarks:
         for board in page.boards:
             yield csv_of(page, board), partial(board_csv, board)
-    yield "leaderboard.json", lambda: msgspec.json.encode(site).decode() + "\n"
+    yield "leaderboard.json", lambda: msgspec.json.encode(pages.site).decode() + "\n"
 
 
-_FACTS = ("family", "type", "domain", "access", "total", "active", "url")
-_COLUMNS = (
-    "model", "origin", "kind", "rank", "first", "last", "score", "low", "high", "widest", "n", "unscored", "floor",
-    "ceiling", "cost", *_FACTS, "source", "signature",
+_ROW = (
+    *fields("2", "model"), Column(None, lambda of: "own" if of[2].own else "published", key="origin"),
+    *fields("2", "kind"), *fields("2.rank", place="rank"), *fields("2.rank", "first", "last"),
+    *fields("2.score", mean="score"), *fields("2.score", "low", "high"),
+    Column(None, lambda of: "yes" if of[2].widest else "", key="widest"), *fields("2.answered", "n"),
+    Column(None, lambda of: of[2].answered.unanswered if of[2].answered else 0, key="unscored"),
+    *fields("2.answered", "floor", "ceiling"), *fields("2", "cost"),
+    *fields("2.facts", "family", "type", "domain", "access", "total", "active", "url"),
+    *fields("2", origin="source"), *fields("2", "signature"),
 )  # fmt: skip
+"""Of page, board and row: shares of 1, unrounded."""
 
 
 def board_csv(board: Board) -> str:
-    """Return a row a model, shares of 1, unrounded."""
-    named = [f"{one.group}: {one.label}" for one in board.dimensions]
-    rows = [(*_cells(row), *(figure and figure.mean for figure in row.figures)) for row in board.rows]
-    return csv_text((*_COLUMNS, *map(csv_safe, named)), rows)
-
-
-def _cells(row: Row) -> tuple[object, ...]:
-    score, rank = row.score, row.rank
-    return (
-        *(row.model, "own" if row.own else "published", row.kind),
-        *((rank.place, rank.first, rank.last) if rank else (None, None, None)),
-        *((score.mean, score.low, score.high) if score else (None, None, None)),
-        "yes" if row.widest else "",
-        *((score.n, score.unanswered, score.floor, score.ceiling) if score and score.n else (None, 0, None, None)),
-        row.cost,
-        *(getattr(row.facts, word) for word in _FACTS),
-        *(row.origin, row.signature),
-    )
+    """Return a row a model, with all of the board's figures."""
+    figures = [
+        column
+        for at, one in enumerate(board.dimensions)
+        for column in fields(f"2.figures.{at}", mean=csv_safe(f"{one.group}: {one.label}"))
+    ]
+    return csv_text(*Table("", (*_ROW, *figures), [(None, board, row) for row in board.rows]).records())
 
 
 _BOARD = (
     Column("model", "model", NAME),
     Column("rank", "rank.text", FIGURE),
     Column("score", "score", Kind(score_text), "estimate"),
-    Column("answers", lambda row: (row.score and row.score.n) or None, COUNT),
+    Column("answers", "answered.n", COUNT),
     Column("source", "origin", FIGURE),
 )
 
@@ -182,7 +175,7 @@ class Ranking(Struct, frozen=True):
 
     def write(self, folder: str | PathLike[str]) -> list[str]:
         """Write the site as static files, whose paths these are. Raises VivaError, StorageError."""
-        return build(self.site, Path(folder))
+        return build(SitePages(self.site), Path(folder))
 
 
 def findings(found: Ranking) -> Findings[Ranking]:
@@ -197,8 +190,8 @@ def findings(found: Ranking) -> Findings[Ranking]:
         ],
         rows=Table(
             site.title,
-            places("benchmark", "board", *_COLUMNS),
-            [(page.name, board.title, *_cells(row)) for page, board in boards for row in board.rows],
+            (*fields("0", name="benchmark"), *fields("1", title="board"), *_ROW),
+            [(page, board, row) for page, board in boards for row in board.rows],
         ),
         notes=[*site.notes, *(note for _, board in boards for note in board.notes)],
     )
@@ -233,7 +226,29 @@ class LeaderboardConfig(Struct, kw_only=True):
     ] = False
 
 
-@command(LeaderboardConfig)
+class SiteConfig(LeaderboardConfig, kw_only=True):  # noqa: D101
+    __doc__ = LeaderboardConfig.__doc__
+
+    out: Annotated[Path, note("Where the site goes: new, empty, or a site.", metavar="FOLDER")]
+
+
+@command(SiteConfig, "action")
+def site(config: SiteConfig) -> int:
+    """Write the site, and say what is in it and what is not."""
+    check_out(config.out)
+    result = study(config).found
+    written = result.write(config.out)
+    boards = sum(len(page.boards) for page in result.site.benchmarks)
+    say(f"{config.out}: {len(written):,} files, {boards} boards; open {config.out / 'index.html'}")
+    for why in result.left_out:
+        say(f"viva: left out: {why}")
+    if result.unused:
+        names = some([repr(one_line(name, 60)) for name in result.unused], 5)
+        say(f"viva: {config.models}: no run has a model called {names}")
+    return EXIT_OK
+
+
+@command(LeaderboardConfig, typed=site)
 def study(config: LeaderboardConfig) -> Findings[Ranking]:
     """Rank runs beside the papers' rows, a board for everything that was asked in the same way; `.found.write(folder)`
     makes a static site of it. Raises DataError where there is nothing to rank.

@@ -1,15 +1,13 @@
-"""A report's items as the page reads them: an index in columns, and the texts in packed chunks.
+"""A report's items as the page reads them: the index of answers (answerindex.py), and the texts in packed chunks.
 
 A block is JSON, compressed by gzip and written as base64 into a <script> that no browser runs; the page unpacks one
-when it needs it. Everything that a list is sorted and filtered by is in the index, a number an item and column, or a
-number a question where all answers to it share it. The texts of neighbouring items share a chunk of about `CHUNK_TEXT`
+when it needs it. The texts of neighbouring items share a chunk of about `CHUNK_TEXT`
 characters: a prompt is there once for all answers to it, and what the prompts of neighbours have in common
 (instructions, exemplars) once a chunk. Texts are there as they came, but for what is too long: the page makes visible
 what cannot be seen, finds what was read, and renders Markdown and formulas of what is opened (static/prose.js).
 
 The index alone is not compressed: a browser unpacks in the background, and what it finds there it tells only after it
-has read on for a while; of a large file that is a second. The numbers of a column are written as base64 of integers of
-1, 2 or 4 bytes.
+has read on for a while; of a large file that is a second.
 
 Which items a report shows where they are too many: a seeded sample of every exam, model and outcome.
 """
@@ -21,20 +19,18 @@ import gzip
 import json
 import random
 import re
-import sys
 from array import array
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.outcomes import FINER, finer
 from viva.engine.answerrecord import Answer, thought_size
+from viva.pages.answerindex import AnswerIndex, about, label
 from viva.review.items import allocated
-from viva.scorers.grading import CUT_OFF_WORDS
-from viva.types import OUTCOMES, outcome_name
+from viva.scorers.reading import CUT_OFF_WORDS, read_span, reason
+from viva.types import ScoreRow
 from viva.visible import one_line
 
 
@@ -66,17 +62,10 @@ LONGEST_PROMPT = 60_000
 """The same of a prompt: it holds the exemplars, which are written once a chunk."""
 HEAD = 110
 """Characters of a question that the list shows."""
-_TAGS = 12
-"""Tags that the page filters by; those with the fewest values."""
-_VALUES = 300
-"""Values of a tag beyond which it is an identifier rather than a tag."""
 _SIGN = re.compile(r"[*_`#>|$\\\[<~]|\n(?:[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
 """Without one of these in a text that begins with a line's end, Markdown is paragraphs and line ends."""
 _FORMULA = re.compile(r"\$|\\[(\[b]")
 """Without one of these there is no formula in a text."""
-
-
-Word = TypeVar("Word", str, float)
 
 
 class Block(Struct, frozen=True):
@@ -108,6 +97,8 @@ class Asked(Struct, omit_defaults=True, gc=False):
 
     prompt: str
     """But for what it begins with."""
+    about: str = ""
+    """What a search looks at of the question."""
     shared: int = -1
     """Number of that among the chunk's."""
     gold: str = ""
@@ -122,6 +113,8 @@ class Item(Struct, omit_defaults=True, gc=False):
     reply: str
     answer: str
     why: str
+    span: tuple[int, int] | None = None
+    """Where in the reply stands what was read, in units of UTF-16."""
     failure: str = ""
     found: list[tuple[str, str]] = []
     thought: str = ""
@@ -143,28 +136,12 @@ def packed(content: object) -> str:
     return base64.b64encode(gzip.compress(made, PACKED, mtime=0)).decode()
 
 
-def integers(numbers: Sequence[int]) -> dict[str, Any]:
-    """Return whole numbers as base64 of signed little-endian integers, of as few `bytes` each as hold them all."""
-    largest = max(map(abs, numbers), default=0)
-    kind = "b" if largest < 1 << 7 else "h" if largest < 1 << 15 else "i"
-    written = array(kind, numbers)
-    if sys.byteorder == "big":
-        written.byteswap()
-    return {"bytes": written.itemsize, "packed": base64.b64encode(written.tobytes()).decode()}
-
-
-class _Column(Generic[Word]):
-    """Words as numbers, in the order in which they come; -1 where there is none."""
-
-    def __init__(self) -> None:
-        self.words: dict[Word, int] = {}
-        self.codes: list[int] = []
-
-    def add(self, word: Word | None) -> None:
-        self.codes.append(-1 if word is None else self.words.setdefault(word, len(self.words)))
-
-    def plain(self) -> dict[str, Any]:
-        return {"words": list(self.words), "codes": integers(self.codes)}
+def _place(row: ScoreRow, reply: str) -> tuple[int, int] | None:
+    span = read_span(row, reply)
+    if span is None or reply.isascii():
+        return span
+    start, end = (len(reply[:place].encode("utf-16-le", "surrogatepass")) // 2 for place in span)
+    return start, end
 
 
 class ItemWriter:
@@ -175,14 +152,9 @@ class ItemWriter:
         self.written = Written()
         self._write = write
         self._limit = limit
-        self._columns = {name: _Column[str]() for name in ("model", "outcome", "finer", "exam", "question")}
-        """One code an item, of the last two one a question."""
-        for outcome in OUTCOMES:  # in this order everywhere
-            self._columns["outcome"].words[outcome_name(outcome)] = len(self._columns["outcome"].words)
-        self._tags: dict[str, _Column[str]] = {}
+        self.index = AnswerIndex()
         self._heads: dict[str, str] = {}
-        self._values = _Column[float]()
-        self._samples, self._asked, self._firsts = array("i"), array("i"), array("i")
+        self._firsts = array("i")
         self._chunk = _Chunk()
         self._last: Answer | None = None
 
@@ -191,16 +163,11 @@ class ItemWriter:
         row, last = item.row, self._last
         same = last is not None and item.request is last.request is not None and row.tags == last.row.tags
         if not same:
-            self._ask(item)
+            self.index.ask(row.exam, row.question, row.tags)
+            if item.asked:
+                self._heads.setdefault(f"{label(row.exam)}\t{label(row.question)}", one_line(item.asked, HEAD))
         self._last = item
-        columns = self._columns
-        columns["outcome"].add(outcome_name(row.outcome))
-        word = finer(row, row.stopped)
-        columns["finer"].add(FINER[word][1] if word else None)
-        columns["model"].add(_label(row.model))
-        self._values.add(None if row.value is None else round(row.value, 4))
-        self._samples.append(row.sample)
-        self._asked.append(len(columns["question"].codes) - 1)
+        self.index.add(row)
         written, reply = self.written, item.reply
         written.cut += self._chunk.add(item, reply, same=same)
         written.marked = written.marked or bool(_SIGN.search(f"\n{reply}"))
@@ -214,38 +181,12 @@ class ItemWriter:
         """Write the last chunk, the index and the questions' beginnings."""
         if self._chunk.items:
             self._flush()
-        said = json.dumps(self._index(), separators=(",", ":")).replace("<", "\\u003c")
+        self.index.finish()
+        content = {**self.index.plain(), "firsts": list(self._firsts)}
+        said = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
         self._put(Block("items-index", said))
         self._put(Block("items-heads", packed(self._heads)))
         return self.written
-
-    def _ask(self, item: Answer) -> None:
-        """Take in what the answers to a question share."""
-        exam, question = _label(item.row.exam), _label(item.row.question)
-        before = len(self._columns["question"].codes)
-        self._columns["exam"].add(exam)
-        self._columns["question"].add(question)
-        key = f"{exam}\t{question}"
-        if item.asked and key not in self._heads:
-            self._heads[key] = one_line(item.asked, HEAD)
-        for name, value in item.row.tags.items():
-            column = self._tags.setdefault(name, _Column())
-            column.codes += [-1] * (before - len(column.codes))
-            column.add(_label(value))
-
-    def _index(self) -> dict[str, Any]:
-        asked = len(self._columns["question"].codes)
-        tags = [name for name, column in self._tags.items() if 1 < len(column.words) <= _VALUES][:_TAGS]
-        for name in tags:
-            self._tags[name].codes += [-1] * (asked - len(self._tags[name].codes))
-        return {
-            **{name: column.plain() for name, column in self._columns.items()},
-            "value": self._values.plain(),
-            "sample": integers(self._samples),
-            "asked": integers(self._asked),
-            "tags": {_label(name): self._tags[name].plain() for name in tags},
-            "firsts": list(self._firsts),
-        }
 
     def _flush(self) -> None:
         self._firsts.append(self.written.items - len(self._chunk.items))
@@ -281,7 +222,8 @@ class _Chunk:
             asked=len(self._asked) - 1,
             reply=reply[:LONGEST],
             answer=_cut(row.answer),
-            why=_cut(row.explanation),
+            why=_cut(reason(row.explanation, reply)),
+            span=None if cut else _place(row, reply),
             failure=_cut(item.failure),
             found=[(who, _cut(text)) for who, text in item.said],
             thought=_cut(item.response.reasoning, LONGEST_THOUGHT),
@@ -300,11 +242,11 @@ class _Chunk:
         """Take in what was asked; whether the prompt is longer than the page holds."""
         prompt = item.prompt_text
         common = self._common(prompt, item.row.question)
-        asked = Asked(_cut(prompt[len(common) :]))
+        asked = Asked(_cut(prompt[len(common) :]), _cut(about(item.question)) if item.question else item.row.question)
         if common:
             asked.shared = self._shared.setdefault(_cut(common, LONGEST_PROMPT), len(self._shared))
         asked.gold = _cut(item.gold)
-        asked.tags = {_label(name): _label(value) for name, value in item.row.tags.items()}
+        asked.tags = {label(name): label(value) for name, value in item.row.tags.items()}
         self._asked.append(asked)
         self.size += len(asked.prompt) + len(asked.gold) + 80
         return len(prompt) - len(common) > LONGEST or len(common) > LONGEST_PROMPT or len(item.gold) > LONGEST
@@ -335,11 +277,6 @@ def beginning(first: str, second: str) -> str:
             high = middle - 1
     end = second.rfind("\n", 0, low) + 1
     return second[:end] if end >= 40 else ""
-
-
-@lru_cache(maxsize=10_000)
-def _label(text: str) -> str:
-    return one_line(text, 200)
 
 
 def _cut(text: str, longest: int = LONGEST) -> str:

@@ -15,47 +15,69 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated
 
 import msgspec
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from msgspec import Meta, Struct
 
+from viva.benchmarks import find_benchmark
 from viva.engine.answerrecord import Answer
 from viva.engine.folder import RunFolder, RunRecord
-from viva.errors import StorageError, flag
+from viva.errors import StorageError, VivaError, flag
 from viva.fields import note
-from viva.files import replacing
+from viva.files import replacing, shipped_table, shipped_text
+from viva.languages import language_name
+from viva.pages.answerindex import Chosen
 from viva.pages.leaderboard.boards import slug
 from viva.pages.leaderboard.settings import OF_THE_MODEL, differing, for_baseline, of_baseline
-from viva.pages.report.itemindex import Block, ItemWriter, Written, packed, stratified
-from viva.pages.report.methods import methods, references
-from viva.pages.runs.live_tables import tables_of
+from viva.pages.report.itemindex import LONGEST, Block, ItemWriter, packed, stratified
+from viva.pages.runs.runblocks import tables_of
 from viva.pages.shell import PROSE, Inlined, templates
-from viva.render import charts
-from viva.render.deciders import canaries_table
-from viva.render.formats import as_csv, legend
+from viva.published import about, bibtex, catalogue
+from viva.render.formats import as_csv
 from viva.render.markuptext import csv_text, tables_latex
-from viva.render.result import Report, Result, beside_of
-from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
+from viva.render.result import Report, Result
 from viva.render.table import Table
-from viva.runs.graded import runs_in
-from viva.runs.results import Reported
+from viva.runs.answers import Reported
+from viva.runs.scorefile import runs_in
 from viva.version import __version__
 from viva.visible import csv_safe, one_line
 
-_LONG = 120
-"""Parts of a table that a chart can show."""
-_SHORT = 14
-"""Parts beyond which a chart has the whole width."""
-_MODELS = 60
-"""Results in the first picture."""
-MANY = 24
-"""Results beyond which the tables of single models stay out of the page: those with a row a model hold their means."""
-_PANEL = 12
-"""Models of an exam up to which the first picture shows what a chart of scores would."""
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def references(benchmarks: Iterable[str]) -> list[str]:
+    """Return the papers of the benchmarks that have one, each once, as BibTeX."""
+    papers = {about(name).key: f"{bibtex(name).strip()}\n" for name in benchmarks if name in catalogue()}
+    return list(papers.values())
+
+
+def methods(records: Sequence[RunRecord], results: Sequence[Result]) -> str:
+    """Return one paragraph for all runs: the sentences of `methods.txt`, each once."""
+    words = shipped_table(__file__, "methods.toml", dict[str, dict[str, str]])
+    made = Environment(undefined=StrictUndefined)  # noqa: S701 - text; the page that shows it escapes it
+    made.filters["names"] = lambda models: [one_line(model.shown or model.name, 80) for model in models]
+    made.filters["judged"] = lambda name: words["judged"].get(name, "answers that no rule can grade")
+    text = made.from_string(shipped_text(__file__, "methods.txt")).render(
+        records=records, words=words, numbers=NUMBERS, one_line=one_line, language_name=language_name,
+        title_of=_title, total=sum(result.overall.n for result in results),
+        lacking=sum(result.overall.unanswered for result in results),
+    )  # fmt: skip
+    return " ".join(dict.fromkeys(line for line in text.splitlines() if line.strip()))
+
+
+def _title(benchmark: str) -> str:
+    """Return what a benchmark is called, with its citation where it has a paper."""
+    if benchmark in catalogue():
+        return f"{about(benchmark).title} [@{about(benchmark).key}]"
+    try:
+        return find_benchmark(benchmark).about.title
+    except VivaError:
+        return benchmark
 
 
 class Downloads:
@@ -77,67 +99,6 @@ class Downloads:
         return f"table-{number}"
 
 
-def page_of(
-    report: Report, records: Sequence[RunRecord], title: str, names: Sequence[str], warnings: Sequence[str]
-) -> dict[str, Any]:
-    """Return all of the page but its items. `names`: what the runs are called."""
-    tables = tables_of(report.results)
-    answered = [result for result in report.results if result.answered]
-    drawable = [one for one in report.results if one.overall.n]
-    return {
-        "title": title,
-        "source": report.run,
-        "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "viva": __version__,
-        "asked": list(zip(records, names, strict=True)),
-        "warnings": warnings,
-        "legend": legend(report.results),
-        "tables": tables,
-        "results": drawable[:_MODELS],
-        "drawable": len(drawable),
-        "charts": list(_overall(report.results)),
-        "parts": {exam.exam: list(_parts([r for r in answered if r.exam == exam.exam])) for exam in tables.exams},
-        "single": len(report.results) <= MANY,
-        "canaries": canaries_table(report.canaries),
-        "methods": methods(records, report.results),
-        "references": references([exam.spec.benchmark for record in records for exam in record.exams]),
-        "signatures": [result.signature for result in report.results],
-        "notes": [note for note in report.notes if note not in warnings],
-        "figures": as_csv(report),
-    }
-
-
-def _chart(chart: Any, caption: str, *named: str, broad: bool = False) -> dict[str, Any]:
-    """Return a chart as the template takes it; `named`: what tells it from the others of the page."""
-    spec = charts.as_json(charts.spec(chart))
-    return {"spec": spec, "caption": caption, "file": slug("-".join(named), 60), "broad": broad}
-
-
-def _overall(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
-    """Yield scores exam by exam, and languages."""
-    for exam in dict.fromkeys(result.exam for result in results):
-        of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
-        rows = beside_of(of_exam)
-        if len(of_exam) > _PANEL or rows:
-            caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
-            yield _chart(scores_chart(of_exam, rows), caption, exam, "scores")
-    for benchmark in dict.fromkeys(result.benchmark for result in results):
-        chart = languages_chart([result for result in results if result.benchmark == benchmark])
-        if chart is not None:
-            yield _chart(chart, "The same models, language by language.", benchmark, "languages")
-
-
-def _parts(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
-    """Yield the tables of one exam that have parts to compare."""
-    for index, table in enumerate(results[0].tables):
-        if table.across or not 1 < len(table.rows) <= _LONG:
-            continue
-        chart = parts_chart(results, index)
-        if chart is not None:
-            caption = f"{one_line(table.title, 100)}, part by part; the figures are in the tables below."
-            yield _chart(chart, caption, results[0].exam, table.name, broad=len(table.rows) > _SHORT)
-
-
 class Spooled:
     """The items' blocks, packed into a temporary file: they are written after what is known only at their end."""
 
@@ -148,16 +109,15 @@ class Spooled:
         except OSError as problem:
             raise StorageError(f"cannot write in {beside}: {problem.strerror}") from None
         self._first: list[Block] = []
-        self._writer = ItemWriter(self._take, limit=limit)
-        self.written = Written()
+        self.writer = ItemWriter(self._take, limit=limit)
+        self.written = self.writer.written
 
     def fill(self, items: Iterable[Answer]) -> bool:
         """Take in all items; whether they fitted."""
         for item in items:
-            if not self._writer.add(item):
+            if not self.writer.add(item):
                 break
-        self.written = self._writer.finish()
-        return self.written.whole
+        return self.writer.finish().whole
 
     def _take(self, block: Block) -> None:
         if block.name in ("items-index", "items-heads"):
@@ -184,30 +144,25 @@ def _element(block: Block) -> str:
     return f'<script type="text/plain" id="block-{block.name}">{block.text}</script>\n'
 
 
-def write_page(path: Path, page: Mapping[str, Any], items: Spooled | None, notes: Sequence[str]) -> int:
-    """Write the report, as a whole or not at all; returns its size in bytes. Raises StorageError."""
-    try:
-        with replacing(path) as file:
-            out = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
-            _write(out, page, items, notes)
-            out.detach()
-        return path.stat().st_size
-    except OSError as problem:
-        raise StorageError(f"cannot write {path}: {problem.strerror}") from None
-
-
-def _write(out: IO[str], page: Mapping[str, Any], items: Spooled | None, notes: Sequence[str]) -> None:
+def _write(out: IO[str], report: Report, items: Spooled | None, left_out: Sequence[str], **page: object) -> None:
+    """Write the page of a report with its answers; `left_out`: what it says of those that are not there."""
     wanted = (items.written.marked, items.written.formulas, True) if items else ()
     rendering = [name for name, there in zip(PROSE, wanted, strict=False) if there]
     scripts = ("tables.js", "blocks.js", "report.js", *(["items.js"] if items else []), *rendering, "charts.js")
-    downloads = Downloads(page["figures"])
+    downloads = Downloads(as_csv(report))
     made = (
         templates(saved=downloads.add)
         .get_template("report.html")
         .render(
-            page=page,
-            items={"shown": items is not None, "notes": notes, "first": items.first if items else ""},
-            states={outcome for row in page["results"] for outcome in row.overall.outcomes},
+            source=report.run,
+            made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+            viva=__version__,
+            tables=tables_of(report.results, canaries=report.canaries),
+            signatures=[result.signature for result in report.results],
+            items={"shown": items is not None, "notes": left_out, "first": items.first if items else ""},
+            facets=items.writer.index.facets if items else {},
+            chosen=Chosen(),
+            **page,
             **Inlined(("viva.css", "text.css", "report.css", "chart.css"), scripts),
         )
     )
@@ -295,24 +250,39 @@ def together(read: Sequence[Reported], names: Names) -> Report:
 
 
 def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tuple[int, int, list[str]]:
-    """Write the page of some runs. Returns its bytes, how many answers it shows, and warnings about comparing."""
+    """Write the page of some runs, as a whole or not at all. Returns its bytes, how many answers it shows, and warnings
+    about comparing. Raises StorageError.
+    """
     names = names_of(read)
     report = together(read, names)
-    title = config.title or ", ".join(one_line(run.folder.path.resolve().name, 80) for run in read[:4]) + (
+    records = [run.folder.record for run in read]
+    called = [run.folder.path.resolve().name for run in read]
+    title = ", ".join(one_line(name, 80) for name in called[:4]) + (
         f" and {len(read) - 4} more runs" if len(read) > 4 else ""
     )
     # Above all charts, not in a note below them: what they show beside each other is no comparison.
     warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
-    called = [one_line(run.folder.path.resolve().name, 200) for run in read]
     above = [*(note for run in read for note in run.estimates), *warnings]
-    page = page_of(report, [run.folder.record for run in read], title, called, above)
-    spooled, notes = _spool_items(read, names, config, out.absolute().parent)
+    page = {
+        "title": config.title or title,
+        "asked_of": [(record, one_line(name, 200)) for record, name in zip(records, called, strict=True)],
+        "warnings": above,
+        "methods": methods(records, report.results),
+        "references": references(exam.spec.benchmark for record in records for exam in record.exams),
+        "notes": [note for note in report.notes if note not in above],
+    }
+    items, left_out = _spool_items(read, names, config, out.absolute().parent)
     try:
-        size = write_page(out, page, spooled, notes)
+        with replacing(out) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+            _write(text, report, items, left_out, **page)
+            text.detach()
+        return out.stat().st_size, items.written.items if items else 0, warnings
+    except OSError as problem:
+        raise StorageError(f"cannot write {out}: {problem.strerror}") from None
     finally:
-        if spooled:
-            spooled.close()
-    return size, spooled.written.items if spooled else 0, warnings
+        if items:
+            items.close()
 
 
 def _uneven(results: Sequence[Result]) -> Iterator[str]:
@@ -367,8 +337,6 @@ def _spool_items(
             f"proportion, seed {config.seed}. All numbers of this report come from all {total:,} scores."
         )
     if spooled.written.cut:
-        from viva.pages.report.itemindex import LONGEST
-
         notes.append(
             f"{spooled.written.cut:,} answers have a text of more than {LONGEST:,} characters, which is cut there; the "
             "run's responses.jsonl has it whole."
@@ -377,12 +345,13 @@ def _spool_items(
 
 
 def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answer]:
-    starts = [0, *itertools.accumulate(len(run.strata) for run in read)]
+    start = 0
     for number, run in enumerate(read):
         yield from run.items(
-            functools.partial(_wanted, chosen, starts[number]),
+            functools.partial(_wanted, chosen, start),
             lambda *which, run=number: names[run, *which],
         )
+        start += len(run.strata)
 
 
 def _wanted(chosen: set[int] | None, start: int, place: int) -> bool:

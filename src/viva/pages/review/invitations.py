@@ -14,7 +14,7 @@ from viva.errors import VivaError, option
 from viva.fields import note
 from viva.files import read_regular
 from viva.review.items import TELLING, UNCERTAINTY, Filter, Item, name_problem
-from viva.runs.trust import personal_key
+from viva.secretkey import personal_key
 from viva.visible import escape_invisible
 
 FEW = 20

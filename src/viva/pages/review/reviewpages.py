@@ -18,17 +18,17 @@ from starlette.routing import Route
 
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import VivaError
+from viva.files import shipped_table
 from viva.pages.review.reviewsession import Refused, ReviewSession, Settings
 from viva.pages.review.views import COMMENT_LIMIT, Marking, aspects, figure, form_id, labels, marked, said
 from viva.pages.serving import guard
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve
-from viva.pages.shell import Form, FormError, Served, paged
+from viva.pages.shell import Form, FormError, Served, around, paged
 from viva.render.charts import as_json, spec
 from viva.render.findings import Findings
 from viva.render.markuptext import csv_text
 from viva.review.items import TELLING, THOUGHT, Filter, Item, name_problem
-from viva.shipped import shipped_table
 
 _SAID = shipped_table(__file__, "said.toml", dict[str, str])
 """What a page says of the form before it, by its code in the address."""
@@ -157,8 +157,11 @@ class Pages(Served):
         self, request: Request, item: Item, status: int = 200, entered: Form | None = None, problem: str = ""
     ) -> Response:
         reviewer, chosen, session = self._reviewer(request), self._filter(request), self._session
-        chain = session.select(chosen)
-        before, after = session.beside(item, chosen, reviewer)
+        listed = [
+            other.key
+            for other in session.select(chosen)
+            if other.key == item.key or session.wants(other, chosen, reviewer)
+        ]
         own = session.own(item, reviewer)
         shown_aspects = aspects(item, own, session.others(item, reviewer), entered, chosen.blind)
         if not chosen.blind:
@@ -170,11 +173,9 @@ class Pages(Served):
             item=item,
             labels=labels(item, chosen.blind, session.names),
             aspects=shown_aspects,
-            confirmable=any(aspect.confirmable and not aspect.saved for aspect in shown_aspects),
+            confirmable=any(aspect.drafted >= 0 and not aspect.saved for aspect in shown_aspects),
             chosen=chosen,
-            place=next((place for place, other in enumerate(chain, 1) if other.key == item.key), 0),
-            before=before,
-            after=after,
+            **around(listed, item.key, quote),
             progress=session.progress(chosen, reviewer),
             problem=problem,
             comment_limit=COMMENT_LIMIT,

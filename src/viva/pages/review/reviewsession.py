@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -66,7 +67,8 @@ class ReviewSession:
         """These are the items from now on; those before can still be looked at."""
         self.items = tuple(items)
         self.tags = tags(self.items)
-        self.names = (*self.tags, "question", *(("sample",) if self._several("sample") else ()))
+        samples = {item.about.get("sample") for item in self.items}
+        self.names = (*self.tags, "question", *(("sample",) if len(samples) > 1 else ()))
         self._by_key |= {item.key: item for item in self.items}
         self._selections = Kept[tuple[Item, ...]](_KEPT_SELECTIONS)
 
@@ -86,21 +88,17 @@ class ReviewSession:
             if lines and self.settings.refuse is not None and (problem := self.settings.refuse(lines)):
                 self._read = -1  # what it was about may have changed beside the log
                 raise Refused(problem)
-            written = self.log.append(lines)
-            if written and self.settings.saved is not None:
-                self.settings.saved(written)
-            return written
+            return self._told(self.log.append(lines))
 
     def undo(self, reviewer: str, form: str, at: float) -> list[Review]:
         """Take back what a reviewer's last form said; returns the lines written."""
         with self._writing:
-            written = self.log.undo(reviewer, form, at)
-            if written and self.settings.saved is not None:
-                self.settings.saved(written)
-            return written
+            return self._told(self.log.undo(reviewer, form, at))
 
-    def _several(self, name: str) -> bool:
-        return len({item.about.get(name) for item in self.items}) > 1
+    def _told(self, written: list[Review]) -> list[Review]:
+        if written and self.settings.saved is not None:
+            self.settings.saved(written)
+        return written
 
     def item(self, key: str) -> Item | None:
         """Return the item of this key, if there is one."""
@@ -115,11 +113,9 @@ class ReviewSession:
 
     def reviewers(self, item: Item) -> tuple[str, ...]:
         """Return who has marked every aspect of it."""
-        given: dict[str, int] = {}
         aspects = {draft.aspect for draft in item.drafts}
-        for (reviewer, aspect), review in self.log.latest(item.key).items():
-            if review.after is not None and aspect in aspects:
-                given[reviewer] = given.get(reviewer, 0) + 1
+        marks = self.log.latest(item.key).items()
+        given = Counter(who for (who, aspect), mark in marks if mark.after is not None and aspect in aspects)
         return tuple(reviewer for reviewer, count in given.items() if count == len(aspects))
 
     def wants(self, item: Item, chosen: Filter, reviewer: str) -> bool:
@@ -132,17 +128,6 @@ class ReviewSession:
     def listed(self, chosen: Filter, reviewer: str) -> list[Item]:
         """Return the items of a filter that this reviewer wants to see."""
         return [item for item in self.select(chosen) if self.wants(item, chosen, reviewer)]
-
-    def beside(self, item: Item, chosen: Filter, reviewer: str) -> tuple[Item | None, Item | None]:
-        """Return the item before and the one after it within the filter."""
-        chain = self.select(chosen)
-        here = next((place for place, other in enumerate(chain) if other.key == item.key), -1)
-        if here < 0:
-            first = next((other for other in chain if self.wants(other, chosen, reviewer)), None)
-            return None, first
-        before = (other for other in reversed(chain[:here]) if self.wants(other, chosen, reviewer))
-        after = (other for other in chain[here + 1 :] if self.wants(other, chosen, reviewer))
-        return next(before, None), next(after, None)
 
     def next_to_do(self, item: Item | None, chosen: Filter, reviewer: str) -> Item | None:
         """Return what to mark after this item: first what still needs reviewers, then what this one has not marked.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from viva.engine.reviews import Review, line_id
 from viva.pages.shell import Form, FormError
 from viva.review.items import OUTCOME, TELLING, Item
+from viva.scorers.reading import reason
 from viva.types import ReviewItem, outcome_name
-from viva.web.pagetemplates import reason
 
 _WORDS = {0.0: "wrong", 0.5: "half", 1.0: "right"}
 _SET_WORDS = {0.0: "reject", 1.0: "approve"}
@@ -36,21 +36,20 @@ class Aspect(Struct, frozen=True, kw_only=True):
     """One aspect of an item with its part of the form. `entered` and `comment` are what the form holds."""
 
     number: int
-    name: str
-    text: str
-    gold: str
+    draft: ReviewItem
+    """Nothing of the verdict to a blind reviewer."""
     choices: tuple[Choice, ...]
     entered: str
     comment: str
     saved: str
-    edited: str | None = None
-    draft: str = ""
-    decided: str = ""
-    confirmable: bool = False
-    draft_number: int = -1
-    reasons: str = ""
-    opinions: tuple[tuple[str, str], ...] = ()
-    others: tuple[tuple[str, str, str], ...] = ()
+    edited: str | None
+    others: Sequence[Review]
+
+    @property
+    def drafted(self) -> int:
+        """The number of the draft's mark; -1 where it has none, or one between the marks."""
+        value, scale = self.draft.value, self.draft.scale
+        return scale.index(value) if value is not None and value in scale else -1
 
 
 def figure(value: float | None) -> str:
@@ -80,42 +79,35 @@ def aspects(
     for number, draft in enumerate(item.drafts):
         last = own.get(draft.aspect)
         mine = last.after if last else None
-        chosen = str(draft.scale.index(mine)) if mine in draft.scale else ""
-        comment = last.comment if last else ""
-        edited = (last.text_after if last and last.text_after is not None else draft.text) if item.editable else None
-        if entered is not None:
-            chosen = entered.get(f"mark.{number}", "")
-            comment = entered.get(f"comment.{number}", "")
-            edited = entered.get(f"text.{number}", "") if item.editable else None
-        aspect = Aspect(
-            number=number,
-            name=draft.aspect,
-            text=draft.text,
-            gold=draft.gold,
-            choices=choices(item, draft),
-            entered=chosen,
-            comment=comment,
-            saved=figure(mine) if mine is not None else "",
-            edited=edited,
+        form = entered
+        if form is None:
+            form = {
+                f"mark.{number}": str(draft.scale.index(mine)) if mine in draft.scale else "",
+                f"comment.{number}": last.comment if last else "",
+                f"text.{number}": last.text_after if last and last.text_after is not None else draft.text,
+            }
+        found.append(
+            Aspect(
+                number=number,
+                draft=_hidden(draft) if blind else _explained(draft),
+                choices=choices(item, draft),
+                entered=form.get(f"mark.{number}", ""),
+                comment=form.get(f"comment.{number}", ""),
+                saved=figure(mine) if mine is not None else "",
+                edited=form.get(f"text.{number}", "") if item.editable else None,
+                others=[] if blind else [line for line in others if line.aspect == draft.aspect],
+            )
         )
-        found.append(aspect if blind else _with_draft(aspect, draft, others))
     return found
 
 
-def _with_draft(aspect: Aspect, draft: ReviewItem, others: list[Review]) -> Aspect:
-    here = draft.value in draft.scale
-    return replace(
-        aspect,
-        draft=figure(draft.value) if draft.value is not None else "",
-        decided=draft.decided or "",
-        confirmable=here,
-        draft_number=draft.scale.index(draft.value) if draft.value is not None and here else -1,
-        reasons=reason(draft.reasons, draft.text) if draft.decided == "rule" else draft.reasons,
-        opinions=tuple((judge, figure(value)) for judge, value in draft.opinions.items()),
-        others=tuple(
-            (line.reviewer, figure(line.after), line.comment) for line in others if line.aspect == draft.aspect
-        ),
-    )
+def _hidden(draft: ReviewItem) -> ReviewItem:
+    return replace(draft, value=None, decided=None, reasons="", opinions={})
+
+
+def _explained(draft: ReviewItem) -> ReviewItem:
+    """Return a draft with the reasons of a rule in words of the reply."""
+    return replace(draft, reasons=reason(draft.reasons, draft.text)) if draft.decided == "rule" else draft
 
 
 def said(name: str, value: str) -> str:

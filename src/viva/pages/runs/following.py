@@ -6,13 +6,15 @@ cannot be read is counted, a last line without its end is not there yet, and a f
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +26,7 @@ from viva.files import UNREADABLE, lines, open_regular, read_regular
 from viva.types import Failure, Usage
 
 _LENGTH = 0xFFFFFFFF
+Reader: TypeAlias = Callable[[bytes], Entry | None]
 
 
 class Line(Struct, frozen=True):
@@ -54,6 +57,7 @@ class Followed:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._decode = msgspec.json.Decoder(Line).decode
+        self._decode_entry = msgspec.json.Decoder(Entry).decode
         self._forget()
 
     def _forget(self) -> None:
@@ -63,8 +67,8 @@ class Followed:
         self.lines = 0
         self.answered: dict[bytes, int] = {}
         self.failed: dict[bytes, int] = {}
-        self.by_group = defaultdict[tuple[str, str], list[int]](lambda: [0, 0])
-        """(model, benchmark) → answered, failed."""
+        self.failed_of = Counter[str]()
+        """The same by model."""
         self.failures: dict[str, int] = {}
         """Kind of failure → how often, of requests that have no answer yet; of all lines, a retried one again."""
         self.tokens = Tokens()
@@ -116,12 +120,9 @@ class Followed:
             self.damaged.append(f"line {self.lines}: {problem}")
             return
         place = self.end << 32 | len(line)
-        counts = self.by_group[said.model, said.benchmark]
         if said.error is None:
-            if key not in self.answered:
-                counts[0] += 1
             if self.failed.pop(key, None) is not None:
-                counts[1] -= 1
+                self.failed_of[said.model] -= 1
             self.answered[key] = place
             for tokens in (self.tokens, self.used[said.model, said.benchmark]):
                 tokens.answers += 1
@@ -134,7 +135,7 @@ class Followed:
                 self.times.append(said.at)
         elif key not in self.answered:
             if key not in self.failed:
-                counts[1] += 1
+                self.failed_of[said.model] += 1
             self.failed[key] = place
             self.failures[said.error.kind] = self.failures.get(said.error.kind, 0) + 1
 
@@ -149,19 +150,29 @@ class Followed:
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """The file, open to be read at any place."""
+        """Give what reads, from the open file, the answer to a request or its latest failure; None for neither, also
+        where the file is another by now.
+        """
         try:
             file = open_regular(self.path)
         except FileNotFoundError:
-            yield Reader(self, -1)
+            yield lambda key: None
             return
         except OSError as problem:
             raise StorageError(f"cannot read {self.path}: {problem.strerror}") from None
         try:
-            found = os.fstat(file)
-            yield Reader(self, file if (found.st_dev, found.st_ino) == self._file else -1)
+            stat = os.fstat(file)
+            same = (stat.st_dev, stat.st_ino) == self._file
+            yield functools.partial(self._entry, file) if same else lambda key: None
         finally:
             os.close(file)
+
+    def _entry(self, file: int, key: bytes) -> Entry | None:
+        place = self.place(key) - 1
+        try:
+            return None if place < 0 else self._decode_entry(os.pread(file, place & _LENGTH, place >> 32))
+        except UNREADABLE:
+            return None
 
     def rate(self, now: float, window: float = 60.0) -> float:
         """New answers a second over the last `window` seconds; 0.0 where there was none."""
@@ -172,28 +183,6 @@ class Followed:
             count += 1
         since = max(now - window, self.times[0]) if self.times else now
         return count / max(now - since, 1.0) if count else 0.0
-
-
-class Reader:
-    """Entries of an open journal by request key."""
-
-    def __init__(self, followed: Followed, file: int) -> None:
-        self._followed = followed
-        self._file = file
-        self._decode = msgspec.json.Decoder(Entry).decode
-
-    def read(self, key: bytes) -> Entry | None:
-        """Return the answer to a request, or its latest failure, or None; also where the file is another by now."""
-        line = self.line(key)
-        try:
-            return self._decode(line) if line else None
-        except UNREADABLE:
-            return None
-
-    def line(self, key: bytes) -> bytes:
-        """Return the same as the bytes that stand there."""
-        place = self._followed.place(key) - 1
-        return b"" if place < 0 or self._file < 0 else os.pread(self._file, place & _LENGTH, place >> 32)
 
 
 STAGES = ("responses", "executions", "similarities", "annotations")
@@ -214,7 +203,11 @@ class RunEntry(Struct, frozen=True):
 
 def slug(text: str) -> str:
     """Return a word for a text in addresses: itself where that is plain, else a hash of it. Never a path."""
-    return text if _PLAIN.fullmatch(text) else "~" + hashlib.blake2b(os.fsencode(text), digest_size=8).hexdigest()
+    return (
+        text
+        if _PLAIN.fullmatch(text)
+        else "~" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    )
 
 
 def runs_in(root: Path) -> list[RunEntry]:
@@ -263,22 +256,16 @@ def read_record(path: Path) -> RunRecord:
 
 def answers_wanted(path: Path, record: RunRecord) -> int:
     """Return how many answers a run is to have in all; an adaptive one: of the questions drawn so far."""
-    return sum(per_model(path, record)) * len(record.models)
-
-
-def per_model(path: Path, record: RunRecord) -> list[int]:
-    """Return the same of one model, an exam."""
     drawn = None
     if record.adaptive:
         try:
             drawn = read_regular(path / DRAWS).count(b"\n")  # a line a question
         except OSError:
             drawn = 0
-    questions = (exam.questions if drawn is None else drawn for exam in record.exams)
-    return [
-        count * (exam.samples or record.samples) * record.repeats
-        for count, exam in zip(questions, record.exams, strict=True)
-    ]
+    return len(record.models) * sum(
+        (exam.questions if drawn is None else drawn) * (exam.samples or record.samples) * record.repeats
+        for exam in record.exams
+    )
 
 
 def model_name(model: ModelRecord) -> str:

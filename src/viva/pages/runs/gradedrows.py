@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, Struct
 
-from viva.benchmarks.outcomes import SEVERAL, finer
 from viva.engine.answerrecord import Answer, answer_of, describe_evidence
 from viva.engine.journal import Entry
-from viva.engine.scorefile import fault
 from viva.engine.stages import DIGEST, NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
 from viva.errors import StorageError
-from viva.files import UNREADABLE, lines, reading
 from viva.pages.runs.following import Followed, Reader
-from viva.pages.runs.live_tables import Opened
-from viva.scorers.grading import CUT_OFF_WORDS
+from viva.runs.answers import SEVERAL, finer, of_answer
+from viva.runs.open import OpenRun, open_evidence
+from viva.runs.scorefile import fault, score_rows
+from viva.scorers.reading import CUT_OFF_WORDS, read_span, reason
 from viva.types import Question, Score, ScoreRow
-from viva.web.pagetemplates import read_span, reason
 
 _ROW_TEXT = 80
 """Characters of what was read in an answer that a list shows."""
@@ -72,7 +70,7 @@ class Sheet(Struct):
 
 def grade(
     sheets: Sequence[Sheet],
-    opened: Opened,
+    opened: OpenRun,
     answers: Followed,
     *,
     everything: bool,
@@ -81,37 +79,25 @@ def grade(
     """Bring every sheet's rows up to date; with `everything` also those whose answer is the same (new evidence)."""
     done = 0
     with ExitStack() as stack, answers.reading() as reader:
-        evidence_store = opened.open_evidence(stack)
+        evidence_store = open_evidence(opened, stack)
         for sheet in sheets:
             rows, places = list(sheet.rows), list(sheet.places)
-            fresh = not rows
-            if fresh:
-                rows = list(_unasked(sheet))
-                places = [0] * len(rows)
-            for place, _ in enumerate(rows):
+            for place in range(len(sheet)):
                 done += 1
                 if done % 256 == 0:
                     progress(done)
-                stands = answers.place(sheet.key(place))
-                if stands == places[place] and not (stands and everything):
+                stands, fresh = answers.place(sheet.key(place)), place == len(rows)
+                if not fresh and stands == places[place] and not (stands and everything):
                     continue
-                rows[place] = _row(sheet, place, reader, evidence_store)
-                places[place] = stands
+                rows[place : place + 1] = [_row(sheet, place, reader, evidence_store)]
+                places[place : place + 1] = [stands]
             sheet.rows, sheet.places = rows, places
     progress(done)
 
 
-def _unasked(sheet: Sheet) -> Iterator[ScoreRow]:
-    evaluation = sheet.evaluation
-    for question in sheet.questions:
-        score = evaluation.exam.score(question, NO_REPLY_YET)
-        for sample in range(evaluation.samples):
-            yield _short(row_of(evaluation, question, sample, NO_REPLY_YET, score, sheet.shown))
-
-
 def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore) -> ScoreRow:
     question, sample = sheet.question(place)
-    entry = reader.read(sheet.key(place))
+    entry = reader(sheet.key(place))
     response = entry.response() if entry else NO_REPLY_YET
     score = evidence_store.score(sheet.evaluation, question, sample, response)
     return _short(row_of(sheet.evaluation, question, sample, response, score, sheet.shown))
@@ -136,32 +122,26 @@ def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> Non
                 progress(done)
 
 
-def graded_before(path: Path, sheets: Sequence[Sheet], newest: int) -> bool:
-    """Take over the rows of scores.jsonl, where it is as new as all it was made from (`newest`, nanoseconds) and whole.
+def graded_before(path: Path, sheets: Sequence[Sheet]) -> bool:
+    """Take over the rows of scores.jsonl, where it is what was made of the files beside it and whole.
 
     Returns whether it was; else nothing is changed.
     """
-    file = path / "scores.jsonl"
-    decode = msgspec.json.Decoder(ScoreRow).decode
-    taken: list[list[ScoreRow]] = []
     try:
-        if file.lstat().st_mtime_ns < newest or fault(path):
+        if fault(path):
             return False
-        with reading(file) as content:
-            every = lines(content, file)
-            for sheet in sheets:
-                rows: list[ScoreRow] = []
-                for question in sheet.questions:
-                    for sample in range(sheet.evaluation.samples):
-                        row = decode(next(every, b""))
-                        whose = (row.exam, row.model, row.question, row.sample)
-                        if whose != (sheet.evaluation.label, sheet.evaluation.model.name, question.id, sample):
-                            return False
-                        rows.append(_short(row, question.tags))
-                taken.append(rows)
-            if next(every, b""):
-                return False
-    except (OSError, StorageError, *UNREADABLE):
+        every = score_rows(path)
+        taken = [
+            [
+                _short(of_answer(next(every, None), path, sheet.evaluation, question, sample), question.tags)
+                for question in sheet.questions
+                for sample in range(sheet.evaluation.samples)
+            ]
+            for sheet in sheets
+        ]
+        if next(every, None) is not None:
+            return False
+    except StorageError:
         return False
     for sheet, rows in zip(sheets, taken, strict=True):
         sheet.rows, sheet.places = rows, [_UNKNOWN] * len(rows)
@@ -184,16 +164,16 @@ class Item(Struct, frozen=True, kw_only=True):
     """Tokens, seconds, attempts."""
 
 
-def item_of(sheet: Sheet, place: int, opened: Opened, answers: Followed) -> Item:
+def item_of(sheet: Sheet, place: int, opened: OpenRun, answers: Followed) -> Item:
     """Return one answer, graded as it stands now. Raises VivaError where its evidence cannot be read."""
     evaluation = sheet.evaluation
     question, sample = sheet.question(place)
     request = evaluation.request(question, sample)
     key = evaluation.keys.of(request)
     with ExitStack() as stack, answers.reading() as reader:
-        entry = reader.read(key)
+        entry = reader(key)
         response = entry.response() if entry else NO_REPLY_YET
-        evidence = opened.open_evidence(stack).about(evaluation, question, sample, response)
+        evidence = open_evidence(opened, stack).about(evaluation, question, sample, response)
     score = evaluation.exam.score(question, response, evidence)
     row = row_of(evaluation, question, sample, response, score, sheet.shown)
     return Item(

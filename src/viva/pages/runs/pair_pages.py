@@ -26,14 +26,13 @@ from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, paired
 from viva.errors import DataError, StorageError
 from viva.files import UNREADABLE, read_regular, write_whole
-from viva.pages.runs import answerfilters
-from viva.pages.runs.answerfilters import Chosen, cells_of, is_asked, number_in
+from viva.pages.answerindex import CHANGES, Chosen, number_in
+from viva.pages.runs.answerfilters import Answers, QuestionRow, question_rows, wanted
 from viva.pages.runs.gradedrows import Sheet, item_of
 from viva.pages.runs.run_views import Graded, RunView, RunViews
 from viva.pages.serving.guard import Access
-from viva.pages.shell import PAGE, Kept, Served, paged
+from viva.pages.shell import Kept, Served, around, paged
 from viva.studies.compare.tables import difference_text
-from viva.types import Question
 from viva.web.pagetemplates import LONGEST
 
 NOTES = "notes.json"
@@ -45,28 +44,16 @@ _WRITING = threading.Lock()
 """Pages are served by several threads, and a note is added to those that are there."""
 
 
-class Match(Struct, frozen=True):
-    """A question that both runs asked."""
-
-    question: Question
-    places: tuple[int, int]
-    """Of the answer in each sheet that is shown: of several samples the first whose outcome differs."""
-    states: tuple[str, str]
-    change: str
-    """A word of `CHANGES`."""
-    difference: float | None
-    """Points of the second less points of the first, means over samples; None where one has none."""
-
-
 class Pair(Struct, frozen=True):
     """Two sheets, question by question."""
 
-    matches: Sequence[Match]
+    matches: Sequence[QuestionRow]
     """What got worse by most first, then what got better, what cannot be compared, and what is the same."""
     counts: Mapping[str, int]
-    apart: tuple[int, int]
+    apart: Sequence[int]
     """Questions that only one of them asked."""
     difference: Difference
+    answers: Answers
 
 
 def fitting(first: Sequence[Sheet], second: Sequence[Sheet], chosen: Chosen) -> tuple[int, int]:
@@ -92,41 +79,18 @@ def fitting(first: Sequence[Sheet], second: Sequence[Sheet], chosen: Chosen) -> 
     return best
 
 
-def pair_of(first: Sheet, second: Sheet) -> Pair:
-    """Return the questions of two sheets, matched by their names."""
-    places = {question.id: place for place, question in enumerate(second.questions)}
-    cells = cells_of(first), cells_of(second)
-    matches = []
-    for number, question in enumerate(first.questions):
-        other = places.get(question.id)
-        if other is not None:
-            points = cells[0][number].points, cells[1][other].points
-            matches.append(_match(question, (first, second), (number, other), points))
-    matches.sort(key=lambda one: (answerfilters.CHANGES.index(one.change), -abs(one.difference or 0.0)))
-    shared = len(matches)
-    questions = _questions(first), _questions(second)
+def pair_of(*sheets: Sheet) -> Pair:
+    """Return the questions that two sheets share."""
+    matches = question_rows(sheets)
+    matches.sort(key=lambda one: (CHANGES.index(one.change), -abs(one.difference or 0.0)))
+    first, second = map(_questions, sheets)
     return Pair(
         matches=matches,
         counts=Counter(one.change for one in matches),
-        apart=(len(first.questions) - shared, len(second.questions) - shared),
-        difference=compared(paired(*questions, first.evaluation.exam.headline().over)),
+        apart=[len(sheet.questions) - len(matches) for sheet in sheets],
+        difference=compared(paired(first, second, sheets[0].evaluation.exam.headline().over)),
+        answers=Answers(sheets),
     )
-
-
-def _match(
-    question: Question, sheets: tuple[Sheet, Sheet], numbers: tuple[int, int], points: tuple[float | None, float | None]
-) -> Match:
-    samples = [sheet.evaluation.samples for sheet in sheets]
-    begins = [number * count for number, count in zip(numbers, samples, strict=True)]
-    both = [(begins[0] + sample, begins[1] + sample) for sample in range(min(samples))]
-    states = [(answerfilters.state(sheets[0], one), answerfilters.state(sheets[1], other)) for one, other in both]
-    shown = next((place for place, (one, other) in enumerate(states) if one != other), 0)
-    difference = None if points[0] is None or points[1] is None else points[1] - points[0]
-    change = (
-        "unscored" if difference is None and states[shown][0] != states[shown][1]
-        else "worse" if difference and difference < 0 else "better" if difference else "same"
-    )  # fmt: skip
-    return Match(question, both[shown], states[shown], change, difference)
 
 
 def _questions(sheet: Sheet) -> Columns:
@@ -221,8 +185,6 @@ def _add(found: Spans, words: Spans) -> None:
 
 PATIENCE = 1.2
 """Seconds that a page waits for a first grading; then it says how far that is, and asks again by itself."""
-CHANGED = {"worse": "worse", "better": "better", "unscored": "not to be compared", "same": "as before"}
-"""What became of a question in the second run, in words."""
 
 
 class PairPages(Served):
@@ -244,28 +206,21 @@ class PairPages(Served):
 
     def pair(self, request: Request) -> Response:
         """Return two runs, what got worse first; or a question in both, with what differs in the replies."""
-        two = self._two(request)
-        if not isinstance(two, _Two):
-            return self.page_with_form(request, "pair.html", **two)
-        place = request.path_params.get("place")
-        match = two.match(number_in(place) - 1) if place else None
-        return self.page_with_form(
-            request,
-            "pair.html",
-            match=match,
-            runs=two.runs,
-            names=two.names,
-            pair=two.pair,
-            difference=difference_text(two.pair.difference),
-            chosen=two.chosen,
-            changes=CHANGED,
-            said=request.query_params.get("said") == "kept",
-            longest_note=LONGEST_NOTE,
-            note=two.note(match),
-            problems=list(dict.fromkeys(view.problem for view in two.views if view.problem)),
-            sheets=[[(one.evaluation.label, one.evaluation.model.name) for one in g.sheets] for g in two.graded],
-            **(_question(two, match) if match else _list(two)),
-        )
+        shown, two = self._two(request)
+        if two is None:
+            return self.page_with_form(request, "pair.html", **shown)
+        match = two.match(request)
+        shown |= {
+            "match": match,
+            "pair": two.pair,
+            "difference": difference_text(two.pair.difference),
+            "chosen": two.chosen,
+            "said": request.query_params.get("said") == "kept",
+            "longest_note": LONGEST_NOTE,
+            "note": two.note(match),
+            "sheets": [[(one.evaluation.label, one.evaluation.model.name) for one in g.sheets] for g in two.graded],
+        }
+        return self.page_with_form(request, "pair.html", **shown, **(_question(two, match) if match else _list(two)))
 
     async def keep_note(self, request: Request) -> Response:
         """Return a note on two runs, or on a question of theirs, in the folder of the second."""
@@ -273,31 +228,32 @@ class PairPages(Served):
         return await run_in_threadpool(self._keep_note, request, form.get("note", ""))
 
     def _keep_note(self, request: Request, text: str) -> Response:
-        two = self._two(request)
-        if not isinstance(two, _Two):
+        _, two = self._two(request)
+        if two is None:
             raise HTTPException(503, "The runs are still being read; the note was not kept. Try again in a moment.")
-        place = request.path_params.get("place")
-        write_note(two.views[1].path, two.key(two.match(number_in(place) - 1) if place else None), text)
+        write_note(two.views[1].path, two.key(two.match(request)), text)
         return RedirectResponse(f"{request.url.path}?{two.chosen.query()}&said=kept", 303)
 
-    def _two(self, request: Request) -> _Two | dict[str, object]:
-        """Return both runs, or what a page that waits for them shows."""
+    def _two(self, request: Request) -> tuple[dict[str, object], _Two | None]:
+        """Return what the page of two runs shows also while it waits for them, and both once they are graded."""
         chosen = Chosen.read(request.query_params)
         runs = [request.path_params[name] for name in ("first", "second")]
         views = {run: self._views.view(run) for run in runs}
         looked = {run: view.look(PATIENCE) for run, view in views.items()}
-        known = {run: graded for run, graded in looked.items() if graded}
         names = [views[run].path.resolve().name for run in runs]
-        if len(known) < len(views):
-            problems = [view.problem for view in views.values() if view.problem]
-            return {"pair": None, "runs": runs, "names": names, "problems": problems, "chosen": chosen, "match": None}
-        graded = [known[run] for run in runs]
+        problems = dict.fromkeys(view.problem for view in views.values() if view.problem)
+        shown: dict[str, object] = {
+            "pair": None, "match": None, "runs": runs, "names": names, "problems": problems, "chosen": chosen
+        }  # fmt: skip
+        graded = [known for run in runs if (known := looked[run])]
+        if len(graded) < len(runs):
+            return shown, None
         sheets = fitting(graded[0].sheets, graded[1].sheets, chosen)
         both = graded[0].sheets[sheets[0]], graded[1].sheets[sheets[1]]
         key = (*(views[run].path for run in runs), graded[0].number, graded[1].number, *sheets)
         chosen = msgspec.structs.replace(chosen, a=sheets[0] + 1, b=sheets[1] + 1)
         pair = self._pairs.get(key, lambda: pair_of(*both))
-        return _Two(runs, [views[run] for run in runs], graded, names, both, pair, chosen)
+        return shown, _Two(runs, [views[run] for run in runs], graded, names, both, pair, chosen)
 
 
 class _Two(Struct, frozen=True):
@@ -313,32 +269,27 @@ class _Two(Struct, frozen=True):
     chosen: Chosen
 
     @property
-    def shown(self) -> Sequence[Match]:
+    def shown(self) -> Sequence[QuestionRow]:
         """The questions of the choice."""
-        wanted = ("worse", "better") if self.chosen.show == "disagree" else (self.chosen.show,)
-        return [
-            one
-            for one in self.pair.matches
-            if (not self.chosen.show or one.change in wanted)
-            and self.chosen.outcome in ("", *one.states)
-            and is_asked(one.question, self.chosen)
-        ]
+        return wanted(self.pair.matches, self.pair.answers, (0, 1), self.chosen)
 
-    def match(self, place: int) -> Match:
-        """Return the question whose answer in the first sheet is at this place. Raises HTTPException."""
-        asked = place // self.both[0].evaluation.samples
+    def match(self, request: Request) -> QuestionRow | None:
+        """Return the question that an address is about, if it is about one: by its answer in the first sheet. Raises
+        HTTPException."""
+        if not (place := request.path_params.get("place")):
+            return None
         for one in self.pair.matches:
-            if one.places[0] // self.both[0].evaluation.samples == asked and place >= 0:
+            if 0 <= number_in(place) - 1 - one.cells[0].first < len(one.cells[0].states):
                 return one
         raise HTTPException(404, "There is no such question that both runs asked.")
 
-    def key(self, match: Match | None) -> str:
+    def key(self, match: QuestionRow | None) -> str:
         """Return what a note here is about: of two models of one run both are named."""
         models = " ".join(sheet.evaluation.model.name for sheet in self.both)
         other = self.names[0] if self.runs[0] != self.runs[1] else models
         return "\t".join((other, self.both[0].evaluation.label, match.question.id if match else ""))
 
-    def note(self, match: Match | None) -> str:
+    def note(self, match: QuestionRow | None) -> str:
         """Return the note that is kept; none where the file cannot be read, which is said when one is written."""
         with suppress(StorageError):
             known = notes_of(self.views[1].path).get(self.key(match))
@@ -363,7 +314,7 @@ def _list(two: _Two) -> dict[str, object]:
     }
 
 
-def _question(two: _Two, match: Match) -> dict[str, object]:
+def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
     """Return what only the page of a question shows."""
     items = [
         item_of(sheet, place, graded.opened, view.answers)
@@ -374,8 +325,6 @@ def _question(two: _Two, match: Match) -> dict[str, object]:
     if two.chosen.view in ("", "words"):
         compared = compare_words(*(item.answer.reply[:LONGEST] for item in items))
         spans, kind = (compared.only, "only") if compared.alike else (compared.both, "both")
-    places = [one.places for one in two.shown]
-    at = places.index(match.places) if match.places in places else None
     return {
         "reworded": items[0].question.text != items[1].question.text,
         "sides": [
@@ -394,9 +343,5 @@ def _question(two: _Two, match: Match) -> dict[str, object]:
             )
         ],
         "kind": kind,
-        "found": len(places),
-        "place": 0 if at is None else at + 1,
-        "of_page": 1 if at is None else at // PAGE + 1,
-        "before": places[at - 1][0] + 1 if at else 0,
-        "after": places[at + 1][0] + 1 if at is not None and at + 1 < len(places) else 0,
+        **around([one.places[0] + 1 for one in two.shown], match.places[0] + 1, str),
     }

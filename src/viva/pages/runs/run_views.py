@@ -15,23 +15,25 @@ import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
 
-from viva.engine import batchlog
 from viva.engine.budget import Price, list_price
-from viva.engine.folder import ModelRecord, RunRecord, writer
+from viva.engine.folder import BATCHES, ModelRecord, RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.runs import following
 from viva.pages.runs.following import Followed, RunEntry, Tokens
 from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
-from viva.pages.runs.live_tables import Opened, Tables, graded_results, open_run
-from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting, with_verdicts
+from viva.pages.runs.runblocks import Tables, graded_results, live_tables
+from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting
 from viva.providers import traits_of
 from viva.render.result import Result
+from viva.runs.config import LimitOptions
+from viva.runs.open import OpenRun, prepare
 from viva.types import Usage
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
@@ -57,7 +59,7 @@ class Graded(Struct, frozen=True):
     """How many answers had come by then."""
     sheets: Sequence[Sheet]
     tables: Tables
-    opened: Opened
+    opened: OpenRun
 
 
 class Work(Struct):
@@ -82,7 +84,7 @@ class RunView:
         self._waiting = Waiting()
         self._batch_file: Sizes = ()
         self._sheets: list[Sheet] = []
-        self._opened: Opened | None = None
+        self._opened: OpenRun | None = None
         self._seen: tuple[Sizes, Sizes] = ((), ())  # answers, evidence: as of the last grading
         self._thread: threading.Thread | None = None
         self._next = 0.0
@@ -112,22 +114,23 @@ class RunView:
                 whole = followed.refresh(most) and whole
             return whole
 
-    def progress(self, most: int | None = None) -> Progress:
-        """Return how far the run is, now. Raises StorageError."""
+    def progress(self, most: int | None = None, results: Sequence[Result] = ()) -> Progress:
+        """Return how far the run is, now; `results`: those of its scores, where it is not graded here. Raises
+        StorageError."""
         with self._guard:
             record = self.record()
             whole = self.count(most)
             progress = progress_of(
                 record,
-                following.per_model(self.path, record),
+                following.answers_wanted(self.path, record),
                 self.answers,
                 self._stages,
                 self._sheets if self._counted() else [],
+                results or (self.graded.tables.results if self.graded else ()),
                 writer=writer(self.path),
                 now=time.time(),
                 waiting=self._with_the_provider(),
             )
-            progress = with_verdicts(progress, record, self.graded.tables.results if self.graded else ())
             return msgspec.structs.replace(progress, whole=whole)
 
     def _counted(self) -> bool:
@@ -138,7 +141,7 @@ class RunView:
         return all(sheet.keyed or rows for sheet in self._sheets)
 
     def _with_the_provider(self) -> Waiting:
-        found = _sizes(self.path, (batchlog.FILE,))
+        found = _sizes(self.path, (BATCHES,))
         if found != self._batch_file:
             self._waiting, self._batch_file = waiting(self.path), found
         return self._waiting
@@ -205,19 +208,18 @@ class RunView:
         with self._guard:
             seen = self._now()
             opened, sheets = self._opened, self._sheets
-            newest = max((one[2] for one in (*_sizes(self.path, ("run.json",)), *seen[0], *seen[1])), default=0)
             record, answers = self.record(), self.answers
             whole = len(answers.answered) + len(answers.failed) >= following.answers_wanted(self.path, record)
         total = following.answers_wanted(self.path, record)
         if opened is None:
             self._does("opening the questions", 0)
-            opened = open_run(self.path)
+            opened = prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))
             exams = {id(evaluation.exam): evaluation.exam for evaluation in opened.evaluations}
             questions = {known: list(exam.questions()) for known, exam in exams.items()}
             sheets = [Sheet.of(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]
             with self._guard:
                 self._opened, self._sheets = opened, sheets
-            if whole and graded_before(self.path, sheets, newest):
+            if whole and graded_before(self.path, sheets):
                 self._finish(opened, sheets, len(answers.answered), seen)
                 return
         self._does("rendering prompts", total)
@@ -226,10 +228,10 @@ class RunView:
         grade(sheets, opened, answers, everything=seen[1] != self._seen[1], progress=self._done)
         self._finish(opened, sheets, len(answers.answered), seen)
 
-    def _finish(self, opened: Opened, sheets: list[Sheet], answers: int, seen: tuple[Sizes, Sizes]) -> None:
+    def _finish(self, opened: OpenRun, sheets: list[Sheet], answers: int, seen: tuple[Sizes, Sizes]) -> None:
         self._does("drawing up the tables", 0)
-        tables = opened.tables([sheet.rows for sheet in sheets])
-        kept = [Sheet(one.evaluation, one.questions, one.rows, one.places, one.shown) for one in sheets]
+        tables = live_tables(opened, [sheet.rows for sheet in sheets])
+        kept = list(map(copy, sheets))  # the next grading replaces their rows
         with self._guard:
             number = self.graded.number + 1 if self.graded else 1
             self.graded = Graded(number, time.time(), answers, kept, tables, opened)
@@ -288,8 +290,30 @@ COUNTING = 1.0
 """Seconds that a list may take to count journals; it says which are not counted yet, and the next look goes on."""
 
 
-_Version = tuple[Path, float, int]
-"""A run as it was when something was last written, and when it was graded."""
+class _Reading(threading.Thread):
+    """Reads the results of a graded run, one run at a time."""
+
+    turn = threading.Lock()
+
+    def __init__(self, path: Path, version: tuple[float, int]) -> None:
+        """`version`: when something was last written, and when it was graded."""
+        super().__init__(daemon=True, name="viva view, results")
+        self.version = version
+        self.results: Sequence[Result] | None = None
+        self._path = path
+        self.start()
+
+    def run(self) -> None:
+        """Read them; none where that fails: the run's own page says what is wrong with it."""
+        results: Sequence[Result] = ()
+        with self.turn:
+            try:
+                results = graded_results(self._path)
+            except (VivaError, OSError):
+                pass
+            except Exception:
+                traceback.print_exc(file=sys.stderr)  # the other runs are read all the same
+            self.results = results
 
 
 class RunViews:
@@ -299,9 +323,7 @@ class RunViews:
         self.root = root
         self._guard = threading.Lock()
         self._views: dict[str, RunView] = {}
-        self._known: dict[_Version, Sequence[Result]] = {}
-        self._unread: list[_Version] = []
-        self._reading: threading.Thread | None = None
+        self._read: dict[Path, _Reading] = {}
 
     @property
     def alone(self) -> bool:
@@ -356,10 +378,9 @@ class RunViews:
         """
         until = float("inf") if wait else time.monotonic() + COUNTING
         cards = [self._card(one, until) for one in found]
-        if wait and self._reading is not None:
-            self._reading.join()
-            return self.cards(found)
-        return cards
+        for one in self._read.values() if wait else ():
+            one.join()
+        return self.cards(found) if wait else cards
 
     def _card(self, found: RunEntry, until: float) -> Card:
         with self._guard:
@@ -367,69 +388,51 @@ class RunViews:
             if view is None:
                 view = RunView(found.path)
                 self._views = {found.slug: view, **self._views}
+        name = found.path.resolve().name
         try:
             record = view.record()
             while not view.count(STEP) and time.monotonic() < until:
                 pass
-            card = Card(found, record, view.progress(most=0), "")
+            results = () if writer(found.path) else self._results_of(found)
+            progress = view.progress(0, results or ())
         except StorageError as problem:
-            return Card(found, None, None, str(problem))
-        card.paid = list_cost(record.models, view.answers.used, record.prices)
-        if card.progress and card.progress.state != "running":
-            card.results = self._results_of(found)
-            card.progress = with_verdicts(card.progress, record, card.results or ())
-        return card
+            return Card(found=found, name=name, problem=str(problem))
+        paid = list_cost(record.models, view.answers.used, record.prices)
+        return Card(found=found, name=name, record=record, progress=progress, results=results, paid=paid)
 
     def _results_of(self, found: RunEntry) -> Sequence[Result] | None:
         """Return its results, none where it is not graded; None while they are being read, which is begun here."""
-        version = (found.path, found.changed, scored_at(found.path))
-        if not version[2]:
+        version = (found.changed, scored_at(found.path))
+        if not version[1]:
             return ()
         with self._guard:
-            if version not in self._known and version not in self._unread:
-                self._unread.append(version)
-                if self._reading is None:
-                    self._reading = threading.Thread(target=self._read, daemon=True, name="viva view, results")
-                    self._reading.start()
-            return self._known.get(version)
-
-    def _read(self) -> None:
-        """Read the results of the runs of a list, once for every change of each."""
-        while True:
-            with self._guard:
-                if not self._unread:
-                    self._reading = None
-                    return
-                version = self._unread[0]
-            try:
-                results: Sequence[Result] = graded_results(version[0])
-            except (VivaError, OSError):
-                results = ()  # the run's own page says what is wrong with it
-            except Exception:
-                traceback.print_exc(file=sys.stderr)  # the other runs are read all the same
-                results = ()
-            with self._guard:
-                self._unread.remove(version)
-                self._known = {one: known for one, known in self._known.items() if one[0] != version[0]}
-                self._known[version] = results
+            known = self._read.get(found.path)
+            if known is None or known.version != version:
+                known = self._read[found.path] = _Reading(found.path, version)
+            return known.results
 
 
-class Card:
+class Card(Struct, kw_only=True):
     """One run in a list: what was asked and how far it is, or why that cannot be said."""
 
-    def __init__(self, found: RunEntry, record: RunRecord | None, progress: Progress | None, problem: str) -> None:
-        self.slug = found.slug
-        self.name = found.path.resolve().name
-        self.changed = found.changed
-        self.record = record
-        self.progress = progress
-        self.problem = problem
-        self.results: Sequence[Result] | None = ()
-        """None while they are being read."""
-        self.paid: float | None = None
-        self.estimated = record is not None and record.adaptive is not None
-        self.exams = following.exam_labels(record) if record else []
-        self.models = [following.model_name(model) for model in record.models] if record else []
+    found: RunEntry
+    name: str
+    record: RunRecord | None = None
+    progress: Progress | None = None
+    problem: str = ""
+    results: Sequence[Result] | None = ()
+    """None while they are being read."""
+    paid: float | None = None
+
+    @property
+    def exams(self) -> Sequence[str]:
+        """What tables call its exams."""
+        return following.exam_labels(self.record) if self.record else ()
+
+    @property
+    def models(self) -> Sequence[str]:
+        """What tables call its models."""
+        return list(map(following.model_name, self.record.models)) if self.record else ()
 
     @property
     def outcomes(self) -> dict[str, int]:

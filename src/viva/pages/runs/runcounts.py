@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from viva.engine.asking import LASTING
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunRecord
 from viva.errors import StorageError
-from viva.pages.runs import following
 from viva.pages.runs.following import Followed
 from viva.pages.runs.gradedrows import Sheet
 from viva.providers import traits_of
@@ -60,7 +58,7 @@ def waiting(folder: Path) -> Waiting:
 
 
 class Part(Struct, frozen=True):
-    """One model's answers to one exam (to several, where it is not known yet which answer is whose)."""
+    """One model's answers to one exam."""
 
     model: str
     exam: str
@@ -93,7 +91,8 @@ class Progress(Struct, frozen=True, kw_only=True):
     """At this rate; 0 where that cannot be said."""
     resumable: bool
     """Whether asking again may bring what is missing."""
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
+    """Empty where it is not known yet which answer is whose."""
     stages: dict[str, int]
     """How much the later stages have found out so far."""
     failures: dict[str, int]
@@ -107,26 +106,32 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 def progress_of(
     record: RunRecord,
-    wanted: Sequence[int],
+    total: int,
     answers: Followed,
     stages: Mapping[str, Followed],
     sheets: Sequence[Sheet],
+    results: Sequence[Result],
     *,
     writer: int,
     now: float,
     waiting: Waiting,
 ) -> Progress:
-    """Return what journals, lock and run.json say together.
+    """Return what journals, lock, run.json and the results known so far say together.
 
-    `wanted`: answers of a model, exam by exam. With `sheets` every answer is counted where it belongs.
+    `total`: answers that it is to have. With `sheets` every answer is counted where it belongs.
     """
-    parts = tuple(_exact(answers, sheets) if sheets else _rough(record, wanted, answers))
-    total = sum(part.total for part in parts)
-    answered = sum(min(part.answered, part.total) for part in parts)
-    failed = sum(part.failed for part in parts)
+    parts = _parts(answers, sheets)
+    total = sum(part.total for part in parts) if parts else total
+    answered = sum(part.answered for part in parts) if parts else min(len(answers.answered), total)
+    failed = sum(part.failed for part in parts) if parts else len(answers.failed)
     left = max(0, total - answered - failed)
     rate = answers.rate(now) if writer else 0.0
+    came = {name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))}
     lacking = _lacking(record, stages)
+    unjudged = sum(one.overall.outcomes.get("ungraded", 0) for one in results) if record.judges else 0
+    # Verdicts that were never asked for: one that came can be `none`, which stands.
+    unasked = not (failed or left or lacking) and unjudged > came.get("annotations", 0)
+    lacking += [f"{unjudged:,} {outcome_name('ungraded')}"] * unasked
     asked = any(traits_of(model.name).counted for model in record.models)
     state: State = (
         "running" if writer else "waiting" if waiting.batches
@@ -145,34 +150,22 @@ def progress_of(
         uncounted=answers.tokens.uncounted if asked else 0,
         rate=60 * rate,
         seconds_left=(left + failed) / rate if rate else 0.0,
-        resumable=bool(left) or any(not one.failures.keys() <= LASTING for one in (answers, *stages.values())),
+        resumable=bool(left)
+        or unasked
+        or any(not one.failures.keys() <= LASTING for one in (answers, *stages.values())),
         parts=parts,
-        stages={name: count for name, one in stages.items() if (count := len(one.answered) + len(one.failed))},
+        stages=came,
         failures=dict(answers.failures) if failed else {},
         damaged=tuple(answers.damaged[:3]),
         problem=waiting.problem,
     )
 
 
-def with_verdicts(progress: Progress, record: RunRecord, results: Sequence[Result]) -> Progress:
-    """Return the same, of a run with judges incomplete where more answers lack a verdict than verdicts came.
-
-    Verdicts were never asked for then; one that came can be `none`, which stands.
-    """
-    unjudged = sum(one.overall.outcomes.get("ungraded", 0) for one in results)
-    if progress.state != "finished" or not record.judges or unjudged <= progress.stages.get("annotations", 0):
-        return progress
-    said = _sentence("incomplete", 0, 0, 0, [f"{unjudged:,} {outcome_name('ungraded')}"], "")
-    return msgspec.structs.replace(progress, state="incomplete", sentence=said, resumable=True)
-
-
 def _lacking(record: RunRecord, stages: Mapping[str, Followed]) -> list[str]:
     """Return what the stages after the answers failed at, in words; of verdicts those of the run's judges."""
     judges = {name for judge in record.judges for name in (judge.name, judge.shown)}
     found = {stage: len(one.failed) for stage, one in stages.items()}
-    found["annotations"] = sum(
-        failed for (model, _), (_, failed) in stages["annotations"].by_group.items() if model in judges
-    )
+    found["annotations"] = sum(stages["annotations"].failed_of[judge] for judge in judges)
     return [
         f"{found[stage]:,} {what}{'' if found[stage] == 1 else 's'} {said}"
         for stage, (what, said) in _LACKING.items()
@@ -196,7 +189,7 @@ def _sentence(state: State, writer: int, failed: int, left: int, lacking: Sequen
     return f"{'stopped before its end' if left else 'all asked'}: {', '.join(missing)}"
 
 
-def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
+def _parts(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
     parts = []
     for sheet in sheets:
         if sheet.keyed:
@@ -209,17 +202,3 @@ def _exact(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
             answered = len(sheet) - failed - became["not asked"]
         parts.append(Part(sheet.evaluation.model.name, sheet.evaluation.label, answered, failed, len(sheet)))
     return parts
-
-
-def _rough(record: RunRecord, wanted: Sequence[int], answers: Followed) -> list[Part]:
-    """By benchmark, as the lines themselves say; enough where no benchmark is sat twice."""
-    labels = dict(zip(following.exam_labels(record), zip(record.exams, wanted, strict=True), strict=True))
-    found = []
-    for model in record.models:
-        name = following.model_name(model)
-        for benchmark in dict.fromkeys(exam.spec.benchmark for exam, _ in labels.values()):
-            of_exam = [label for label, (exam, _) in labels.items() if exam.spec.benchmark == benchmark]
-            total = sum(labels[label][1] for label in of_exam)
-            counts = answers.by_group.get((name, benchmark)) or answers.by_group.get((model.name, benchmark)) or [0, 0]
-            found.append(Part(name, ", ".join(of_exam), counts[0], counts[1], total))
-    return found

@@ -5,54 +5,34 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
 from viva.files import read_regular
-from viva.pages.leaderboard.boards import Row
-from viva.pages.leaderboard.sitepages import CHARTS, STYLES, Way, Where
+from viva.pages.answerindex import Chosen, noteworthy, number_in
+from viva.pages.leaderboard.sitepages import CHARTS, STYLES, SitePages
 from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
-from viva.pages.runs import answerfilters
-from viva.pages.runs.answerfilters import (
-    ROWS,
-    SEVERAL,
-    Choices,
-    Chosen,
-    Matrix,
-    Place,
-    choices,
-    matrix,
-    with_text,
-    without_text,
-)
-from viva.pages.runs.following import slug
+from viva.pages.runs.answerfilters import ROWS, Answers, Matrix, Place, matrix
+from viva.pages.runs.following import RunEntry, slug
 from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
 from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews, scored_at
 from viva.pages.serving.guard import Access, Guard
-from viva.pages.shell import SIGNS, FormError, Kept, number, paged
-from viva.render.result import Result
+from viva.pages.shell import SIGNS, Kept, around, number, paged
 from viva.types import outcome_name
 from viva.visible import escape_invisible
 
 LISTED = 50
 """Runs on a page."""
-DRAWN = 60
-"""Models and exams in the picture of a run's scores."""
-_PARTS = frozenset({"thought", "reply", "prompt", "reading"})
-TEXTS = {"rendered": "Rendered", "words": "Differences", "text": "As they came"}
-"""How texts of an answer can be shown: word of the address, and what it is called."""
-_CHUNK = 65_536
 _KINDS = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 
 
@@ -65,7 +45,8 @@ class Pages(PairPages):
 
     def __init__(self, views: RunViews, access: Access) -> None:
         self._found = Kept[Sequence[Place]]()
-        self._choices = Kept[Choices]()
+        self._answers = Kept[Answers](2)
+        self._noted = Kept[list[tuple[str, str, str, int]]]()
         self._matrices = Kept[Matrix](8)
         self._sites = Kept[Mapping[str, Callable[[], str]]](1)
         super().__init__(
@@ -75,7 +56,6 @@ class Pages(PairPages):
             ago=ago,
             tokens=tokens,
             duration=duration,
-            texts=TEXTS,
             alone=views.alone,
             thought_size=thought_size,
         )
@@ -107,20 +87,16 @@ class Pages(PairPages):
         """
         found = self._views.found()
         key = tuple((one.path, one.changed, scored_at(one.path)) for one in found)
-        files = self._sites.get(key, lambda: self._site({one.path.name: one.slug for one in found}))
+        files = self._sites.get(key, lambda: self._site(found))
         path = request.path_params["path"] or "index.html"
         if path not in files:
             raise HTTPException(404, "The leaderboard has no such page.")
         return Response(files[path](), media_type=_KINDS[path.rpartition(".")[2]])
 
-    def _site(self, runs: Mapping[str, str]) -> Mapping[str, Callable[[], str]]:
-        def answers(row: Row, where: Where) -> str:
-            tags = tuple((slug(name), SEVERAL.join(map(slug, values))) for name, values in where)
-            chosen = Chosen(exam=slug(row.exam), model=slug(row.model), tags=tags)
-            return f"../run/{runs[row.origin]}/answers?{chosen.query()}" if row.own and row.origin in runs else ""
-
-        found = study(LeaderboardConfig(sources=(self._views.root,) if runs else ())).found.site  # else the papers'
-        return dict(site_files(found, Way(answers=answers, runs="../", served=True)))
+    def _site(self, found: Sequence[RunEntry]) -> Mapping[str, Callable[[], str]]:
+        answers = {one.path.name: f"../run/{one.slug}/answers?" for one in found}
+        ranking = study(LeaderboardConfig(sources=(self._views.root,) if found else ())).found  # else the papers'
+        return dict(site_files(SitePages(ranking.site, answers, "../", served=True)))
 
     # A run
 
@@ -151,27 +127,24 @@ class Pages(PairPages):
 
     def run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return what was asked, how far it is, its tables."""
-        choices = self._choices_of(view, graded)
+
+        def noted() -> list[tuple[str, str, str, int]]:
+            return noteworthy([row for sheet in graded.sheets for row in sheet.rows])
+
         return {
-            "choices": choices,
-            "states": {state for state, _ in choices.outcomes},
-            "drawn": drawing_order(graded.tables.results)[:DRAWN],
+            "several": len({sheet.evaluation.model.name for sheet in graded.sheets}) > 1,
+            "noted": self._noted.get((view.path, graded.number), noted),
         }
 
-    def _choices_of(self, view: RunView, graded: Graded) -> Choices:
-        return self._choices.get((view.path, graded.number), lambda: choices(graded.sheets))
+    def _answers_of(self, view: RunView, graded: Graded) -> Answers:
+        return self._answers.get((view.path, graded.number), lambda: Answers(graded.sheets))
 
     def _search(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
-        """Return the answers of a filter, in the order of the run. Raises StorageError where a search cannot read
-        them.
-        """
+        """Return the answers of a filter, in its order. Raises StorageError where a search cannot read them."""
 
         def find() -> Sequence[Place]:
-            found = without_text(graded.sheets, chosen)
-            if chosen.text:
-                with view.answers.reading() as reader:
-                    found = list(with_text(graded.sheets, found, chosen.text, reader))
-            return found
+            with view.answers.reading() as reader:
+                return self._answers_of(view, graded).find(chosen, reader)
 
         return self._found.get((view.path, graded.number, chosen.query(view="")), find)
 
@@ -196,7 +169,7 @@ class Pages(PairPages):
         """Return the answers of a filter, a page at a time."""
         places, listed = paged(self._search(view, graded, chosen), chosen.page)
         rows = [self._line(graded, place) for place in places]
-        return {"choices": self._choices_of(view, graded), "rows": rows, **listed}
+        return {"facets": self._answers_of(view, graded).index.facets, "rows": rows, **listed}
 
     def _line(self, graded: Graded, place: Place) -> dict[str, object]:
         sheet = graded.sheets[place[0]]
@@ -205,24 +178,19 @@ class Pages(PairPages):
             "address": _address(place),
             "question": question,
             "sample": sheet.sample_name(sample) if sheet.evaluation.samples > 1 else "",
-            "exam": sheet.evaluation.label,
-            "model": sheet.evaluation.model.name,
+            "evaluation": sheet.evaluation,
             "row": sheet.rows[place[1]],
-            "state": answerfilters.state(sheet, place[1]),
         }
 
     def item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return one answer."""
         place, item = self._place(request, view, graded)
-        found = self._search(view, graded, chosen)
-        at = bisect_left(found, place)
-        listed = at < len(found) and found[at] == place
         sheet = graded.sheets[place[0]]
         sample = item.answer.row.sample
         first = place[1] - sample
         samples = range(first, first + item.samples if item.samples > 1 else first)
         others = [
-            (_address((number, place[1])), other.evaluation.model.name, answerfilters.state(other, place[1]))
+            (_address((number, place[1])), other.evaluation.model.name, other.rows[place[1]].outcome)
             for number, other in enumerate(graded.sheets)
             if other.evaluation.exam is sheet.evaluation.exam
         ]
@@ -230,45 +198,39 @@ class Pages(PairPages):
         return {
             "item": item,
             "address": address,
-            "place": at + 1 if listed else 0,
-            "found": len(found),
-            "before": _address(found[at - 1]) if listed and at else "",
-            "after": _address(found[at + 1]) if listed and at + 1 < len(found) else "",
             "samples": [
-                (_address((place[0], one)), sheet.sample_name(one - first), answerfilters.state(sheet, one))
-                for one in samples
+                (_address((place[0], one)), sheet.sample_name(one - first), sheet.rows[one].outcome) for one in samples
             ],
             "sample_name": sheet.sample_name(sample),
             "others": others,
-            "signature": graded.opened.signatures[place[0]],
+            "signature": graded.tables.results[place[0]].signature,
             "look": "text" if chosen.view == "text" else "rendered",
             "other": next((other.partition(".")[0] for other, *_ in others if other != address), ""),
+            **around(self._search(view, graded, chosen), place, _address),
         }
 
     # Questions by models
 
     def matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return the questions of an exam by models."""
+        answers, results = self._answers_of(view, graded), graded.tables.results
         made = self._matrices.get(
-            (view.path, graded.number, chosen.query()), lambda: matrix(graded.sheets, graded.tables.results, chosen)
+            (view.path, graded.number, chosen.query()), lambda: matrix(answers, graded.sheets, results, chosen)
         )
         rows, listed = paged(made.rows, chosen.page, ROWS)
         return {
-            "choices": self._choices_of(view, graded),
+            "facets": answers.index.facets,
             "matrix": made,
             "rows": rows,
             "design": graded.sheets[0].evaluation.exam.spec.vary is not UNSET,
             "numbers": [column.number + 1 for column in made.columns],
             "samples": graded.sheets[made.columns[0].number].evaluation.samples if made.columns else 1,
-            "kinds": {state: f"is-{outcome_name(state).replace(' ', '-')}" for state in SIGNS},
+            "kinds": {sign: f"is-{outcome_name(sign).replace(' ', '-')}" for sign in SIGNS},
             **listed,
         }
 
     def _place(self, request: Request, view: RunView, graded: Graded) -> tuple[Place, Item]:
-        number, _, within = request.path_params["place"].partition(".")
-        if not (number.isascii() and number.isdecimal() and within.isascii() and within.isdecimal()):
-            raise HTTPException(404, "There is no such answer.")
-        sheet, place = int(number[:9]) - 1, int(within[:12]) - 1
+        sheet, place = (number_in(part) - 1 for part in request.path_params["place"].partition(".")[::2])
         if not (0 <= sheet < len(graded.sheets) and 0 <= place < len(graded.sheets[sheet])):
             raise HTTPException(404, "There is no such answer in this run.")
         return (sheet, place), item_of(graded.sheets[sheet], place, graded.opened, view.answers)
@@ -277,8 +239,8 @@ class Pages(PairPages):
         """Return a text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
         view, part = self._view(request), request.path_params["part"]
         graded = view.look(PATIENCE)
-        if graded is None or part not in _PARTS:
-            raise HTTPException(404, "There is no such text, or not yet.")
+        if graded is None:
+            raise HTTPException(404, "There is no such text yet.")
         (sheet, place), item = self._place(request, view, graded)
         texts = {
             "thought": item.answer.response.reasoning,
@@ -286,9 +248,10 @@ class Pages(PairPages):
             "prompt": item.answer.prompt_text,
             "reading": item.score.explanation,
         }
-        content = texts[part]
+        if part not in texts:
+            raise HTTPException(404, "There is no such text.")
         name = f"{part}-{sheet + 1}.{place + 1}.txt"
-        return _as_text(content, name, download="download" in request.query_params)
+        return _as_text(texts[part], name, download="download" in request.query_params)
 
     # The rest
 
@@ -297,13 +260,7 @@ class Pages(PairPages):
 
     def status(self, problem: Exception) -> int:
         """Of what is not there (any more) 404."""
-        return (
-            super().status(problem)
-            if isinstance(problem, FormError)
-            else 404
-            if isinstance(problem, VivaError)
-            else 400
-        )
+        return 404 if isinstance(problem, VivaError) else super().status(problem)
 
 
 def listing(cards: Sequence[Card]) -> dict[str, object]:
@@ -316,28 +273,16 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
     }
 
 
-def drawing_order(results: Sequence[Result]) -> list[Result]:
-    """Return exam by exam, the best model first."""
-    exams = list(dict.fromkeys(one.exam for one in results))
-    return sorted(results, key=lambda one: (-exams.index(one.exam), one.overall.order), reverse=True)
-
-
 def _address(place: Place) -> str:
     return f"{place[0] + 1}.{place[1] + 1}"
 
 
 def _as_text(content: str, name: str, *, download: bool) -> Response:
     """Plain text under a name of ours. To look at: with what cannot be seen spelled out. To keep: as it is."""
-
-    def chunks() -> Iterator[bytes]:
-        for start in range(0, len(content), _CHUNK):
-            piece = content[start : start + _CHUNK]
-            yield (piece if download else escape_invisible(piece)).encode("utf-8", "replace")
-
     how = "attachment" if download else "inline"
-    # A page of plain text runs nothing; `sandbox` holds even where a browser is told to see something else in it.
     headers = {"Content-Disposition": f'{how}; filename="{name}"', "X-Download-Options": "noopen"}
-    return StreamingResponse(chunks(), media_type="text/plain; charset=utf-8", headers=headers)
+    shown = (content if download else escape_invisible(content)).encode("utf-8", "replace")
+    return Response(shown, media_type="text/plain; charset=utf-8", headers=headers)
 
 
 def tokens(counted: int, uncounted: int) -> str:

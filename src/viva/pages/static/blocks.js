@@ -28,12 +28,12 @@
   function readIndex() {
     const index = JSON.parse(document.getElementById("block-items-index").textContent);
     index.asked = integers(index.asked);
-    for (const column of [index.outcome, index.finer, index.model, index.value]) column.codes = integers(column.codes);
-    for (const column of [index.exam, index.question, ...Object.values(index.tags)]) { // one a question
-      const codes = integers(column.codes);
-      column.codes = Int32Array.from(index.asked, (question) => codes[question]);
-    }
     index.sample = integers(index.sample);
+    for (const column of Object.values(index.columns)) {
+      const codes = integers(column.codes);
+      column.codes = column.shared ? Int32Array.from(index.asked, (question) => codes[question]) : codes;
+      column.keys ??= column.words;
+    }
     return index;
   }
   globalThis.viva = Object.assign(globalThis.viva ?? {}, { unpack, readIndex });

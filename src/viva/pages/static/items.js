@@ -42,53 +42,37 @@
     return { ...own, ...asked, common: found.shared[asked.shared] ?? "" };
   };
 
-  let index, heads = {}, total = 0, many = {}, shown = [], page = 0, opened = -1, searching = 0, columns = [];
-  const word = (name, item) => index[name].words[index[name].codes[item]];
-  const value = (item) => (index.value.codes[item] < 0 ? null : index.value.words[index.value.codes[item]]);
+  let index, heads = {}, total = 0, many = {}, shown = [], page = 0, opened = -1, searching = 0;
+  const fields = [...$("filters").querySelectorAll("select, input")];
+  const word = (name, item) => index.columns[name].words[index.columns[name].codes[item]];
+  const value = (item) => (index.columns.value.codes[item] < 0 ? null : word("value", item));
   const permalink = (item) => ["exam", "model", "question"].map((name) => word(name, item)).concat(index.sample[item]).join("\t");
 
-  // Filters
-  function filterOf(label, key, words, codes) {
-    const counts = new Array(words.length).fill(0);
-    for (const code of codes) if (code >= 0) counts[code] += 1;
-    const select = make("select", { id: `items-${key}` }, make("option", { value: "", text: "all" }));
-    words.map((text, code) => [text, code]).filter(([, code]) => counts[code])
-      .forEach(([text, code]) => select.append(make("option", { value: text, text: `${text} (${number.format(counts[code])})`, "data-code": code })));
-    select.addEventListener("change", () => { state.set(key, select.value); refresh(true); });
-    columns.push({ key, select, words, codes });
-    return make("p", {}, make("label", { for: select.id, text: label }), select);
-  }
-  function buildFilters() {
-    const place = $("filters"), more = $("more");
-    for (const [name, label] of [["exam", "Exam"], ["model", "Model"], ["outcome", "Outcome"], ["finer", "Of these"]]) {
-      const field = filterOf(label, `items.${name}`, index[name].words, index[name].codes);
-      if (field.querySelectorAll("option").length > (name === "finer" ? 1 : 2)) place.append(field); else columns.pop();
-    }
-    for (const [name, { words, codes }] of Object.entries(index.tags)) more.append(filterOf(name, `items.tag.${name}`, words, codes));
-    more.closest("details").hidden = !Object.keys(index.tags).length;
+  // What is chosen, as an address of a served list says it: values of facets, words, where they are looked for, an order.
+  function watch() {
     let waiting;
-    $("search").addEventListener("input", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => { state.set("items.q", $("search").value); refresh(true); }, 250);
-    });
-    for (const [part, key] of [["sort", "items.sort"], ["scope", "items.in"]]) $(part).addEventListener("change", () => { state.set(key, $(part).value); refresh(true); });
+    for (const field of fields) {
+      const chosen = () => { state.set(field.name, field.value); refresh(true); };
+      if (field.type === "search") field.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(chosen, 250); });
+      else field.addEventListener("change", chosen);
+    }
     $("reset").addEventListener("click", () => {
-      for (const key of [...columns.map(({ key }) => key), "items.q", "items.in", "items.sort", "items.page"]) state.set(key, "");
+      for (const key of [...Object.keys(index.columns), ...fields.map(({ name }) => name), "page"]) state.set(key, "");
       restore();
     });
   }
-  const choose = (select, value) => { select.value = value; if (select.selectedIndex < 0) select.value = ""; };
   function restore() {
-    for (const { key, select, words } of columns) {
-      const texts = state.get(key).split("\n"), codes = texts.map((text) => words.indexOf(text)).filter((code) => code >= 0);
-      choose(select, state.get(key));
-      if (codes.length > 1 && !select.value) select.append(make("option", { value: texts.join("\n"), text: texts.join(" or "), "data-code": codes.join(" "), selected: "" }));
+    for (const field of fields) {
+      const value = state.get(field.name);
+      field.value = value;
+      if (value && field.value !== value) { // several values, or one that no item has
+        const keys = value.split(","), { keys: known, words } = index.columns[field.name] ?? { keys: [], words: [] };
+        field.append(make("option", { value, text: keys.map((key) => words[known.indexOf(key)] ?? key).join(" or ") }));
+        field.value = value;
+      }
     }
-    if (columns.some(({ key, select }) => key.startsWith("items.tag.") && select.value)) $("more").closest("details").open = true;
-    $("search").value = state.get("items.q");
-    choose($("scope"), state.get("items.in"));
-    choose($("sort"), state.get("items.sort"));
-    page = Math.max(0, (Number.parseInt(state.get("items.page"), 10) || 1) - 1);
+    for (const tags of $("filters").querySelectorAll("details")) tags.open ||= [...tags.querySelectorAll("select")].some((one) => one.value);
+    page = Math.max(0, (Number.parseInt(state.get("page"), 10) || 1) - 1);
     refresh(false);
     const wanted = state.get("item");
     if (!wanted) { if (opened >= 0) close(false); return; }
@@ -99,24 +83,15 @@
   }
 
   const chosen = () => {
-    const wanted = columns.filter(({ select }) => select.value)
-      .map(({ select, codes }) => [codes, new Set(select.selectedOptions[0].dataset.code.split(" ").map(Number))]);
+    const picks = state.keys().filter((key) => ["exam", "model", "outcome", "finer"].includes(key) || key.startsWith("t."))
+      .map((key) => ({ codes: index.columns[key]?.codes ?? [], any: new Set(state.get(key).split(",").map((one) => index.columns[key]?.keys.indexOf(one)).filter((code) => code >= 0)) }));
     const found = [];
-    for (let item = 0; item < total; item += 1) if (wanted.every(([codes, any]) => any.has(codes[item]))) found.push(item);
+    for (let item = 0; item < total; item += 1) if (picks.every(({ codes, any }) => any.has(codes[item]))) found.push(item);
     return found;
   };
-  const collator = new Intl.Collator("en", { numeric: true });
+  // What has no score comes last.
   function sorted(items) {
-    const how = $("sort").value;
-    const ranks = (name) => {
-      const order = index[name].words.map((text, code) => [text, code]).sort(([a], [b]) => collator.compare(a, b));
-      const rank = new Int32Array(order.length);
-      order.forEach(([, code], place) => { rank[code] = place; });
-      return (item) => rank[index[name].codes[item]];
-    };
-    const scored = (item) => value(item) ?? 2;
-    const least = (item) => value(item) ?? -2;
-    const by = { question: ranks("question"), model: ranks("model"), lowest: scored, highest: (item) => -least(item), outcome: (item) => index.outcome.codes[item] }[how];
+    const by = { lowest: (item) => value(item) ?? 2, highest: (item) => -(value(item) ?? -2) }[state.get("sort")];
     if (!by) return items;
     const keys = new Float64Array(total);
     for (const item of items) keys[item] = by(item);
@@ -125,15 +100,9 @@
 
   // Search
   const folded = (text) => text.normalize("NFKC").toLowerCase();
-  const parts = () => [...$("search").value.matchAll(/"([^"]+)"|(\S+)/g)].map((found) => folded(found[1] ?? found[2]));
-  const FIELDS = {
-    prompt: (own) => [own.prompt], reply: (own) => [own.reply, own.failure], read: (own) => [own.answer], thought: (own) => [own.thought],
-    gold: (own) => [own.gold], why: (own) => [own.why, ...(own.found ?? []).flat()],
-  };
-  const EVERYTHING = (own) => Object.values(FIELDS).flatMap((field) => field(own));
+  const parts = () => [...state.get("q").matchAll(/"([^"]+)"|(\S+)/g)].map((found) => folded(found[1] ?? found[2]));
+  const text = (own) => folded([own.about, own.reply, [...own.answer.slice(0, 200)].slice(0, 80).join(""), own.gold].filter(Boolean).join("\n"));
   async function search(items, wanted, turn) {
-    const fields = FIELDS[$("scope").value] ?? EVERYTHING;
-    const inPrompt = ["", "prompt"].includes($("scope").value);
     const by = new Map(), hits = new Set();
     for (const item of items) { const at = chunkOf(item); if (by.has(at)) by.get(at).push(item); else by.set(at, [item]); }
     let done = 0, told = performance.now();
@@ -145,12 +114,10 @@
       if (turn !== searching) return null;
       const next = queue[place + AHEAD];
       if (next !== undefined) pending.push(chunks.get(next) ?? unpack(`items-${next}`));
-      const shared = found.shared.map((text) => (inPrompt ? folded(text) : ""));
       for (const item of by.get(at)) {
-        const said = found.items[item - index.firsts[at]], own = { ...said, ...found.asked[said.asked] };
-        const text = folded(`${index.question.words[index.question.codes[item]]}\n${fields(own).filter(Boolean).join("\n")}`);
-        const before = shared[own.shared] ?? "";
-        if (wanted.every((one) => text.includes(one) || before.includes(one))) hits.add(item);
+        const said = found.items[item - index.firsts[at]];
+        const own = text({ ...said, ...found.asked[said.asked] });
+        if (wanted.every((one) => own.includes(one))) hits.add(item);
       }
       done += by.get(at).length;
       if (performance.now() - told > 250) {
@@ -166,7 +133,7 @@
   async function refresh(first) {
     searching += 1;
     const turn = searching, wanted = parts();
-    if (first) { page = 0; state.set("items.page", ""); }
+    if (first) { page = 0; state.set("page", ""); }
     let items = chosen();
     if (wanted.length) {
       say("Searching …");
@@ -212,7 +179,7 @@
   }
   function turnPage(by) {
     page += by;
-    state.set("items.page", page ? String(page + 1) : "");
+    state.set("page", page ? String(page + 1) : "");
     list();
     $("list").scrollTop = 0;
   }
@@ -224,30 +191,12 @@
     block.append(make("div", { class: "text", text: visible(text) || "–", dir: "auto" }));
     return block;
   }
-  const asItCame = () => state.get("items.view") === "text";
-  // Where in a reply stands what was read: as its reader says, in characters of Unicode, else the one place that has it.
-  const SPAN = / at (\d{1,9})-(\d{1,9})\b/g;
-  function readIn(own) {
-    const whole = [...own.reply], partial = own.why.startsWith("answer:"); // about one field of a reply of several
-    const part = (from, to) => whole.slice(from, to).join("");
-    const [, from, to] = [...own.why.matchAll(SPAN)][0]?.map(Number) ?? [];
-    const why = own.why.replace(SPAN, (_, first, last) => {
-      const [start, end] = [Number(first), Number(last)], words = part(start, end).split(/\s+/).filter(Boolean).join(" ");
-      return partial || start >= end || end > whole.length ? ` (characters ${number.format(start + 1)} to ${number.format(end)})` : `: “${words.length > 60 ? `${words.slice(0, 59)}…` : words}”`;
-    });
-    if (own.cut) return { why };
-    if (from < to && to <= whole.length && !partial) return { why, span: [part(0, from).length, part(0, to).length] };
-    const said = own.answer.trim(), inWord = (one) => one && /[\p{L}\p{N}_]/u.test(one), alone = [];
-    for (let at = said ? own.reply.indexOf(said) : -1; at >= 0; at = own.reply.indexOf(said, at + 1)) {
-      if (!inWord(own.reply[at - 1]) && !inWord(own.reply[at + said.length])) alone.push(at);
-    }
-    return { why, span: alone.length === 1 ? [alone[0], alone[0] + said.length] : null };
-  }
-  function replyOf(own, span) {
+  const asItCame = () => state.get("view") === "text";
+  function replyOf(own) {
     const block = field("Answer", own.reply), text = block.querySelector(".text");
     if (own.cut) text.append(`\n… (${number.format(own.cut)} more characters, in the run's responses.jsonl)`);
-    if (span) {
-      const [start, end] = span;
+    if (own.span) {
+      const [start, end] = own.span;
       text.replaceChildren(visible(own.reply.slice(0, start)), make("mark", { class: "read", text: visible(own.reply.slice(start, end)) }), visible(own.reply.slice(end)));
     }
     const made = viva.prose?.(text);
@@ -259,7 +208,7 @@
     return block;
   }
   async function turnView() {
-    state.set("items.view", asItCame() ? "" : "text");
+    state.set("view", asItCame() ? "" : "text");
     if (opened < 0) return;
     const top = $("item").scrollTop;
     await open(opened);
@@ -285,21 +234,20 @@
     if (own.weight) facts.push(["counts", `${own.weight} times`]);
     $("facts").replaceChildren(...facts.map(([name, value]) => make("div", {}, make("dt", { text: name }), make("dd", { text: String(value) }))));
     $("verdict").replaceChildren(outcomeMark(item), make("b", { text: value(item) === null ? "not scored" : `${score(item)} of 100` }));
-    if (index.finer.codes[item] >= 0) $("verdict").append(make("span", { class: "quiet", text: word("finer", item) }));
+    if (index.columns.finer.codes[item] >= 0) $("verdict").append(make("span", { class: "quiet", text: word("finer", item) }));
     const prompt = make("div", { class: "field" }, make("h4", { text: "Prompt" }));
     if (own.common) {
       prompt.append(make("details", {}, make("summary", { text: `Instructions and examples before it (${number.format(own.common.length)} characters)` }), make("div", { class: "text", text: visible(own.common), dir: "auto" })));
     }
     if (own.common || own.prompt) prompt.append(make("div", { class: "text", text: visible(own.prompt), dir: "auto" }));
     else prompt.append(make("p", { class: "quiet", text: "The questions were not at hand when this report was made." }));
-    const { why, span } = own.failure ? own : readIn(own);
-    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : replyOf(own, span);
+    const answer = own.failure ? field("No answer", own.failure, { class: "failed" }) : replyOf(own);
     if (own.thought) answer.querySelector("h4").after(make("details", { class: "thought" }, make("summary", { text: `Thought before it (${own.thought_size})` }), make("div", { class: "text", text: visible(own.thought), dir: "auto" })));
     else if (own.thought_size) answer.querySelector("h4").after(make("p", { class: "quiet", text: `Thought before it: ${own.thought_size}, of which no text is kept.` }));
     if (own.ended) answer.append(make("p", { class: "quiet", text: `It was ${own.ended}.` }));
     const pair = make("div", { class: "pair" }, field("Read", own.answer), ...(own.gold === undefined ? [] : [field("Gold", own.gold, { class: "gold" })]));
     const evidence = (own.found ?? []).map(([who, said]) => field(visible(who), said, { class: "evidence" }));
-    $("body").replaceChildren(prompt, answer, pair, ...(why ? [field("Why", why)] : []), ...evidence);
+    $("body").replaceChildren(prompt, answer, pair, ...(own.why ? [field("Why", own.why)] : []), ...evidence);
     $("item").hidden = false;
     $("item").scrollTop = 0;
     const place = shown.indexOf(item);
@@ -316,7 +264,7 @@
     root.classList.remove("opened");
     const link = $("list").querySelector(`[data-item="${last}"]`);
     link?.removeAttribute("aria-current");
-    if (byHand) { state.set("item", ""); (link ?? $("search")).focus(); }
+    if (byHand) { state.set("item", ""); (link ?? fields[0]).focus(); }
   }
   function step(by) {
     const place = shown.indexOf(opened) + by;
@@ -351,7 +299,7 @@
     const typing = event.target.closest?.("input, select, textarea");
     if (event.key === "Escape" && opened >= 0 && (!typing || root.contains(typing))) { close(true); return; }
     if (typing) return;
-    if (event.key === "/") { event.preventDefault(); $("search").focus(); return; }
+    if (event.key === "/") { event.preventDefault(); fields[0].focus(); return; }
     if (!root.contains(event.target)) return;
     if (opened >= 0 && event.key === "r") { turnView(); return; }
     if (opened >= 0 && (event.key === "j" || event.key === "k")) { step(event.key === "j" ? 1 : -1); return; }
@@ -367,8 +315,8 @@
     if (typeof DecompressionStream === "undefined") { say("This browser cannot unpack the items; take a newer one (Chrome 80, Firefox 113, Safari 16.4)."); return; }
     index = viva.readIndex();
     total = index.sample.length;
-    many = { exam: index.exam.words.length > 1, model: index.model.words.length > 1, sample: index.sample.some((one) => one > 0) };
-    buildFilters();
+    many = { exam: index.columns.exam.words.length > 1, model: index.columns.model.words.length > 1, sample: index.sample.some((one) => one > 0) };
+    watch();
     $("previous").addEventListener("click", () => turnPage(-1));
     $("next").addEventListener("click", () => turnPage(1));
     $("before").addEventListener("click", () => step(-1));

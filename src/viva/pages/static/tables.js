@@ -6,7 +6,7 @@
                                             data-sort="descending": which way the first click sorts (figures: descending).
    <input data-filter="T">                  Rows that hold every one of these words (in their text, or their data-search).
    <select data-filter="T" data-filter-column="family">   Rows whose data-family, else whose cell in that column, is the value;
-                                            with data-range the values are "low..high" (either may be left out).
+                                            with data-range the values are "low..high", else those that rows have.
    <output data-count="T">                  "12 of 85 rows".   <button data-reset="T">: all rows, in the order of the page.
 
    The address: #T.sort=score.descending&T.q=words&T.family=Llama. Other scripts keep their own choices there with
@@ -30,6 +30,7 @@
       const text = all.toString();
       history[push ? "pushState" : "replaceState"](null, "", text ? `#${text}` : location.pathname + location.search);
     },
+    keys: () => [...read().keys()],
     listen: (f) => listeners.push(f),
   };
   addEventListener("hashchange", () => { for (const f of listeners) f(); });
@@ -63,12 +64,18 @@
       this.headers.forEach((header, index) => this.button(header, index));
       for (const field of this.fields) {
         field.addEventListener(field.tagName === "SELECT" ? "change" : "input", () => this.asked(field));
+        if (field.dataset.filterColumn) this.offer(field);
       }
       for (const reset of document.querySelectorAll("[data-reset]")) {
         if (reset.dataset.reset === this.id) reset.addEventListener("click", () => this.reset());
       }
       state.listen(() => this.restore());
       this.restore();
+    }
+    offer(field) {
+      const own = new Set(this.rows.map((row) => row.getAttribute(`data-${field.dataset.filterColumn}`)).filter(Boolean));
+      if (!("range" in field.dataset)) field.append(...[...own].sort(words.compare).map((value) => new Option(value.slice(0, 60), value)));
+      field.closest("p").hidden = own.size < 2;
     }
     name(index) { return this.headers[index].dataset.column || String(index); }
     key(field) { return `${this.id}.${field.dataset.filterColumn || "q"}`; }
@@ -145,7 +152,7 @@
       const [low, high] = wanted.split("..");
       return (row) => {
         const text = value(row);
-        return text !== "" && (low === "" || Number(text) >= Number(low)) && (!high || Number(text) <= Number(high));
+        return text !== "" && Number(text) >= Number(low) && Number(text) <= Number(high);
       };
     }
     reset() {

@@ -14,7 +14,7 @@
     };
     const show = (news) => {
       const at = focusable().indexOf(document.activeElement);
-      news.querySelector("details").open = live.querySelector("details").open;
+      news.querySelector("details")?.toggleAttribute("open", live.querySelector("details")?.open ?? true);
       live.replaceWith(news);
       live = news;
       focusable()[at]?.focus();

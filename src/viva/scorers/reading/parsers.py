@@ -13,13 +13,23 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from viva.scorers.grading import grade_reading, outcome_of
 from viva.scorers.lexicon import pattern
-from viva.scorers.number import NumberRead, only_number, the_number
+from viva.scorers.number import NumberRead, numbers_in, only_number, the_number
 from viva.scorers.optiontext import squeeze
-from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.segments import read_visible
-from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, marked, resolve, stated, undressed, whole
+from viva.scorers.reading import UNPARSED, Reading, grade_reading, outcome_of
+from viva.scorers.reading.slots import (
+    UNSURE,
+    Slot,
+    Strength,
+    Unsure,
+    explained_from,
+    marked,
+    read_visible,
+    resolve,
+    stated,
+    undressed,
+    whole,
+)
 from viva.scorers.term import LONGEST_TERM, same_term, words_in
 from viva.scorers.units import unit_of
 from viva.types import Response, Score
@@ -28,15 +38,23 @@ T = TypeVar("T")
 VALUE = "value"
 """What a reading says that holds a value; the value itself comes with it."""
 _SENTENCE = re.compile(r"[^\n]*?(?:(?<!\.[A-Za-z])[.!?](?=[\s*_\"')]|$)|[。]|\n|$)")
+_BROKEN = re.compile(r"[.!?,]\s+(?:[^\W\d]+,? ){2,}[^\W\d]+\s*\Z")
+"""Words without an end behind others: a reply that was cut off."""
 _COMMAND = re.compile(r"\\(?:(?:text|mathrm|textbf|mbox|operatorname)\s?\{|[A-Za-z]+)")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_MATHS = re.compile(r"\$\$?([^$]{1,400})\$\$?|\\\((.{1,400}?)\\\)|\\\[(.{1,400}?)\\\]", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_¹²³⁰-₟]{2,}")
+_MATHS = re.compile(r"(?:\$\$?(?=[^$]+\$)|\\[(\[])(.{1,400}?)(?:\$\$?|\\[)\]])", re.DOTALL)
 _FORMAL = re.compile(r"[\d=+*/^\\<>()\[\]{}$%√π∞]|^\W*[^\W\d_]\W*$")
-_LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_])")
+_NAMED = re.compile(r"\W*[A-Za-z]\W*")
+_LINKED = re.compile(r"\b(?:is|are|equals)\s+(?!\W*[A-Za-z]\W*\Z)((?:(?!\b(?:is|are|equals)\b).){1,400}?)[.。*_\s]*\Z")
+_MORE = re.compile(r"\d\s?(?:[*^=√π(]|[a-z](?![a-z]))")
+"""A formula of more than a number."""
+_LEADING = re.compile(r"[\d\\($€£¥.+\-−\[{|√π]|[^\W\d_](?![^\W\d_¹²³⁰-₟])")
 """How a formula begins that words follow: "5 apples"; not "divisible by 7"."""
 _LONGEST_NAME = 6
 _DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
-_ASIDE = re.compile(r"\s*\([^()]{0,80}\)[.!\s]*\Z")
+_BOLD = re.compile(r"[^*]*\*\*(?!not\b)([^*\n]{1,80})(?<!:)\*\*(?!:)[^*]*")
+_FIRST = re.compile(r"\s*((?:\*\*)?[-−$€£¥]{0,2}\d[^\n:=]{0,40}?)[.!]?\s*\n\s*\n\s*[^\W\d]")
+"""A number on the first line, and words below it."""
 _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 
 
@@ -62,7 +80,7 @@ def read_value(
             else [
                 *marked(text),
                 *stated(text, judgements=judgements),
-                *whole(text, short=words_in(text.strip()) <= LONGEST_TERM),
+                *_own(text[: explained_from(text)]),
                 *_last(text),
             ]
         )
@@ -79,11 +97,24 @@ def read_value(
     return (values[-1] if reading.committed else None), reading
 
 
+def _own(text: str) -> list[Slot]:
+    """Return a short reply as its own answer, and what it sets apart: the only bold words, a number above the rest."""
+    short = words_in(text.strip()) <= LONGEST_TERM
+    apart = _FIRST.match(text), short and _BOLD.fullmatch(text)
+    slots = [Slot(match[1], match.span(1), Strength.WHOLE, "set apart") for match in apart if match]
+    return whole(text, short=short) + slots
+
+
 def _last(text: str) -> list[Slot]:
-    """Return the sentences at the end, the last one first in rank."""
+    """Return the sentences at the end, the last one first in rank; none of a reply that breaks off."""
     base = max(0, len(text) - 4_000)
-    spans = [match.span() for match in _SENTENCE.finditer(text, base) if match.group().strip()]
-    return [Slot(text[slice(*span)].strip(), span, Strength.LAST, "last sentence") for span in spans[-40:]]
+    broken = text.rstrip()[-1:].isalpha() and _BROKEN.search(text, base)
+    sentences = [] if broken else list(_SENTENCE.finditer(text, base))
+    return [
+        Slot(match[0].strip(), match.span(), Strength.LAST, "last sentence", text[match.end() :].strip())
+        for match in sentences[-80:]
+        if match[0].strip()
+    ]
 
 
 def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, Reading]:
@@ -96,10 +127,7 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
 def _as_number(slot: Slot) -> NumberRead | Unsure | None:
     if slot.strength is Strength.WHOLE:
         return only_number(slot.text)
-    if slot.strength is not Strength.LAST:
-        return the_number(slot.text)
-    aside = _ASIDE.sub("", slot.text)  # "126 dollars (18 dollars x 7 days)"
-    return the_number(aside if re.search(r"\d", aside) else slot.text, last=True)
+    return the_number(slot.text, last=slot.strength is Strength.LAST)
 
 
 def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True) -> tuple[str | None, Reading]:
@@ -118,16 +146,15 @@ def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True
 
 def _as_formula(slot: Slot) -> str | Unsure | None:
     if slot.strength is Strength.LAST:
-        return None
-    text = undressed(slot.text.strip().rstrip("。"))
-    text = text[:-1].rstrip() if text.endswith(".") else text
+        return None if slot.rest else _closing(slot.text)
+    text = undressed(slot.text.strip().rstrip("。")).removesuffix(".").rstrip()
     if slot.strength is Strength.MARKED and slot.rule != "behind ####":
         return text or None
     formulas = list(_MATHS.finditer(slot.text))
     most = 4 if slot.strength is Strength.STATED else 2
-    before, after = (slot.text[: formulas[0].start()], slot.text[formulas[0].end() :]) if formulas else ("", "")
+    before, _, after = slot.text.partition(formulas[0][0] if formulas else slot.text)
     if len(formulas) == 1 and 0 < _prose(before) <= most + 2 and not _prose(after) and not re.search(r"\d", before):
-        return str(next(filter(None, formulas[0].groups()))).strip()
+        return formulas[0][1].strip()
     prose = _prose(text)
     formal = _FORMAL.search(text) is not None
     measured = not prose or not formal or _LEADING.match(text)
@@ -137,19 +164,31 @@ def _as_formula(slot: Slot) -> str | Unsure | None:
     return UNSURE if slot.strength is Strength.STATED and formulas else None
 
 
+def _closing(sentence: str) -> str | None:
+    """Return what a finished last sentence ends in, or concludes: "So the roots are $x = 1$ and $x = 2$."."""
+    formulas = [match for match in _MATHS.finditer(sentence) if not _NAMED.fullmatch(match.group())]
+    drawn = pattern("reading/slots.toml", r"[\W_]*<drawn>").match(sentence.lower())
+    linked = _LINKED.search(sentence)
+    told = linked[1] if linked and _FORMAL.search(linked[1]) and not _prose(linked[1]) else None
+    if not sentence.rstrip("*_$\\)] ").endswith((".", "。")) or not (drawn or told):
+        return None
+    if formulas:
+        start, end = formulas[0].start(), formulas[-1].end()
+        alone = not re.search(r"\d", sentence[:start] + sentence[end:])
+        return sentence[start:end] if alone and not _prose(_MATHS.sub("", sentence[start:end])) else None
+    numbers = numbers_in(sentence)
+    return told or (numbers[0].text if len(numbers) == 1 and not _MORE.search(sentence) else None)
+
+
 def _prose(text: str) -> int:
     """Return words that are no names of functions, no units and no words between formulas."""
     words = [
         word
         for word in _WORD.findall(_COMMAND.sub(" ", text))
         if not pattern("reading/slots.toml", "<joining>").fullmatch(word)
+        and not ((unit := unit_of(word)) and unit.known)
     ]
-    return sum(max(1, len(word) // 2) if word[0] > "\u2e7f" else 1 for word in words if not _is_unit(word))
-
-
-def _is_unit(word: str) -> bool:
-    unit = unit_of(word)
-    return unit is not None and unit.known
+    return sum(max(1, len(word) // 2) if word[0] > "\u2e7f" else 1 for word in words)
 
 
 class Term(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Where a reply puts its answer, whatever the answer's format: a box, a tag, a key, a heading, a statement, its end.
 
-    reply → what is visible (segments.py) → slots, each with strength, span and rule → a parser of the format → resolve
+    reply → what is visible (`read_visible`) → slots, each with strength, span, rule → a parser of the format → resolve
 
 A slot says where an answer is, not what it is: that is for the parser of a format, which returns the value of a slot's
 text, None where the text holds nothing of its kind (then a weaker slot may), or `UNSURE` where it holds several or
@@ -14,13 +14,115 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from functools import partial
+from itertools import islice
 from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from viva.scorers.fold import fold, plain
-from viva.scorers.lexicon import pattern
-from viva.scorers.reading.segments import found_retraction, refusal
+from viva.scorers.lexicon import after_thinking, closed, fold, is_blank, pattern, plain, unaccented
+from viva.scorers.reading import EMPTY, REFUSED, UNPARSED, Reading
+
+_TEMPLATE = re.compile(r"(?:\s{0,4}(?:\[/INST\]|<s>|<\|(?!im_end|end|eo)[a-z_]{1,30}\|>)){1,4}")
+"""What a chat template leaves in front of a reply."""
+_LOOP = re.compile(
+    r"\s{0,8}(?:([^\W\d_]{2,10})(?:[\s,.]{1,3}\1){2,2000}|([^\W\d_])(?:[\s,.]{1,3}\2){3,2000})[\s.]{0,3}\w{0,9}[\s.]{0,8}\Z"
+)
+"""One word over and over: a model that does not stop."""
+
+
+KEPT_HEAD, KEPT_TAIL = 4_000, 20_000
+"""Characters of a very long part that are read from its beginning, and from its end."""
+
+
+def read_visible(
+    reply: str, read_part: Callable[[str], Reading], *, loops: bool = True, whole: bool = False
+) -> Reading:
+    """Read what follows the thinking, up to a made-up next question; tell empty and refused from unparsed.
+
+    `read_part` reads a part of the reply, of a very long one (unless the `whole` counts) head and tail. A part that
+    says nothing either way (no rule) is read on past its end: the reply may only have restated the question. With
+    `loops` a word said over and over is read once.
+    """
+    if is_blank(reply):
+        return Reading(EMPTY, None, "nothing visible")
+    start, unfinished = after_thinking(reply)
+    if unfinished:
+        return Reading(UNPARSED, None, "unfinished thinking")
+    if start and is_blank(reply[start:]):
+        return Reading(EMPTY, None, "nothing visible after thinking")
+    reading = _first_part(reply, start, read_part, loops, whole)
+    if reading.committed or reading.rule:
+        return reading
+    if span := refusal(reply, start):
+        return Reading(REFUSED, span, "refusal")
+    return Reading(UNPARSED, None, "no commitment")
+
+
+def _first_part(reply: str, start: int, read_part: Callable[[str], Reading], loops: bool, whole: bool) -> Reading:
+    """Return the first part that says something, without the template in front; a word repeated is read once."""
+    if template := _TEMPLATE.match(reply, start):
+        start = template.end()
+    if loops and (loop := _LOOP.match(reply, start)):
+        reading = read_part(loop[1] or loop[2])
+        if reading.committed:
+            return reading.moved(loop.start(1 if loop[1] else 2))
+    reading = Reading(UNPARSED)
+    for end in boundaries(reply, start):
+        text = reply[start:end]
+        gap = 0 if whole else max(0, len(text) - KEPT_HEAD - KEPT_TAIL)
+        reading = read_part(f"{text[:KEPT_HEAD]}\n{text[KEPT_HEAD + gap + 1 :]}" if gap else text)
+        if reading.committed or reading.rule:
+            break
+    return reading.moved(start + gap * (reading.span is not None and reading.span[0] > KEPT_HEAD))
+
+
+_MOST_QUESTIONS = 4
+_BEGUN = 16_000
+"""Characters in which a first answer is expected to end; what starts later is not looked at."""
+
+
+_NEW_QUESTION = (
+    r"\n[ \t>#*\[【]{0,8}<newquestion>[ \t]{0,2}(?:No\.? ?)?\d{0,4}[ \t*\]】]{0,4}[:：.．]"
+    r"|<\|(?:im_end|im_start|endoftext|eot_id|end|user|eom_id)\|>|</s>|[<](?:eos|eos_token|end_of_turn)>|\[INST\]"
+)
+_phrases = partial(pattern, "phrases.toml")
+
+
+def boundaries(reply: str, start: int) -> Iterator[int]:
+    """Ends of what may be the whole answer: before each of the first new questions, at last the reply's own end."""
+    questions = _phrases(_NEW_QUESTION).finditer(reply, start, start + _BEGUN)
+    yield from (match.start() for match in islice(questions, _MOST_QUESTIONS))
+    yield len(reply)
+
+
+def found_retraction(text: str, start: int) -> bool:
+    """Return whether a folded text takes back, from `start` on, what it said before."""
+    rest = text[max(0, start) :].lower()
+    cues = _phrases("<retraction_cue>", 0)
+    return cues.search(rest) is not None and _phrases("<retraction>", 0).search(unaccented(rest)) is not None
+
+
+WINDOW = 800
+"""Characters from the beginning that are searched."""
+
+
+_DECLINES = re.compile(
+    r"\bi[ ']|as an? (?:ai|lang|art|large)|(?:cannot|can't|unable to|not able to) |[无不拒没]|nicht|keine"
+    r"|als (?:ki|sprach|kunst)|ich |je |suis pas|en tant qu|impossible"
+)
+"""What every refusal has one of; most replies have none, and that is quickly seen."""
+
+
+def refusal(reply: str, start: int = 0) -> tuple[int, int] | None:
+    """Return where the reply declines, or None."""
+    text = plain(reply[start : start + WINDOW])
+    flat = unaccented(text)
+    text = flat if len(flat) == len(text) else text
+    if not _DECLINES.search(text.lower()):
+        return None
+    match = _phrases("<refusal>").search(text)
+    return (start + match.start(), start + match.end()) if match else None
+
 
 T = TypeVar("T")
 TAIL: Final = 4_000
@@ -79,6 +181,7 @@ _HEADED = (
     r"[ *(\[\"']{0,6}([A-Z])[)\]*.\"']{0,5}[ \t]*$"
 )
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s?(?:(?P<open>\{)|(?P<bare>\w))")
+_BRACE = re.compile(r"(?<!\\)[{}]")
 _TICK_BOX = re.compile(
     r"^[ \t>*+-]{0,8}(?:\d{1,2}[.)][ \t])?(?:\[(?P<mark>[ xX✓✔*]?)\]|(?P<sign>[☐☑☒✅⬜✓✔]))[ \t*]{0,4}"
     r"(?P<said>\S[^\n]{0,400})",
@@ -93,16 +196,20 @@ _PAIR = re.compile(
     r"[{,]\s{0,200}\"(?P<key>[^\"\n]{1,40})\"\s{0,20}:\s{0,20}"
     r"(?P<value>\"(?:[^\"\\]|\\.){0,2000}\"|-?\d[\d.eE+-]{0,40}|true\b|false\b|\[[^\[\]]{0,2000}\])"
 )
-_FORMULA = re.compile(
+_COMMAND = re.compile(
+    r"(?<!\\)\\(?![\"\\/bfnrtu])|(?<!\\)\\(?=(?:frac|beta|bar|begin|binom|boxed|big|text|theta|times|tan|tau|to|rho|right|neq?|not|nu)\b)"
+)
+"""A backslash of LaTeX that the JSON does not have doubled."""
+FORMULA = re.compile(
     r"\$\$[^$]{1,400}\$\$|(?<![\\\d])\$(?=[^\s$])(?:[^$\n\\]|\\.){0,300}(?<=[^\s])\$(?!\d)"
     r"|\\\(.{1,300}?\\\)|\\\[.{1,400}?\\\]|\\boxed\{[^{}\n]{0,100}\}", re.DOTALL
 )  # fmt: skip
 _NEITHER = re.compile(r"[\W_]{0,4}(?:\\?text\{)?(?:neither|either|none)[\W_]{0,4}")
 _GAP = re.compile(r"[ \t:*\x01]*(?:\n[ \t\n:*>\x01]*)?")
 """Between a cue and its answer; ">" quotes at the beginning of a line alone: elsewhere it may be the answer."""
-_LABELLED = re.compile(r"\s*\*\*[^*\n:]{1,40}(?::\*\*|\*\*:)[ \t]*(?P<said>[^\n]{1,200})\s*")
+_LABELLED = re.compile(r"\s*(?:\*\*[^*\n:]{1,40}(?::\*\*|\*\*:)|Q:[^\n]*\n+A:)[ \t]*(?P<said>[^\n]{1,200})\s*")
 _BELOW = re.compile(r"[:：][ \t]*\n\s*(?:[>*+-] )?(?P<said>[^\n]{1,200}?)\s*\Z")
-_BREAKS = re.compile(r"[.!?;:。,\n]")
+_BREAKS = re.compile(r"[.!?;:。,\n]|(?<=\s)[–-](?=\s)")
 _STOP = re.compile(
     r"(?:(?<![\d)n])!|(?<!\.[A-Za-z])(?<!\b(?i:dr|mr|ms|st|mt|jr|sr))(?<!\b(?i:mrs|vol|fig))\."
     r"(?!(?<=\b[A-Z]\.)\s(?:[A-Z]\.\s)*[A-Z][\w'-]+[.!*_\s]*(?:\n|\Z))|\?)(?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff]|$)|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n]|!(?=\s[A-Z])"
@@ -110,7 +217,7 @@ _STOP = re.compile(
 _SENTENCE = re.compile(r"(?:[.!?](?:[\"'”’)*_]{0,3}(?=[\s\u3000-\uffff])|(?=[#<A-Z][A-Za-z#]{1,12}[\s:>]))|[。\n])")
 _REASON = re.compile(r",? (?:because|since|as (?:both|all|they|these|it))\b[^\n]*|,因为[^\n]*")
 _NEGATED = re.compile(r"(?:\bnot|n't|\bnever|不[是为]?|\bnicht|\bpas|\bне)[\s$\x01(:]{0,4}$", re.IGNORECASE)
-_DRESSED = re.compile(r"(?:\\(?:text|mathrm|mathbf|textbf|mathit)\s?\{|[$\\(\[*_`\"'“ ])+\Z")
+_DRESSED = re.compile(r"(?:\\(?:text|mathrm|mathbf|textbf|mathit)\s?\{|\\\{|[$\\(\[*_`\"'“ ])+\Z")
 _WRAPPED = re.compile(
     r"'([^{}$']+)'|\\(?:text|textbf|mathrm)\{([^{}$']*)\}|\\\(([^{}$']*)\\\)|\$([^{}$']+)\$", re.DOTALL
 )
@@ -131,8 +238,8 @@ def _boxes(text: str) -> list[Slot]:
             begin, end, after = match.start("bare"), match.end(), match.end()
         else:
             begin = match.end()
-            end = _closing(text, begin)
-            after = end + 1
+            after = closed(_BRACE.finditer(text, begin, begin + 2_000)) or 0
+            end = after - 1
         if end < 0 or begin < outer:
             continue
         outer = end
@@ -155,22 +262,8 @@ class Box(Struct, frozen=True):
 
 def boxes_in(text: str) -> list[Box]:
     """Return the boxes of a list, as in "- [ ] A"."""
-    if text.isascii() and "[" not in text:
-        return []
     found = _TICK_BOX.finditer(text)
     return [Box(box["said"], box.span("said"), (box["mark"] or box["sign"] or "") not in _EMPTY) for box in found]
-
-
-def _closing(text: str, start: int) -> int:
-    """Return where the brace closes that was opened before `start`; -1 where it does not."""
-    depth = 1
-    for at in range(start, min(len(text), start + 2_000)):
-        depth += (text[at] == "{") - (text[at] == "}")
-        if text[at - 1] == "\\" and text[at] in "{}":
-            depth -= (text[at] == "{") - (text[at] == "}")
-        if depth == 0:
-            return at
-    return -1
 
 
 def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] | None = None) -> list[Slot]:
@@ -178,22 +271,17 @@ def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] |
 
     `keys`: further keys, of the format.
     """
-    found: list[Slot] = []
-    if "\\" in text:
-        found += _boxes(text)
-    if "<" in text:
-        tags = _pattern("<tagged>").finditer(text)
-        found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
+    found = _boxes(text)
+    tags = _pattern("<tagged>").finditer(text)
+    found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
     boxes = boxes_in(text)
     ticked = [box for box in boxes if box.ticked]
     if len(boxes) > 1 and len(ticked) == 1:
         found.append(Slot(ticked[0].said.strip(), ticked[0].span, Strength.MARKED, "ticked box"))
-    if '"' in text and "{" in text:
-        found += _pairs(text, "<key>|<judgement>" if judgements else "<key>", keys)
-    if "####" in text:
-        for match in _MARK.finditer(text, max(0, len(text) - TAIL)):
-            if not _pattern("<heading>").match(fold(match[1]).lower()):
-                found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
+    found += _pairs(text, "<key>|<judgement>" if judgements else "<key>", keys)
+    for match in _MARK.finditer(text, max(0, len(text) - TAIL)):
+        if not _pattern("<heading>").match(fold(match[1]).lower()):
+            found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
 
@@ -203,7 +291,7 @@ def _pairs(text: str, key: str, keys: Callable[[str], bool] | None) -> Iterator[
         if not _pattern(key).fullmatch(named) and not (keys and keys(named)):
             continue
         try:
-            value = json.loads(match["value"], strict=False)
+            value = json.loads(_COMMAND.sub(r"\\\\", match["value"]), strict=False)
         except (ValueError, RecursionError):
             continue
         said = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -216,11 +304,7 @@ def masked(text: str) -> str:
     """Return a text as cues are looked for in it: folded, its formulas without marks of sentences; of the same
     length.
     """
-
-    def opaque(match: re.Match[str]) -> str:
-        return _BREAKS.sub("\x02", match.group())
-
-    return fold(_FORMULA.sub(opaque, text) if "$" in text or "\\" in text else text)
+    return fold(FORMULA.sub(lambda match: _BREAKS.sub("\x02", match[0]), text))
 
 
 def stated(
@@ -290,33 +374,37 @@ def whole(text: str, *, short: bool) -> list[Slot]:
     behind a colon. A reply that declines, or leads up to something that does not come, is none.
     """
     bare = text.strip()
-    start = len(text) - len(text.lstrip())
-    found: list[Slot] = []
-    if verdict := _pattern("<first_word>").match(text):
-        found.append(Slot(verdict["said"], verdict.span("said"), Strength.WHOLE, "first word"))
-    if not bare or not short or bare.endswith((":", "：")) or refusal(text):
+    start = text.find(bare)
+    verdict = _pattern("<first_word>").match(text)
+    found = [Slot(verdict["said"], verdict.span("said"), Strength.WHOLE, "first word")] if verdict else []
+    if (
+        not bare
+        or not short
+        or bare.endswith((":", "："))
+        or refusal(text)
+        or pattern("phrase.toml", r"[\W_]{0,4}<unsure>\b").match(text)
+    ):
         return found
-    for form in (_pattern("<subject>"), _LABELLED):
-        if said := form.fullmatch(text):
-            return [*found, Slot(said["said"].strip(), said.span("said"), Strength.WHOLE, "said of its subject")]
-    if below := _BELOW.search(text):
-        return [Slot(below["said"].strip(), below.span("said"), Strength.WHOLE, "behind a colon")]
+    subject = _pattern("<subject>").fullmatch(text) or _LABELLED.fullmatch(text)
+    if said := subject or _BELOW.search(text):
+        rule = "said of its subject" if subject else "behind a colon"
+        return [*found, Slot(said["said"].strip(), said.span("said"), Strength.WHOLE, rule)]
     return found or [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
 
 
 def explained_from(text: str, start: int = 0) -> int:
     """Return where an explanation under its heading begins, else the end of the text."""
-    match = _pattern("<explains>").search(text, start) if "\n" in text else None
+    match = _pattern("<explains>").search(text, start)
     return match.start() if match and text[: match.start()].strip() else len(text)
 
 
 def firm(shown: str, start: int) -> bool:
     """Return whether the sentence in front of a cue denies and supposes nothing that no conclusion follows."""
     base = max(0, start - 400)
-    breaks = [match.end() for match in _SENTENCE.finditer(shown, base, start + 4) if match.start() <= start]
-    head = shown[breaks[-1] if breaks else base : start]
-    drawn = [match.end() for match in _pattern("<concluding>").finditer(head)]
-    return _pattern("<tentative>").search(head, drawn[-1] if drawn else 0) is None
+    breaks = [base, *(match.end() for match in _SENTENCE.finditer(shown, base, start + 4) if match.start() <= start)]
+    head = shown[breaks[-1] : start]
+    drawn = [0, *(match.end() for match in _pattern("<concluding>").finditer(head))]
+    return _pattern("<tentative>").search(head, drawn[-1]) is None
 
 
 def _behind(text: str, shown: str, begin: int, strength: Strength, rule: str) -> Iterator[Slot]:
@@ -378,3 +466,27 @@ def resolve(
         if value is not None:
             return value, slot
     return None
+
+
+_FINISHED = re.compile(r"(?:(?<!\.)[.!]|[)\]\"'}])$")
+
+
+def phrase_list(role: str) -> re.Pattern[str]:
+    """Return a list of `phrases.toml` as a pattern."""
+    return pattern("phrases.toml", rf"(?<![a-z])<{role}>(?![a-z])", 0)
+
+
+def found_in(role: str, text: str) -> re.Match[str] | None:
+    """Return where a phrase of the list occurs in a folded text."""
+    return phrase_list(role).search(unaccented(text.lower()))
+
+
+def finished(text: str) -> bool:
+    """Return whether a folded text ends as finished texts do, not in the middle of a sentence or with an ellipsis."""
+    return _FINISHED.search(text.rstrip()[-3:].rstrip("*_ ")) is not None
+
+
+def last_sentence(kinds: str) -> tuple[int, int]:
+    """Return the tokens of the last sentence, without the stop."""
+    end = len(kinds.rstrip(".n"))
+    return max(kinds.rfind(stop, 0, end) for stop in ".n?") + 1, end

@@ -54,18 +54,12 @@ class _Token(Struct, frozen=True):
     end: int
 
 
-class Anchoring(Struct, frozen=True):
-    """`spans` has what each blank takes in, [start, end) in the answer; `rate` is the part of the template found, by
-    characters other than white space; blanks and the fences of code blocks are left out."""
-
-    spans: tuple[tuple[int, int], ...]
-    rate: float
-
-
-def anchor(segments: tuple[str, ...], text: str) -> Anchoring:
+def anchor(segments: tuple[str, ...], text: str) -> tuple[tuple[tuple[int, int], ...], float]:
     """Find the segments of a template, between which its blanks are, in an answer.
 
-    Raises AlignmentError where their numbers of words multiply to more than `MAX_CELLS`.
+    Returned are what each blank takes in, [start, end) in the answer, and the part of the template found, by characters
+    other than white space; blanks and the fences of code blocks are left out. Raises AlignmentError where the numbers
+    of words multiply to more than `MAX_CELLS`.
     """
     glued = any(before[-1:].isalnum() or after[:1].isalnum() for before, after in pairwise(segments))
     token = _CHARACTER if glued else _TOKEN  # "un[blank]ed": no word of the answer ends where the blank begins
@@ -88,7 +82,7 @@ def anchor(segments: tuple[str, ...], text: str) -> Anchoring:
             inside = said[first:last]
             nowhere = said[first - 1].end if first else 0
             spans.append((inside[0].start, inside[-1].end) if inside else (nowhere, nowhere))
-    return Anchoring(tuple(spans), _rate(template, pairs))
+    return tuple(spans), _rate(template, pairs)
 
 
 def _rate(template: list[_Token | None], pairs: list[tuple[int, int, bool]]) -> float:
@@ -132,7 +126,12 @@ def _trace(template: list[_Token | None], said: list[_Token], text: str) -> list
     added = taken + ADDED * np.arange(len(said) + 1, dtype=np.int64)
     sums: Sums = np.zeros(len(said) + 1, np.int64)
     if template[0] is None:  # what begins with a blank begins a line or a sentence
-        sums[[at for at in range(1, len(said)) if not _begins(said, at, text)]] = -(1 << 30)
+        inside = (  # neither the first token of a line nor of a sentence
+            at
+            for at, (before, token) in enumerate(pairwise(said), 1)
+            if before.text not in _STOPS and "\n" not in text[before.start : token.start]
+        )
+        sums[[*inside]] = -(1 << 30)
     steps: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
     for token in template:
         if token is None:
@@ -173,11 +172,6 @@ def _trace(template: list[_Token | None], said: list[_Token], text: str) -> list
 
 def _set(bits: NDArray[np.uint8], at: int) -> bool:
     return bool(bits[at >> 3] >> (7 - (at & 7)) & 1)
-
-
-def _begins(said: list[_Token], at: int, text: str) -> bool:
-    """Return whether a token is the first of a line or of a sentence."""
-    return said[at - 1].text in _STOPS or "\n" in text[said[at - 1].start : said[at].start]
 
 
 def _worth(word: str) -> int:

@@ -71,8 +71,7 @@ def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Fill
             f"the template ends with a blank ({template[-40:]!r}), whose end cannot be found: let some text follow it"
         )
     if not published:
-        anchored = anchor(tuple(template.split(marker)), text)
-        spans, rate = anchored.spans, anchored.rate
+        spans, rate = anchor(tuple(template.split(marker)), text)
     else:
         text = text or " "
         aligned = align(template, text)

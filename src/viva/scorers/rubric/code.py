@@ -13,12 +13,12 @@ from functools import cache
 
 import msgspec
 
-from viva.scorers.fold import after_thinking
+from viva.files import shipped_table
+from viva.scorers.lexicon import after_thinking, closed
 from viva.scorers.rubric.fences import Block, read_blocks, without_fence_lines
 from viva.scorers.rubric.parsing import parse
 from viva.scorers.rubric.programblocks import functions, of_the_program, without_examples
 from viva.scorers.rubric.rubrics import Test
-from viva.shipped import shipped_table
 
 _FENCES = ("```", "\\begin{code}", "\\end{code}")
 _SENTENCE = re.compile(
@@ -28,6 +28,7 @@ _SENTENCE = re.compile(
 )
 """A line of prose: it begins like a sentence and ends like one, with nothing between that only code has."""
 _CODE_BEGINS = re.compile(r"^(?:def|class|import|from|async def|@\w)", re.MULTILINE)
+_BRACE = re.compile("[{}]")
 _TRIED = 100
 """Lines behind a program without fences that are tried as prose."""
 
@@ -189,7 +190,7 @@ def _unfenced(text: str, key: str) -> str:
         if body.strip():
             return body[1:]
     trimmed = _without_sentences(text)
-    return trimmed[: _closing(trimmed, language.depth)] if language.depth else trimmed
+    return trimmed[: closed(_BRACE.finditer(trimmed), language.depth)] if language.depth else trimmed
 
 
 def _indented(text: str) -> list[Block]:
@@ -240,15 +241,6 @@ def _is_prose(line: str) -> bool:
     return not line or _SENTENCE.fullmatch(line) is not None
 
 
-def _closing(code: str, depth: int) -> int | None:
-    """Return where the braces, `depth` of them open at the beginning, are all closed; None if nowhere."""
-    for brace in re.finditer(r"[{}]", code):
-        depth += 1 if brace[0] == "{" else -1
-        if depth == 0:
-            return brace.end()
-    return None
-
-
 # --- as published ---
 
 
@@ -273,7 +265,7 @@ def _cut_as_published(code: str, key: str) -> str:
         return "\n".join(lines[: next(outside, len(lines))])
     if not language.depth:
         return code
-    end = _closing(code, language.depth)
+    end = closed(_BRACE.finditer(code), language.depth)
     if end is not None:
         return code[:end]
     return _java_as_published(code) if key == "java" else code[: code.rfind("}") + 1] or code

@@ -4,35 +4,39 @@
     both      := single ("and" single)*
     single    := "not" single | "(" condition ")" | "previous matched" | "item" N "matched"
 
+This is how Python reads such an expression, once every item is a name.
+
 Items count from 1. What has not been judged has not matched: `previous` for the first item, a later item, an item that
 the list does not have.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
 from viva.errors import VivaError
-from viva.scorers.rubric.rubrics import AllOf, AnyOf, Matched, NotRule, Rule
+from viva.scorers.rubric.parsing import ONE_AT_A_TIME
+from viva.scorers.rubric.rubrics import AllOf, AnyOf, Matched, NotRule, Rule, inner
 
 MAX_LENGTH: Final = 1_000
 """Characters of a condition."""
 MAX_NESTING: Final = 50
-"""Parentheses and `not` inside each other."""
+"""Parentheses and `not`."""
 
-_WORD = re.compile(r"[()]|[A-Za-z_]+|\d+|\S")
-_SINGLE = "'previous matched', 'item 1 matched', 'not' or '('"
+_ITEM = re.compile(r"\b(?:item\s+([1-9]\d{0,5})|previous)\s+matched\b", re.ASCII)
+_WORDS = re.compile(r"(?:[\s()]|\b(?:and|or|not|_\d+_+)\b)*")
+_EXPECTED = "write 'previous matched' or 'item 1 matched', joined by 'and', 'or', 'not', '(' and ')'"
 
 
 class ConditionError(VivaError):
     """A condition that cannot be read. `column` counts from 1."""
 
-    def __init__(self, text: str, column: int, what: str) -> None:
+    def __init__(self, text: str, column: int, what: str = _EXPECTED) -> None:
         shown = text if len(text) <= 80 else text[:79] + "…"
-        super().__init__(f"the condition {shown!r} cannot be read: {what}, at column {column}")
+        super().__init__(f"the condition {shown!r} cannot be read at column {column}: {what}")
         self.column = column
 
 
@@ -41,83 +45,34 @@ def parse(text: str) -> Rule:
     """Read a condition. Raises ConditionError with the column of what is wrong."""
     if len(text) > MAX_LENGTH:
         raise ConditionError(text, MAX_LENGTH + 1, f"it is longer than {MAX_LENGTH:,} characters")
-    words = _Words(text)
-    condition = _either(words, 0)
-    if words.now:
-        raise words.expected("'and', 'or' or the end")
-    return condition
+    if text.count("not") + text.count("(") > MAX_NESTING:
+        raise ConditionError(text, 1, f"more than {MAX_NESTING} times 'not' and '('")
+    named = re.sub(r"\s", " ", _ITEM.sub(lambda item: f"_{item[1] or 0}".ljust(len(item[0]), "_"), text))
+    words = _WORDS.match(named)
+    if words and words.end() < len(named):
+        raise ConditionError(text, words.end() + 1)
+    begins = len(named) - len(named.lstrip())
+    try:
+        with ONE_AT_A_TIME:
+            return _rule(ast.parse(named[begins:], mode="eval").body)
+    except SyntaxError as error:
+        raise ConditionError(text, begins + min(max(1, error.offset or 1), len(named) - begins + 1)) from None
+
+
+def _rule(node: ast.expr) -> Rule:
+    match node:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return AnyOf(tuple(map(_rule, values)))
+        case ast.BoolOp(values=values):
+            return AllOf(tuple(map(_rule, values)))
+        case ast.UnaryOp(operand=operand):
+            return NotRule(_rule(operand))
+        case ast.Name(id=name):
+            return Matched(int(name.strip("_")))
+    raise SyntaxError("no condition", (None, node.lineno, node.col_offset + 1, None))
 
 
 def items(condition: Rule) -> frozenset[int]:
     """Return the items that a condition names, 0 for the one before."""
-    match condition:
-        case Matched(item=item):
-            return frozenset({item})
-        case NotRule(rule=inner):
-            return items(inner)
-        case AnyOf(rules=rules) | AllOf(rules=rules):
-            return frozenset[int]().union(*map(items, rules))
-        case _:
-            return frozenset()
-
-
-class _Words:
-    """The words of a condition, with a place in them."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.found = [(match.group(), match.start() + 1) for match in _WORD.finditer(text)]
-        self.at = 0
-
-    @property
-    def now(self) -> str:
-        return self.found[self.at][0] if self.at < len(self.found) else ""
-
-    def take(self, word: str) -> bool:
-        """Step over a word if it is the next."""
-        taken = self.now == word
-        self.at += taken
-        return taken
-
-    def expected(self, what: str) -> ConditionError:
-        column = self.found[self.at][1] if self.at < len(self.found) else len(self.text) + 1
-        met = f"not {self.now!r}" if self.now else "but it ends"
-        return ConditionError(self.text, column, f"expected {what}, {met}")
-
-
-def _either(words: _Words, depth: int) -> Rule:
-    return _joined(words, "or", AnyOf, lambda: _joined(words, "and", AllOf, lambda: _single(words, depth)))
-
-
-def _joined(words: _Words, word: str, kind: type[AnyOf | AllOf], read: Callable[[], Rule]) -> Rule:
-    rules = [read()]
-    while words.take(word):
-        rules.append(read())
-    return rules[0] if len(rules) == 1 else kind(tuple(rules))
-
-
-def _single(words: _Words, depth: int) -> Rule:
-    if depth > MAX_NESTING:
-        raise words.expected(f"at most {MAX_NESTING} levels of 'not' and '('")
-    if words.take("not"):
-        return NotRule(_single(words, depth + 1))
-    if words.take("("):
-        condition = _either(words, depth + 1)
-        if not words.take(")"):
-            raise words.expected("'and', 'or' or ')'")
-        return condition
-    if words.take("previous"):
-        return _matched(words, 0)
-    if words.take("item"):
-        number = words.now
-        if not re.fullmatch(r"[1-9][0-9]{0,5}", number):
-            raise words.expected("a number from 1")
-        words.at += 1
-        return _matched(words, int(number))
-    raise words.expected(_SINGLE)
-
-
-def _matched(words: _Words, item: int) -> Rule:
-    if not words.take("matched"):
-        raise words.expected("'matched'")
-    return Matched(item)
+    own = {condition.item} if isinstance(condition, Matched) else set[int]()
+    return frozenset(own).union(*map(items, inner(condition)))

@@ -26,6 +26,7 @@ from viva.scorers.rubric.rubrics import (
     Points,
     Rule,
     When,
+    inner,
 )
 
 SECONDS: Final = 2.0
@@ -93,10 +94,10 @@ def _matches(rule: Rule, item: Keyword, answer: _Answer, matched: Sequence[bool]
         case AnyOf(rules=rules) | AllOf(rules=rules):
             held = (_matches(each, item, answer, matched) for each in rules)
             return any(held) if isinstance(rule, AnyOf) else all(held)
-        case NotRule(rule=inner):
-            return not _matches(inner, item, answer, matched)
-        case When(rule=inner, condition=condition):
-            return _matches(inner, item, answer, matched) and _matches(parse(condition), item, answer, matched)
+        case NotRule(rule=within):
+            return not _matches(within, item, answer, matched)
+        case When(rule=within, condition=condition):
+            return _matches(within, item, answer, matched) and _matches(parse(condition), item, answer, matched)
         case Matched(item=number):
             return number <= len(matched) > 0 and matched[number - 1]
 
@@ -116,12 +117,9 @@ def _words(rule: Rule) -> list[str]:
             return [re.sub(r"\\(\W)", r"\1", pattern)]
         case AnyOf(rules=rules):
             return min((_words(one) for one in rules), key=lambda words: sum(map(len, words)), default=[])
-        case AllOf(rules=rules):
-            return [word for one in rules for word in _words(one)]
-        case When(rule=inner):
-            return _words(inner)
         case NotRule() | Matched():
             return []
+    return [word for each in inner(rule) for word in _words(each)]
 
 
 @lru_cache(maxsize=4096)
@@ -139,23 +137,18 @@ def _described(rule: Rule) -> str:
             return f"/{pattern}/"
         case AnyOf(rules=rules) | AllOf(rules=rules):
             return f"{'any' if isinstance(rule, AnyOf) else 'all'} of {', '.join(map(_described, rules))}"
-        case NotRule(rule=inner):
-            return "not " + _described(inner)
-        case When(rule=inner, condition=condition):
-            return f"{_described(inner)} when {condition}"
+        case NotRule(rule=within):
+            return "not " + _described(within)
+        case When(rule=within, condition=condition):
+            return f"{_described(within)} when {condition}"
         case Matched(item=number):
             return f"item {number} matched"
 
 
 def leaves(rule: Rule, *, denied: bool = False) -> Iterator[Literally | Pattern]:
     """Return the texts and expressions that a rule looks for; with `denied`, those that must not be there too."""
-    match rule:
-        case AnyOf(rules=rules) | AllOf(rules=rules):
-            for each in rules:
-                yield from leaves(each, denied=denied)
-        case When(rule=inner):
-            yield from leaves(inner, denied=denied)
-        case NotRule(rule=inner) if denied:
-            yield from leaves(inner, denied=denied)
-        case Literally() | Pattern():
-            yield rule
+    if isinstance(rule, Literally | Pattern):
+        yield rule
+    if denied or not isinstance(rule, NotRule):
+        for each in inner(rule):
+            yield from leaves(each, denied=denied)

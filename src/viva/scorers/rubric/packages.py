@@ -12,7 +12,7 @@ from functools import cache
 
 import msgspec
 
-from viva.shipped import shipped_table
+from viva.files import shipped_table
 
 MOST_CODE = 200_000
 """Characters of a text in which imports are looked for."""

@@ -6,7 +6,7 @@ import ast
 import threading
 import warnings
 
-_ONE = threading.Lock()
+ONE_AT_A_TIME = threading.Lock()
 """CPython counts the depth of all trees that are being made in one place: of two threads one fails (SystemError)."""
 MAX_PARSED = 200_000
 """Characters: a longer text is not tried as Python (no answer is that long, and parsing takes memory)."""
@@ -17,7 +17,7 @@ def parse(text: str) -> ast.Module | None:
     if len(text) > MAX_PARSED:
         return None
     try:
-        with _ONE, warnings.catch_warnings():
+        with ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):

@@ -62,6 +62,16 @@ class Matched(Struct, frozen=True, tag="matched"):
 Rule = Literally | Pattern | AnyOf | AllOf | NotRule | When | Matched
 
 
+def inner(rule: Rule) -> tuple[Rule, ...]:
+    """Return the rules that a rule is made of."""
+    match rule:
+        case AnyOf(rules=rules) | AllOf(rules=rules):
+            return rules
+        case NotRule(rule=within) | When(rule=within):
+            return (within,)
+    return ()
+
+
 class Keyword(Struct, frozen=True, kw_only=True):
     """One item of a keyword list: what must (or must not) occur, and what it is worth.
 

@@ -13,8 +13,8 @@ from functools import cache
 
 from msgspec import Struct
 
+from viva.files import shipped_table
 from viva.scorers.rubric.parsing import bound, parse
-from viva.shipped import shipped_table
 
 PROVES_NOTHING = "tests that prove nothing"
 """Kind of defect: a program that solves nothing passes them."""

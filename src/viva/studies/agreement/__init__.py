@@ -1,1 +1,3 @@
-"""How far experts agree with each other, and a judge with them."""
+"""How far experts and judge agree; scores from few labels."""
+
+HEADING = "Grade and judge"

@@ -7,19 +7,18 @@ labels rests on a random sample that was drawn on the review page and marked to 
 from __future__ import annotations
 
 import urllib.parse
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from statistics import correlation, variance
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.raters.prediction import labels_needed, powered
 from viva.analysis.raters.ratings import Ratings
-from viva.benchmarks.outcomes import FINER as FINER_WORDS
-from viva.benchmarks.outcomes import finer
 from viva.engine.answerrecord import thought_size
 from viva.engine.folder import RunFolder, find_run
 from viva.engine.reviews import ReviewLog, item_key
@@ -27,6 +26,8 @@ from viva.engine.stages import parts_shown
 from viva.errors import DataError, VivaError, flag
 from viva.render.table import FIGURE, Column, Kind, Table, figure
 from viva.review.items import FINER, OUTCOME, THOUGHT, UNCERTAINTY, Filter, Item, spread
+from viva.runs.answers import FINER as FINER_WORDS
+from viva.runs.answers import finer
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, OpenRun, open_evidence, prepare
 from viva.studies.agreement.tables import ScoreFromLabels
@@ -68,7 +69,7 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
         stack.callback(answers.close)
         evidence_store = open_evidence(opened, stack)
         for evaluation in opened.evaluations:
-            exam, model = evaluation.exam, evaluation.model.name
+            exam, label, model = evaluation.exam, evaluation.label, evaluation.model.name
             for question, sample, entry in evaluation.answers(answers):
                 if entry is None or entry.error:
                     continue
@@ -77,16 +78,16 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
                 drafts = exam.drafts(question, response, evidence)
                 if not drafts and not everything:
                     continue
-                before = exam.score(question, response, msgspec.structs.replace(evidence, marks=()))
+                before = exam.score(question, response, replace(evidence, marks=()))
                 after = exam.score(question, response, evidence) if evidence.marks else before
-                key = item_key(evaluation.label, model, question.id, sample, response.text)
-                whose = {"exam": evaluation.label, "model": model, "question": question.id, "sample": str(sample)}
-                tags = {name: value for name, value in question.tags.items() if name not in whose}
-                word = finer(before, response.stop_reason)
-                said = {OUTCOME: before.outcome, **({FINER: FINER_WORDS[word][1]} if word else {})}
+                whose = {"exam": label, "model": model, "question": question.id, "sample": str(sample)}
+                about = {**whose, **{name: value for name, value in question.tags.items() if name not in whose}}
+                about[OUTCOME] = before.outcome
+                if word := finer(before, response.stop_reason):
+                    about[FINER] = FINER_WORDS[word][1]
                 item = Item(
-                    key=key,
-                    about={**whose, **tags, **said},
+                    key=item_key(label, model, question.id, sample, response.text),
+                    about=about,
                     question=question.text,
                     options=question.options,
                     drafts=drafts,
@@ -94,15 +95,8 @@ def rated(opened: OpenRun, *, everything: bool = False) -> Iterator[Rated]:
                     thought_size=thought_size(response),
                     disagreement=spread([draft.opinions for draft in drafts]),
                 )
-                yield Rated(
-                    item=item,
-                    exam=evaluation.label,
-                    model=model,
-                    question=question,
-                    before=before,
-                    after=after,
-                    evidence=evidence,
-                )
+                yield Rated(item=item, exam=label, model=model, question=question, before=before, after=after,
+                            evidence=evidence)  # fmt: skip
 
 
 def ratings(found: Sequence[Rated], judge: str) -> Ratings:
@@ -111,39 +105,34 @@ def ratings(found: Sequence[Rated], judge: str) -> Ratings:
     `judge` is `DRAFT`, a judge's name, or "" for the judges among each other. Raises DataError for a judge that gave no
     verdict.
     """
-    rows: list[tuple[str, str, dict[str, float], dict[str, str]]] = []
+    rows: list[tuple[Rated, ReviewItem, dict[str, float]]] = []
     for one in found:
         for draft in one.item.drafts:
             if draft.decided == "rule" and judge not in ("", DRAFT):
                 continue  # that judge was never asked
-            given = _given(one, draft, judge)
+            people = {mark.reviewer: mark.value for mark in one.evidence.marks if mark.aspect == draft.aspect}
+            verdict = draft.value if judge == DRAFT else draft.opinions.get(judge)
+            given = people | ({} if verdict is None else {judge: verdict}) if judge else dict(draft.opinions)
             if given:
-                # A rule that read a letter is no judge: how far experts agree with it is another question.
-                aspect = f"{draft.aspect} (by rule)" if draft.decided == "rule" else draft.aspect
-                tags = {**one.item.about, "aspect": aspect}
-                name = f"{one.exam} {one.model} {one.question.id} {one.item.about['sample']} {draft.aspect}"
-                rows.append((name, f"{one.exam} {one.question.id}", given, tags))
-    raters = tuple(dict.fromkeys(rater for _, _, given, _ in rows for rater in sorted(given)))
+                rows.append((one, draft, given))
+    raters = tuple(dict.fromkeys(rater for *_, given in rows for rater in sorted(given)))
     if judge and judge not in raters:
         judges = sorted({name for one in found for draft in one.item.drafts for name in draft.opinions})
         known = ", ".join([DRAFT, *judges])
         raise DataError(f"{judge!r} gave no verdict in this run; there are: {known}", field="judge")
-    names = dict.fromkeys(tag for _, _, _, tags in rows for tag in tags)
+    # A rule that read a letter is no judge: how far experts agree with it is another question.
+    tags = [
+        {**one.item.about, "aspect": draft.aspect + (" (by rule)" if draft.decided == "rule" else "")}
+        for one, draft, _ in rows
+    ]
     return Ratings(
-        items=tuple(name for name, _, _, _ in rows),
+        items=tuple(f"{one.exam} {one.model} {one.question.id} {one.item.about['sample']} {draft.aspect}"
+                    for one, draft, _ in rows),
         raters=raters,
-        values=tuple(tuple(given.get(rater) for rater in raters) for _, _, given, _ in rows),
-        questions=tuple(question for _, question, _, _ in rows),
-        tags={name: tuple(tags.get(name, "") for _, _, _, tags in rows) for name in names},
-    )
-
-
-def _given(one: Rated, draft: ReviewItem, judge: str) -> dict[str, float]:
-    people = {mark.reviewer: mark.value for mark in one.evidence.marks if mark.aspect == draft.aspect}
-    if not judge:
-        return dict(draft.opinions)
-    mark = draft.value if judge == DRAFT else draft.opinions.get(judge)
-    return people if mark is None else {**people, judge: mark}
+        values=tuple(tuple(given.get(rater) for rater in raters) for *_, given in rows),
+        questions=tuple(f"{one.exam} {one.question.id}" for one, *_ in rows),
+        tags={name: tuple(own.get(name, "") for own in tags) for name in dict.fromkeys(chain.from_iterable(tags))},
+    )  # fmt: skip
 
 
 def sampled(
@@ -155,13 +144,11 @@ def sampled(
     `metrics`: what is measured of each exam. The score of an answer is what it is with the experts' marks, its
     prediction what it was without.
     """
-    designs = dict.fromkeys(review.drawn for review in log.reviews if review.drawn)
     results: list[ScoreFromLabels] = []
     notes: list[str] = []
     by_key = {one.item.key: one for one in found}
     items = [one.item for one in found]
-    reviewable = [item for item in items if item.drafts]
-    for design in designs:
+    for design in dict.fromkeys(review.drawn for review in log.reviews if review.drawn):
         chosen = filter_of(design)
         if chosen is None:
             notes.append(f"the sample {design!r} in reviews.jsonl is none that the review page draws: it is left out")
@@ -171,32 +158,28 @@ def sampled(
                 f"the sample {design} has more of the answers that judges are not sure of: its score weighs them by "
                 "how likely each was to be drawn, the tables of agreement do not, and show judges at their worst"
             )
-        population = msgspec.structs.replace(chosen, sample="").select(items)
-        drawn = {item.key for item in chosen.select(reviewable)}
-        missing = sum(1 for key in drawn if not by_key[key].marked)
-        if missing:
+        drawn = {item.key for item in chosen.select([item for item in items if item.drafts])}
+        if missing := sum(not by_key[key].marked for key in drawn):
             notes.append(
                 f"the sample {design} is not marked to its end: {missing:,} of {len(drawn):,} answers are missing, and "
                 "those that are there are not a random part of it"
             )
             continue
-        for exam, model in dict.fromkeys((by_key[item.key].exam, by_key[item.key].model) for item in population):
-            mine = [by_key[item.key] for item in population]
-            mine = [one for one in mine if (one.exam, one.model) == (exam, model)]
-            title = f"{exam} · {model} · {design}"
+        groups = defaultdict[tuple[str, str], list[Rated]](list)
+        for item in replace(chosen, sample="").select(items):
+            groups[by_key[item.key].exam, by_key[item.key].model].append(by_key[item.key])
+        for (exam, model), mine in groups.items():
             for metric in metrics[exam]:
                 # What no expert need see is known as it is: a stratum of its own, with a label on every answer.
                 asked = [one for one in mine if one.item.drafts or _value(one.before, metric) is not None]
-                known = sum(1 for one in asked if not one.item.drafts)
+                labelled = [one.item.key in drawn or not one.item.drafts for one in asked]
                 estimate = powered(
                     [_value(one.before, metric) for one in asked],
-                    [
-                        _value(one.after, metric) if one.item.key in drawn or not one.item.drafts else None
-                        for one in asked
-                    ],
+                    [_value(one.after, metric) if known else None for one, known in zip(asked, labelled, strict=True)],
                     strata=_strata(asked, drawn, chosen.by),
                     questions=[one.question.id for one in asked],
                 )
+                title, known = f"{exam} · {model} · {design}", sum(not one.item.drafts for one in asked)
                 results.append(ScoreFromLabels(title=title, metric=metric, powered=estimate, known=known))
     return results, notes
 
@@ -243,11 +226,6 @@ def filter_of(design: str) -> Filter | None:
     return found if found.design == design else None
 
 
-def review_log(opened: OpenRun) -> ReviewLog:
-    """Return the run's reviews."""
-    return ReviewLog(opened.folder.path / REVIEWS)
-
-
 class RunRatings(Struct, frozen=True):
     """The ratings in a run's files."""
 
@@ -269,7 +247,7 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
     """
     opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
     found = list(rated(opened, everything=True))
-    log = review_log(opened)
+    log = ReviewLog(opened.folder.path / REVIEWS)
     people = any(one.evidence.marks for one in found)
     judge = judge or (DRAFT if people else "")
     read = ratings(found, judge)
@@ -287,25 +265,6 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
     return RunRatings(read, judge or None, scale, "people" if people else "judges", estimates, notes)
 
 
-def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
-    """Return how many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and
-    notes.
-    """
-    opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
-    found = list(rated(opened))
-    if not found:
-        raise VivaError(f"{path} has no answer that experts could mark")
-    tables: list[Table] = []
-    notes: list[str] = []
-    for exam, model in dict.fromkeys((one.exam, one.model) for one in found):
-        mine = [one for one in found if (one.exam, one.model) == (exam, model)]
-        rows, note = _plan_rows(mine, half_width)
-        title = f"Labels for ± {half_width:g} · {exam} · {model} · {len(mine):,} answers"
-        tables.append(Table(title, _PLANNED, rows))
-        notes.append(note)
-    return tables, list(dict.fromkeys(notes))
-
-
 _LABELS = Kind("{:,}".format, none="more questions")
 _PLANNED = (
     Column("judge and experts correlate", "0", figure(".2f")), Column("for this run", "1", _LABELS),
@@ -313,47 +272,39 @@ _PLANNED = (
 )  # fmt: skip
 
 
-def _plan_rows(mine: Sequence[Rated], half_width: float) -> tuple[list[tuple[float | str | None, ...]], str]:
-    pairs = [
-        (one.before.value, one.after.value)
-        for one in mine
-        if one.marked and one.before.value is not None and one.after.value is not None
-    ]
-    alike, known = _pilot(pairs)
-    spread = known if known is not None else _variance([one.before.value for one in mine])
-    assumed = [(0.0, "labels alone"), *((r, "assumed") for r in (0.5, 0.7, 0.9))]
-    if alike is not None:
-        assumed.append((alike, f"as in the {len(pairs):,} answers marked so far"))
-    rows = [
-        (
-            r,
-            *(
-                labels_needed(half_width, len(mine), variance=spread, correlation=r, reading=reading)
-                for reading in ("run", "questions")
-            ),
-            why,
-        )
-        for r, why in assumed
-    ]
-    source = f"the {len(pairs):,} answers marked so far" if known is not None else "the verdicts without experts"
-    note = (
-        f"Scores vary by {spread:.3f} (variance, from {source}). The labels must be a random sample: draw it on the "
-        f"review page (`viva review RUN {flag('sample', 'N')}`), and mark it to its end. `more questions`: even "
-        "with a label on "
-        "every answer, so few questions leave a wider interval."
-    )
-    return rows, note
-
-
-def _pilot(pairs: Sequence[tuple[float, float]]) -> tuple[float | None, float | None]:
-    """Correlation and variance of the marks, from two labels on that differ."""
-    before, after = zip(*pairs, strict=True) if pairs else ((), ())
-    if len(set(after)) < 2:
-        return None, None
-    return (correlation(before, after) if len(set(before)) > 1 else 0.0), variance(after)
-
-
-def _variance(values: Sequence[float | None]) -> float:
-    """Of the values that are there; the most that shares of 1 can have where there are fewer than two."""
-    given = [value for value in values if value is not None]
-    return variance(given) if len(given) > 1 else 0.25
+def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
+    """Return how many answers experts must mark for an interval of ± `half_width`, drawn at random: tables, and
+    notes.
+    """
+    groups = defaultdict[tuple[str, str], list[Rated]](list)
+    for one in rated(prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))):
+        groups[one.exam, one.model].append(one)
+    if not groups:
+        raise VivaError(f"{path} has no answer that experts could mark")
+    tables: list[Table] = []
+    notes: dict[str, None] = {}
+    for (exam, model), mine in groups.items():
+        before = [one.before.value for one in mine if one.before.value is not None]
+        pairs = [(one.before.value, one.after.value) for one in mine
+                 if one.marked and one.before.value is not None and one.after.value is not None]  # fmt: skip
+        marked = f"the {len(pairs):,} answers marked so far"
+        assumed = [(0.0, "labels alone"), *((r, "assumed") for r in (0.5, 0.7, 0.9))]
+        drafts, marks = zip(*pairs, strict=True) if pairs else ((), ())
+        if len(set(marks)) > 1:
+            scatter, source = variance(marks), marked
+            assumed.append((correlation(drafts, marks) if len(set(drafts)) > 1 else 0.0, f"as in {marked}"))
+        else:  # the most that shares of 1 can have where there are fewer than two
+            scatter, source = variance(before) if len(before) > 1 else 0.25, "the verdicts without experts"
+        rows = [
+            (r, *(labels_needed(half_width, len(mine), variance=scatter, correlation=r, reading=reading)
+                  for reading in ("run", "questions")), why)
+            for r, why in assumed
+        ]  # fmt: skip
+        title = f"Labels for ± {half_width:g} · {exam} · {model} · {len(mine):,} answers"
+        tables.append(Table(title, _PLANNED, rows))
+        notes[
+            f"Scores vary by {scatter:.3f} (variance, from {source}). The labels must be a random sample: draw it on "
+            f"the review page (`viva review RUN {flag('sample', 'N')}`), and mark it to its end. `more questions`: "
+            "even with a label on every answer, so few questions leave a wider interval."
+        ] = None
+    return tables, list(notes)

@@ -104,27 +104,14 @@ def _compared(ratings: Ratings, title: str, config: AgreementConfig, word: str) 
     if config.judge is not None:
         ratings.column(config.judge)
     parts = {title: ratings}
-    for tag in dict.fromkeys(tag for tag in (config.by, ASPECT) if tag is not None):
-        if tag == ASPECT != config.by and len(set(ratings.tags.get(ASPECT, ()))) < 2:
-            continue
+    aspects = {ASPECT} if len(set(ratings.tags.get(ASPECT, ()))) > 1 else set[str]()
+    for tag in ([config.by] if config.by is not None else []) + sorted(aspects - {config.by}):
         parts = {
             f"{name} · {value or '(none)'}": part
-            for name, whole in parts.items()
-            for value, part in whole.parts(tag).items()
+            for name, whole in parts.items() for value, part in whole.parts(tag).items()
         }  # fmt: skip
-    return [
-        agree(
-            part,
-            judge=config.judge,
-            scale=scale,
-            level=config.level,
-            ppi=config.ppi,
-            strata=config.strata,
-            title=name,
-            word=word,
-        )
-        for name, part in parts.items()
-    ]
+    asked = {name: getattr(config, name) for name in ("judge", "level", "ppi", "strata")}
+    return [agree(part, scale=scale, title=name, word=word, **asked) for name, part in parts.items()]
 
 
 def scale_of(text: str) -> tuple[float, ...]:
@@ -153,92 +140,70 @@ _SHOWN = 60
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]{0,20},[0-9]{1,20}")
 
 
-class _Seen(Struct):
-    """What the rows have said so far."""
-
-    values: dict[tuple[str, str], dict[str, float | None]] = {}
-    """(item, aspect) → rater → mark."""
-    lines: dict[tuple[tuple[str, str], str], int] = {}
-    tags: dict[tuple[str, str], dict[str, str]] = {}
-    raters: dict[str, None] = {}
-    names: dict[str, str] = {}
-    """Columns that may be tags → where an item has a second value, which makes it none; empty where none has."""
-
-
 def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
     """Return the ratings, items and raters in the order of the file. `tags` names those that are needed.
 
     Raises DataError with the line and the value: not there, torn, a missing column, a mark that is none, a rating that
     is there twice, an item with two values of a needed tag.
     """
-    seen = _Seen()
+    marks: dict[tuple[str, str], dict[str, tuple[int, float | None]]] = {}
+    own: dict[tuple[str, str], dict[str, str]] = {}
+    raters: dict[str, None] = {}
+    torn: dict[str, str] = {}
+    """Columns that may be tags → where an item has a second value, which makes it none; empty where none has."""
     for line, row in rows_of(path):
-        _take(seen, row, f"{path}, line {line}", line)
-    if not any(value is not None for given in seen.values.values() for value in given.values()):
+        where = f"{path}, line {line}"
+        columns = [_present(row, names, where) for names in (ITEM, RATER, VALUE)]
+        item, rater = (_name(row, column, where) for column in columns[:2])
+        mark, aspect = _mark(row[columns[2]], columns[2], where), _plain(row.get(ASPECT), ASPECT, where)
+        given, mine = marks.setdefault((item, aspect), {}), own.setdefault((item, aspect), {})
+        if rater in given:
+            what = brief(item) + (f", {brief(aspect)}," if aspect else "")
+            raise DataError(
+                f"{where}: a second rating of {what} by {brief(rater)}; the first is in line {given[rater][0]}"
+            )
+        given[rater] = line, mark
+        raters[rater] = None
+        for name in (name for name, value in row.items() if not isinstance(value, (dict, list))):
+            if name in (*columns, ASPECT, "tags"):
+                continue
+            tag = _plain(row[name], name, where)
+            torn.setdefault(name, "")
+            if tag and mine.setdefault(name, tag) != tag and not torn[name]:
+                torn[name] = f"{where}: {name[:_SHOWN]} of {brief(item)} is {brief(tag)}, and {brief(mine[name])} above"
+    if all(mark is None for given in marks.values() for _, mark in given.values()):
         raise DataError(f"{path} holds no ratings; it needs rows of item, rater, value")
-    for tag in tags:
-        if seen.names.get(tag):
-            raise DataError(seen.names[tag])
-    if seen.names.get("question"):
-        raise DataError(seen.names["question"])
-    raters = tuple(seen.raters)
-    several = len({aspect for _, aspect in seen.values}) > 1
-    keys = list(seen.values)
+    for tag in (*tags, "question"):
+        if torn.get(tag):
+            raise DataError(torn[tag])
+    several = len({aspect for _, aspect in marks}) > 1
     # "question" is a tag of an item that has a name of its own, and else its name.
-    questions = [seen.tags[key].get("question", key[0]) for key in keys]
-    names = [name for name, torn in seen.names.items() if name != "question" and not torn]
+    questions = [mine.get("question", item) for (item, _), mine in own.items()]
+    columns = [name for name, where in torn.items() if name != "question" and not where]
+    found = {name: tuple(mine.get(name, "") for mine in own.values()) for name in columns}
+    if any(aspect for _, aspect in marks):
+        found = {ASPECT: tuple(aspect for _, aspect in marks), **found}
     return Ratings(
-        items=tuple(f"{item} · {aspect}" if several and aspect else item for item, aspect in keys),
-        raters=raters,
-        values=tuple(tuple(seen.values[key].get(rater) for rater in raters) for key in keys),
+        items=tuple(f"{item} · {aspect}" if several and aspect else item for item, aspect in marks),
+        raters=tuple(raters),
+        values=tuple(tuple(given.get(rater, (0, None))[1] for rater in raters) for given in marks.values()),
         questions=tuple(questions) if len(set(questions)) < len(questions) else (),
-        tags={
-            **({ASPECT: tuple(aspect for _, aspect in keys)} if any(aspect for _, aspect in keys) else {}),
-            **{name: tuple(seen.tags[key].get(name, "") for key in keys) for name in names},
-        },
+        tags=found,
     )
 
 
-def _take(seen: _Seen, row: Mapping[str, object], where: str, line: int) -> None:
-    item_column, item = _name(row, ITEM, where)
-    rater_column, rater = _name(row, RATER, where)
-    value_column = _present(row, VALUE, where)
-    value = _mark(row[value_column], value_column, where)
-    aspect = _plain(row.get(ASPECT), ASPECT, where)
-    key = item, aspect
-    if (key, rater) in seen.lines:
-        what = brief(item) + (f", {brief(aspect)}," if aspect else "")
-        first = seen.lines[key, rater]
-        raise DataError(f"{where}: a second rating of {what} by {brief(rater)}; the first is in line {first}")
-    seen.lines[key, rater] = line
-    seen.values.setdefault(key, {})[rater] = value
-    seen.raters.setdefault(rater)
-    mine = seen.tags.setdefault(key, {})
-    for name, given in row.items():
-        if name in (item_column, rater_column, value_column, ASPECT, "tags") or isinstance(given, (dict, list)):
-            continue
-        tag = _plain(given, name, where)
-        seen.names.setdefault(name, "")
-        if tag and mine.setdefault(name, tag) != tag and not seen.names[name]:
-            seen.names[name] = (
-                f"{where}: {name[:_SHOWN]} of {brief(item)} is {brief(tag)}, and {brief(mine[name])} above"
-            )
-
-
 def _present(row: Mapping[str, object], names: tuple[str, ...], where: str) -> str:
-    for name in names:
-        if name in row:
-            return name
+    if there := [name for name in names if name in row]:
+        return there[0]
     has = ", ".join(brief(name) for name in list(row)[:20])
     raise DataError(f"{where}: no column {' or '.join(map(repr, names))}; it has: {has or 'none'}")
 
 
-def _name(row: Mapping[str, object], names: tuple[str, ...], where: str) -> tuple[str, str]:
-    column = _present(row, names, where)
+def _name(row: Mapping[str, object], column: str, where: str) -> str:
     value = row[column]
     if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
         raise DataError(f"{where}: {column} {brief(value)} is no name")
-    return column, str(value).strip()
+    return str(value).strip()
 
 
 def _plain(value: object, name: str, where: str) -> str:

@@ -31,7 +31,7 @@ def tables_of(found: Agreement) -> Iterator[Table]:
     where = f" · {found.title}" if found.title else ""
     if found.powered is not None:
         yield _powered(f"Mean mark of all {found.powered.answers:,} items{where}", found.powered)
-    if len(found.people) > 1 or found.judge is None:
+    if not _alone(found):
         yield from _measures(f"{len(found.people)} {found.word} among each other{where}", found.among)
     if found.judge is not None:
         yield from _measures(f"{found.judge} against the {found.word}{where}", found.judged)
@@ -55,15 +55,15 @@ def notes_on(found: Sequence[Agreement]) -> list[str]:
     for one in found:
         where = f" ({one.title})" if one.title else ""
         notes += [note + where for note in one.notes]
-        for whose, measures in _all(one):
+        for _, _, whose, measures in _groups(one)[_alone(one) :]:
             missing: dict[str, list[str]] = {}
             for measure in measures:
                 if measure.reason:
                     what = "value" if measure.value is None else "interval"
                     missing.setdefault(f"{measure.reason}, so no {what} of", []).append(NAMES[measure.kind])
-            every = len(missing) == 1 and len(next(iter(missing.values()))) == len(measures)
             for reason, names in missing.items():
-                reasons.append(f"{whose}{where}: {reason} {'any measure' if every else ', '.join(names)}.")
+                of = "any measure" if len(names) == len(measures) else ", ".join(names)
+                reasons.append(f"{whose}{where}: {reason} {of}.")
         if one.powered is not None:
             notes += [note + where for note in _notes_on_powered(one.powered)]
     if len(reasons) > MOST_REASONS:
@@ -71,13 +71,22 @@ def notes_on(found: Sequence[Agreement]) -> list[str]:
     return [*notes, *reasons]
 
 
-def _all(found: Agreement) -> Iterator[tuple[str, Sequence[Measure]]]:
-    if len(found.people) > 1 or found.judge is None:
-        yield f"the {found.word}", found.among
-    if found.judge is not None:
-        yield f"{one_line(found.judge, _LONG)} against the {found.word}", found.judged
-    for pair in found.pairs:
-        yield f"{one_line(pair.first, _LONG)} and {one_line(pair.second, _LONG)}", pair.measures
+def _groups(found: Agreement) -> list[tuple[str, str, str, Sequence[Measure]]]:
+    """Return what data call those who are measured, what sentences do, and their measures: the people among each other,
+    the judge against them, every pair.
+    """
+    judge = found.judge or ""
+    return [
+        ("people", "", f"the {found.word}", found.among),
+        (judge, "people", f"{one_line(judge, _LONG)} against the {found.word}", found.judged),
+        *((pair.first, pair.second, f"{one_line(pair.first, _LONG)} and {one_line(pair.second, _LONG)}", pair.measures)
+          for pair in found.pairs),
+    ]  # fmt: skip
+
+
+def _alone(found: Agreement) -> bool:
+    """Return whether there is but one person, and a judge."""
+    return found.judge is not None and len(found.people) < 2
 
 
 def _notes_on_powered(one: Powered) -> list[str]:
@@ -231,11 +240,9 @@ def findings(
 
 
 def _cells(one: Agreement) -> Iterator[tuple[object, ...]]:
-    rows = [("people", "", measure) for measure in one.among]
-    rows += [(one.judge or "", "people", measure) for measure in one.judged]
-    rows += [(pair.first, pair.second, measure) for pair in one.pairs for measure in pair.measures]
-    for first, second, m in rows:
-        yield first, second, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason
+    for first, second, _, measures in _groups(one):
+        for m in measures:
+            yield first, second, m.kind, m.value, m.low, m.high, m.n, m.left_out, m.interval, m.reason
     if one.powered is not None:
         for cells in _powered_rows(one.powered):
             yield one.judge or "", "people", *cells

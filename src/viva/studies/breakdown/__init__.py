@@ -1,1 +1,3 @@
-"""Where a model is strong or weak, and whether that is more than chance."""
+"""Scores by any tag; the worst and best slices, and chance."""
+
+HEADING = "Compare"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from viva.runs.score_table import rows_of
 from viva.studies.breakdown.chart import slices_chart
 from viva.studies.breakdown.tables import Shown, findings
 from viva.studies.item_scores import EXAM, Correct, OnlyExams, OnlyModels, Runs, ScoreSet, once_each, score_sets
-from viva.visible import one_line
+from viva.visible import one_line, some
 
 SMALLEST = 10
 PICKED = 5
@@ -70,23 +71,22 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
     """
     if config.pairs and config.by:
         raise VivaError(f"looks at every pair of tags: leave out {option('by')}, which names them", field="pairs")
-    found = tuple(_slices(config.sources, config))
+    found = tuple(_slices(config))
     if not found:
-        named = " ".join(
-            (
-                *(f"{option('model')} {name!r}" for name in config.model),
-                *(f"{option('exam')} {name!r}" for name in config.exam),
-            )
-        )
+        named = " ".join(f"{option(each)} {name!r}" for each in ("model", "exam") for name in getattr(config, each))
         raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, config.sources))}")
-    few = not config.by and config.worst is None and config.best is None
+    if all(one.overall.mean is None and not one.overall.ranged for one in found):
+        named = some([f"{one_line(one.model, 60)} on {one.exam}" for one in found], PICKED)
+        raise DataError(f"no answer of {named} has a score, so nothing can be broken down: `viva resume` asks again")
+    # Where no slice can be tested, none is the worst, and all are shown.
+    few = not config.by and config.worst is None and config.best is None and any(one.compared for one in found)
     worst, best = (PICKED, PICKED) if few else (config.worst, config.best)
     shown = Shown(worst=worst, best=best, pooled=config.pooled)
     return findings(found, shown, partial(slices_chart, found, shown))
 
 
-def _slices(sources: Sequence[Path], config: BreakdownConfig) -> Iterator[Slices]:
-    found = score_sets(sources, EXAM, tags=config.by or _tags_of_tables(sources))
+def _slices(config: BreakdownConfig) -> Iterator[Slices]:
+    found = score_sets(config.sources, EXAM, tags=config.by or _tags_of_tables(config.sources))
     wanted = (one for one in found if (not config.model or one.is_called(config.model))
               and (not config.exam or one.exam in config.exam))  # fmt: skip
     for one in once_each(wanted):
@@ -110,7 +110,7 @@ def _cuts(tags: Sequence[str], config: BreakdownConfig) -> list[tuple[str, ...]]
     """Return the combinations of tags that are looked at."""
     if config.by:
         return [tuple(dict.fromkeys(config.by))]
-    pairs = [(a, b) for index, a in enumerate(tags) for b in tags[index + 1 :]] if config.pairs else []
+    pairs = itertools.combinations(tags, 2) if config.pairs else ()
     return [*((tag,) for tag in tags), *pairs]
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from viva.analysis.estimate import UNSURE, cell_text, percent
 from viva.analysis.multiplicity import NAMES
 from viva.analysis.slices import LEVEL, Slice, Slices
-from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.errors import flag
 from viva.render.findings import Drawing, Findings
 from viva.render.result import LEFT_OUT, RANGE
@@ -30,7 +29,7 @@ from viva.render.table import (
     fields,
     outcomes_text,
 )
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 MARK = "*"
 """Behind the difference of a slice that differs from the rest by more than chance."""
@@ -64,7 +63,7 @@ def _columns(rows: Sequence[Row], shown: Shown) -> tuple[Column, ...]:
     return (
         *fields("model", "exam", "model"),
         Column(None, lambda row: " · ".join(tag for tag, _ in row.each.where), key="tags"),
-        Column("slice", "each.name" if shown.everything else lambda row: labelled(row.each), NAME, key=None),
+        Column("slice", lambda row: _called(row.each, row.model if shown.everything else None), NAME, key=None),
         counted([row.each.cell for row in rows], "each.cell"),
         *fields("each", name="slice"), *fields("each.cell", "n"), *fields("each", "questions"),
         Column("score", "each.cell", ESTIMATE, key=None, keep=shown.pooled),
@@ -83,6 +82,11 @@ def _columns(rows: Sequence[Row], shown: Shown) -> tuple[Column, ...]:
 def labelled(one: Slice) -> str:
     """Return `domain: OS · tag: Reasoning`."""
     return " · ".join(f"{tag}: {value}" for tag, value in one.where)
+
+
+def _called(each: Slice, within: Slices | None) -> str:
+    """Return a slice's values alone in a table that is cut by one combination of tags."""
+    return each.name if within and len(within.tags) == 1 else labelled(each)
 
 
 def pooled_text(one: Slice) -> str:
@@ -140,12 +144,14 @@ def _side_by_side(found: Sequence[Slices]) -> Iterator[Table]:
         if len(of_exam) < 2:
             continue
         known = [{each.where: each for each in one.slices} for one in of_exam]
-        rows = [(where, *(each.get(where) for each in known)) for where in dict.fromkeys(itertools.chain(*known))]
+        names = {each.where: _called(each, one) for one in of_exam for each in one.slices}
+        rows = [(name, *(each.get(where) for each in known)) for where, name in names.items()]
         whole = (("", "overall"),)
-        rows.append((whole, *(Slice(where=whole, questions=0, cell=one.overall) for one in of_exam)))
-        name = Column("slice", lambda row: " · ".join(value for _, value in row[0]), NAME)
+        rows.append(("overall", *(Slice(where=whole, questions=0, cell=one.overall) for one in of_exam)))
         models = (Column(one.model, itemgetter(place), _MARKED) for place, one in enumerate(of_exam, 1))
-        yield Table(f"By {cut_by(of_exam[0])}, models side by side · {exam}", (name, *models), rows)
+        yield Table(
+            f"By {cut_by(of_exam[0])}, models side by side · {exam}", (Column("slice", "0", NAME), *models), rows
+        )
 
 
 def cut_by(one: Slices) -> str:
@@ -211,13 +217,14 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
             told = list({(each.p, round(abs(each.difference or 0.0), 12)): each for each in reversed(marked)}.values())
             named = ", ".join(f"{labelled(each)} ({difference_text(each)})" for each in told[::-1][:_NAMED])
             more = f", and {len(told) - _NAMED:,} more" if len(told) > _NAMED else ""
-            differ = "differs" if len(told) == 1 else "differ"
-            notes.append(f"{who}: {len(told):,} {differ} from the rest, in {times}{by}: {named}{more}.")
+            notes.append(
+                f"{who}: {plural(len(told), 'differs', 'differ')} from the rest, in {times}{by}: {named}{more}."
+            )
         if one.untested:
-            small = "slice is not tested: it has" if one.untested == 1 else "slices are not tested: they have"
+            small = plural(one.untested, "slice is not tested: it has", "slices are not tested: they have")
             leaves = "leaves" if one.untested == 1 else "leave"
             notes.append(
-                f"{who}: {one.untested:,} {small} fewer than {one.smallest:,} answered questions, or {leaves} fewer to "
+                f"{who}: {small} fewer than {one.smallest:,} answered questions, or {leaves} fewer to "
                 f"compare with ({flag('min')})."
             )
     return notes

@@ -1,1 +1,3 @@
-"""Whether one contestant is better than another, question by question."""
+"""Who is better, question by question, and is it chance?"""
+
+HEADING = "Compare"

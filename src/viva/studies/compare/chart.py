@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,45 +21,43 @@ MOST_ROWS = 28
 """Comparisons of models beyond which they are a matrix (eight models have so many)."""
 ALL = "all"
 _TITLE = "Differences, question by question"
-_TESTED = ("p", "p, adjusted", "questions", "sure")
-"""What is the same both ways round."""
+_SHOWN = ("first", "second", "difference", "p", "p, adjusted", "questions", "sure")
+"""What a matrix tells of a pair."""
 _LEFT_OUT = "questions that one side has no score on are left out"
 SURE, UNSURE = "more than chance", "may be chance"
 
 
 def comparing_chart(found: Sequence[Comparison]) -> Drawn:
     """Differences in points with their 95 % intervals; in colour those that are more than chance after adjusting."""
-    pairs = {(one.title, row.first, row.second) for one in found for row in one.rows}
-    alone = len(pairs) == 1 and any(row.part for one in found for row in one.rows)
-    about = [" → ".join(pair[1:]) for pair in pairs] if alone else []
-    rows = [_data(row, "" if len(found) == 1 else one.title, alone=alone) for one in found for row in one.rows]
-    rows = [row for row in rows if row["difference"] is not None]
-    left_out = [_LEFT_OUT] if any(row.found.unscored for one in found for row in one.rows) else []
+    every = [(one.title, row) for one in found for row in one.rows]
+    pairs = {(title, row.first, row.second) for title, row in every}
+    alone = len(pairs) == 1 and any(row.part for _, row in every)
+    rows = [_data(row, title if len(found) > 1 else "", alone=alone)
+            for title, row in every if row.found.difference is not None]  # fmt: skip
+    below = [one.title for one in found]
+    left_out = [_LEFT_OUT] if any(row.found.unscored for _, row in every) else []
     if len(found) == 1 and len(rows) > MOST_ROWS and all(row["part"] == ALL for row in rows):
-        return _matrix(rows, "; ".join([found[0].title, *left_out]))
+        return _matrix(rows, "; ".join([*below, *left_out]))
+    if alone:
+        below += [" → ".join(pair[1:]) for pair in pairs]
     return dots(
-        rows, "_row", AXIS, title=_TITLE, below=" · ".join([*(one.title for one in found), *about, *left_out]),
-        kinds=Kinds("verdict", [SURE, UNSURE], [category()[0], "#8a8a8a"]), signed=True, step=ROW,
-        names={} if alone else NAMES,
+        rows, "_row", AXIS, title=_TITLE, below=" · ".join([*below, *left_out]), signed=True, step=ROW,
+        kinds=Kinds("verdict", [SURE, UNSURE], [category()[0], "#8a8a8a"]), names={} if alone else NAMES,
     )  # fmt: skip
 
 
 def _matrix(rows: Sequence[dict[str, Any]], title: str) -> Drawn:
     """Return every model against every other: what the column's has more than the row's, both ways round."""
-    both = [
-        {"first": row[row_is], "second": row[column], "difference": sign * row["difference"],
-         **{name: row[name] for name in _TESTED}}
-        for row_is, column, sign in (("first", "second", 1), ("second", "first", -1)) for row in rows
-    ]  # fmt: skip
-    gained: dict[str, float] = {}
+    turned = [{**row, "first": row["second"], "second": row["first"], "difference": -row["difference"]} for row in rows]
+    both = [{name: row[name] for name in _SHOWN} for row in (*rows, *turned)]
+    gained = Counter[str]()
     for row in both:
-        gained[row["second"]] = gained.get(row["second"], 0.0) + row["difference"]
-    order = sorted(gained, key=lambda name: -gained[name])
+        gained[row["second"]] += row["difference"]
     widest = max(abs(row["difference"]) for row in rows) or 1.0
     return cells(
         both, "second", "first", Axis("difference", "points of per cent", {"domain": [-widest, 0, widest]}), "+.0f",
         title=_TITLE, below=f"{title} · the column's score minus the row's, in points; bold: {SURE}",
-        order=order, bold="sure",
+        order=sorted(gained, key=lambda name: -gained[name]), bold="sure",
     )  # fmt: skip
 
 

@@ -12,32 +12,37 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from viva.analysis.breakdown import Breakdown
+from viva.analysis.columns import Columns, Text
 from viva.analysis.comparing import Flip
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
-from viva.engine.scorefile import SCORES
 from viva.errors import DataError, VivaError, option
-from viva.files import lines, reading
+from viva.files import shipped_table
 from viva.languages import renumbered
 from viva.render.result import settings
 from viva.runs.score_table import QUESTION, rows_of
-from viva.shipped import shipped_table
+from viva.runs.scorefile import score_rows
 from viva.studies.compare.tables import Row
 from viva.studies.item_scores import ScoreSet
-from viva.types import Aggregate, Language
+from viva.types import Aggregate
 from viva.visible import one_line, some
 
-_TABLE = shipped_table(__file__, "factors.toml", dict[str, dict[str, Any]])
-FACTORS: dict[str, list[str]] = _TABLE["factors"]
+
+class _Factors(Struct):
+    factors: dict[str, list[str]]
+    called: dict[str, dict[str, str]]
+    unfair: dict[str, str]
+
+
+_TABLE = shipped_table(__file__, "factors.toml", _Factors)
+FACTORS = _TABLE.factors
 _MINOR = ("prompt", "max_tokens", "context", "only", "limit", "questions", "shard", "data", "benchmark")
 """What contestants are called by only where nothing above tells them apart."""
 _SHAPES_PROMPT = ("lang", "shots", "cot", "form", "choose", "rationale")
@@ -65,24 +70,29 @@ class Contestant(Struct, kw_only=True, eq=False):
 
     def differs(self, other: Contestant) -> frozenset[str]:
         """Return the factors in which the two differ, as far as both say."""
+        mine, others = self.settings, other.settings
         return frozenset(
-            factor
-            for factor, keys in FACTORS.items()
-            if any(key in self.settings and key in other.settings and self.settings[key] != other.settings[key]
-                   for key in keys)
+            factor for factor, keys in FACTORS.items() if any(mine[key] != others[key] for key in keys
+                                                              if key in mine and key in others)
         )  # fmt: skip
 
+    def before(self, other: Contestant) -> int:
+        """Return how many numbers come before those of its questions, where the other's language numbers them alike."""
+        records = [one.scored.record for one in (self, other) if one.scored.record and one.scored.record.data]
+        specs = [record.spec for record in records]
+        if len(specs) < 2 or specs[0].benchmark != specs[1].benchmark or specs[0].language == specs[1].language:
+            return 0
+        known = find_benchmark(specs[0].benchmark).about.numbering
+        return known[specs[0].language] if specs[1].language in known and specs[0].language in known else 0
 
-def numbering(first: Contestant, second: Contestant) -> Mapping[Language, int] | None:
-    """Return the numbers before the first question of two languages that are numbered alike; None where ids are
-    compared as they are.
-    """
-    specs = [one.scored.record.spec for one in (first, second) if one.scored.record and one.scored.record.data]
-    if len(specs) < 2 or specs[0].benchmark != specs[1].benchmark:
-        return None
-    known = find_benchmark(specs[0].benchmark).about.numbering
-    both = {spec.language for spec in specs}
-    return known if len(both) > 1 and both <= known.keys() else None
+    def questions(self, lines: Sequence[Aggregate], other: Contestant) -> Columns:
+        """Return its scores by question, numbered as the other's are where two languages ask the same."""
+        found = self.breakdown.questions(*self.counted(lines))
+        question, before = found.texts["question"], self.before(other)
+        if not before:
+            return found
+        named = Text([renumbered(name, before) for name in question.values], question.codes)
+        return Columns(found.numbers, {**found.texts, "question": named})
 
 
 def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequence[str]) -> list[Contestant]:
@@ -101,17 +111,14 @@ def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequ
         if models and not one.is_called(models):
             others[one_line(one.model, 60)] = None
             continue
+        known: dict[str, object] = {"model": one.model}
+        if one.run and one.record:
+            known = {"choose": "none", **settings(one.run, one.record, one.model, one.opened)}
         breakdown = Breakdown(one.scores, one.headline.attempts)
-        known = _settings(one)
-        everybody += [
-            Contestant(
-                scored=one,
-                settings={**known, "attempts": way or one.headline.attempts or "mean"},
-                breakdown=breakdown,
-                attempts=way,
-            )
-            for way in attempts or ("",)
-        ]
+        for way in attempts or ("",):
+            own = {**known, "attempts": way or one.headline.attempts or "mean"}
+            asked = {name: str(value) for name, value in own.items()}
+            everybody.append(Contestant(scored=one, settings=asked, breakdown=breakdown, attempts=way))
     if not everybody:
         raise VivaError(
             f"{', '.join(models)}: nobody is called so; there are: {', '.join(list(others)[:20])}", field="model"
@@ -119,71 +126,52 @@ def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequ
     return everybody
 
 
-def _settings(one: ScoreSet) -> dict[str, str]:
-    if one.run is None or one.record is None:
-        return {"model": one.model}
-    known = {name: str(value) for name, value in settings(one.run, one.record, one.model, one.opened).items()}
-    return {"choose": "none", **known}
-
-
-def grouped(everybody: Sequence[Contestant]) -> list[tuple[str, list[Contestant]]]:
-    """Contestants of one benchmark together, with its name; tables of item scores go with the runs of one."""
-    groups: dict[str, list[Contestant]] = {}
-    tables: list[Contestant] = []
-    for one in everybody:
-        if one.scored.record is None:
-            tables.append(one)
-        else:
-            spec = one.scored.record.spec
-            groups.setdefault(spec.name or spec.benchmark, []).append(one)
-    if tables and len(groups) == 1:
-        next(iter(groups.values())).extend(tables)
-    elif tables:
-        groups["item scores"] = tables
+def grouped(everybody: Sequence[Contestant]) -> dict[str, list[Contestant]]:
+    """Contestants of one benchmark together, by its name; tables of item scores go with the runs of one."""
+    groups = defaultdict[str, list[Contestant]](list)
+    records = [one.scored.record for one in everybody]
+    names = [record.spec.name or record.spec.benchmark if record else None for record in records]
+    known = {name for name in names if name}
+    tables = known.pop() if len(known) == 1 else "item scores"
+    for name, one in sorted(zip(names, everybody, strict=True), key=lambda two: two[0] is None):
+        groups[name or tables].append(one)
     for group in groups.values():
         _name(group)
-    return list(groups.items())
+    return groups
 
 
 def _name(group: Sequence[Contestant]) -> None:
     """Call each by what differs among them; where that is not enough, by lesser things, and at last by its run."""
-    major = [key for keys in FACTORS.values() for key in keys]
-    chosen = [key for key in major if _values(group, key) > 1]
-    for key in _MINOR:
-        if _values(group, key) > 1 and len(_names(group, [*chosen, key])) > len(_names(group, chosen)) < len(group):
+
+    def names(keys: Sequence[str]) -> list[str]:
+        return [" · ".join(_called(key, one.settings[key]) for key in keys if key in one.settings) for one in group]
+
+    def different(key: str) -> bool:
+        return len({one.settings[key] for one in group if key in one.settings}) > 1
+
+    chosen = [key for keys in FACTORS.values() for key in keys if different(key)]
+    for key in filter(different, _MINOR):
+        if len({*names([*chosen, key])}) > len({*names(chosen)}):
             chosen.append(key)
-    for one in group:
-        one.name = _called(one, chosen)
-    if len({one.name for one in group}) < len(group):
-        sources = {one.scored.source.name for one in group}
-        short = len(sources) == len({one.scored.source for one in group})
-        for one in group:
-            where = one_line(one.scored.source.name if short else str(one.scored.source), 60)
-            one.name = " · ".join(filter(None, (one.name, where)))
-    for one in group:
-        one.name = one.name or one_line(one.scored.model, 60)
+    sources = {one.scored.source for one in group}
+    short = len({source.name for source in sources}) == len(sources)
+    alike = len({*names(chosen)}) < len(group)
+    for one, name in zip(group, names(chosen), strict=True):
+        where = one_line(one.scored.source.name if short else str(one.scored.source), 60) if alike else ""
+        one.name = " · ".join(filter(None, (name, where))) or one_line(one.scored.model, 60)
 
 
-def _values(group: Sequence[Contestant], key: str) -> int:
-    return len({one.settings[key] for one in group if key in one.settings})
+def _called(key: str, value: str) -> str:
+    words = _TABLE.called.get(key, {"else": f"{key} {{value}}"})
+    return words.get(value, words["else"]).replace("{value}", one_line(value, 60 if key == "model" else 40))
 
 
-def _names(group: Sequence[Contestant], keys: Sequence[str]) -> set[str]:
-    return {_called(one, keys) for one in group}
-
-
-def _called(one: Contestant, keys: Sequence[str]) -> str:
-    return " · ".join(_called_part(key, one.settings[key]) for key in keys if key in one.settings)
-
-
-def _called_part(key: str, value: str) -> str:
-    words = _TABLE["called"].get(key, {"else": f"{key} {{value}}"})
-    return str(words.get(value, words["else"])).replace("{value}", one_line(value, 60 if key == "model" else 40))
+Two = tuple[Contestant, Contestant]
 
 
 def chosen_pairs(
     group: Sequence[Contestant], between: str | None, baseline: str | None, pairs: Sequence[str]
-) -> list[tuple[Contestant, Contestant]]:
+) -> list[Two]:
     """Return who is compared with whom, in the order given.
 
     `pairs` names them ("base=expert"); `baseline` names one whom all others are compared with; `between` a factor in
@@ -194,67 +182,49 @@ def chosen_pairs(
     if pairs:
         return [two for said in pairs for two in _said_pairs(group, said)]
     if baseline is not None:
-        firsts = _meant(group, baseline, option("baseline"))
-        found = [(first, one) for first in firsts for one in group if one not in firsts]
-        return _nearest(found) if len(firsts) > 1 else found
+        firsts = _meant(group, baseline, "baseline")
+        return _nearest([(first, one) for first in firsts for one in group if one not in firsts])
     everything = list(itertools.combinations(group, 2))
     if between == "all":
         return everything
-    differing = {(id(one), id(other)): one.differs(other) for one, other in everything}
-    differing |= {(other, one): found for (one, other), found in differing.items()}
-    direct = [
-        (one, other)
-        for one, other in everything
-        if not any(
-            differing[id(one), id(third)] < differing[id(one), id(other)] > differing[id(third), id(other)]
-            for third in group
-            if third is not one and third is not other
-        )
-    ]
-    if between is None:
-        return direct
-    factors = {name.strip() for name in between.split(",")}
+    factors = {name.strip() for name in between.split(",")} if between is not None else set(FACTORS)
     if unknown := factors.difference(FACTORS):
         raise VivaError(f"{min(unknown)!r}: must be {', '.join(FACTORS)} or all", field="between")
-    several = len(factors) > 1
-    found = [
-        (one, other)
-        for one, other in (everything if several else direct)
-        if (differences := differing[id(one), id(other)]) & factors and not (several and differences - factors)
-    ]
-    if not found and factors.isdisjoint(factor for differences in differing.values() for factor in differences):
-        there = ", ".join(sorted({factor for differences in differing.values() for factor in differences}))
-        raise VivaError(
-            f"{between}: the contestants do not differ in that, but in: {there or 'nothing'}", field="between"
-        )
+    differing = {two: two[0].differs(two[1]) for one, other in everything for two in ((one, other), (other, one))}
+    if between is not None and len(factors) > 1:
+        found = [two for two in everything if set() < differing[two] <= factors]
+    else:
+        found = [
+            (one, other)
+            for one, other in everything
+            if (between is None or differing[one, other] & factors)
+            and not any(differing[one, third] < differing[one, other] > differing[third, other]
+                        for third in group if third not in (one, other))
+        ]  # fmt: skip
+    there = frozenset[str]().union(*differing.values())
+    if between is not None and not found and factors.isdisjoint(there):
+        known = ", ".join(sorted(there)) or "nothing"
+        raise VivaError(f"{between}: the contestants do not differ in that, but in: {known}", field="between")
     return found
 
 
-def _said_pairs(group: Sequence[Contestant], said: str) -> list[tuple[Contestant, Contestant]]:
+def _said_pairs(group: Sequence[Contestant], said: str) -> list[Two]:
     """Return the pairs that BASE=EXPERT means. A name may hold a "=", so every one is tried."""
     cuts = [(said[:place], said[place + 1 :]) for place, sign in enumerate(said) if sign == "="]
-    for first, second in cuts:
-        if _matching(group, first) and _matching(group, second):
-            both = itertools.product(_matching(group, first), _matching(group, second))
-            found = _nearest([(one, other) for one, other in both if one is not other])
-            # Where both names mean the same contestants, each pair would come twice, once the other way round.
-            return [two for place, two in enumerate(found) if two[::-1] not in found[:place]]
     if not cuts:
         raise VivaError(f"{said!r}: write FIRST=SECOND, as in {option('pairs')} base=expert", field="pairs")
-    first, second = cuts[0]
-    _meant(group, first, option("pairs"))
-    _meant(group, second, option("pairs"))
-    return []
+    cut = next((cut for cut in cuts if all(_matching(group, name) for name in cut)), cuts[0])
+    both = itertools.product(*(_meant(group, name, "pairs") for name in cut))
+    found = _nearest([(one, other) for one, other in both if one is not other])
+    # Where both names mean the same contestants, each pair would come twice, once the other way round.
+    return [two for place, two in enumerate(found) if two[::-1] not in found[:place]]
 
 
-def _nearest(found: Sequence[tuple[Contestant, Contestant]]) -> list[tuple[Contestant, Contestant]]:
+def _nearest(found: Sequence[Two]) -> list[Two]:
     """Of several who are meant, those that differ in the least: a base at 5 shots goes with an expert at 5 shots."""
-    if not found:
-        return []
-    least = {
-        id(second): min(len(one.differs(second)) for one, other in found if other is second) for _, second in found
-    }
-    return [(first, second) for first, second in found if len(first.differs(second)) == least[id(second)]]
+    differing = [(len(first.differs(second)), first, second) for first, second in found]
+    least = {second: count for count, _, second in sorted(differing, key=lambda one: -one[0])}
+    return [(first, second) for count, first, second in differing if count == least[second]]
 
 
 def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
@@ -268,106 +238,79 @@ def _matching(group: Sequence[Contestant], name: str) -> list[Contestant]:
             or wanted in (one.scored.source.name.casefold(), str(one.scored.source).casefold().rstrip("/"))
         ),
     ):
-        found = [one for one in group if wanted and test(one)]
-        if found:
+        if wanted and (found := list(filter(test, group))):
             return found
     return []
 
 
-def _meant(group: Sequence[Contestant], name: str, called: str) -> list[Contestant]:
-    found = _matching(group, name)
-    if not found:
-        there = some([repr(one.name) for one in group], 20)
-        raise VivaError(f"{called} {name!r}: nobody is called so; there are: {there}")
-    return found
+def _meant(group: Sequence[Contestant], name: str, field: str) -> list[Contestant]:
+    if found := _matching(group, name):
+        return found
+    there = some([repr(one.name) for one in group], 20)
+    raise VivaError(f"{option(field)} {name!r}: nobody is called so; there are: {there}")
 
 
 def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
     """Yield what makes a comparison unfair, by name, where it is not the one thing that is compared."""
-    mine, other = first.settings, second.settings
-    if (first.scored.record is None) != (second.scored.record is None):
-        table = first if first.scored.record is None else second
-        yield f"{table.scored.source.name} does not say how it was asked and graded"
+    tables = [one for one in (first, second) if one.scored.record is None]
+    if len(tables) == 1:
+        yield f"{tables[0].scored.source.name} does not say how it was asked and graded"
+    if tables:
         return
+    mine, other = first.settings, second.settings
+    differing = {key for key in mine if mine[key] != other.get(key)}
     factors = first.differs(second)
-    for key, what in _TABLE["unfair"].items():
-        if mine.get(key) == other.get(key) or key not in mine or key not in other:
-            continue
-        own = next((factor for factor, keys in FACTORS.items() if key in keys), None)
-        if own and factors == {own}:
-            continue  # it is what the comparison is about, and in the names
+    for key, what in _TABLE.unfair.items():
+        about = {factor for factor, keys in FACTORS.items() if key in keys}
+        if key not in differing or key not in other or (about and factors == about):
+            continue  # what the comparison is about is in the names
         # Another language is another file; so are the exemplars, which belong to the fingerprint where any are shown.
-        if key == "data" and (mine["lang"] != other["lang"] or (mine["shots"] == "0") != (other["shots"] == "0")):
+        if key == "data" and ("lang" in differing or (mine["shots"] == "0") != (other["shots"] == "0")):
             continue
-        if key in ("prompt", "rubric", "max_tokens") and any(mine.get(one) != other.get(one) for one in _SHAPES_PROMPT):
+        if key in ("prompt", "rubric", "max_tokens") and not differing.isdisjoint(_SHAPES_PROMPT):
             continue
         yield f"{what} ({one_line(mine[key], 40)} and {one_line(other[key], 40)})"
-    best = mine["attempts"] == other["attempts"] == "best"
-    if best and factors != {"samples"} and mine.get("samples") != other.get("samples"):
-        yield f"the best of another number of answers ({mine.get('samples')} and {other.get('samples')})"
+    if mine["attempts"] == other["attempts"] == "best" and factors != {"samples"} and "samples" in differing:
+        yield f"the best of another number of answers ({mine['samples']} and {other.get('samples')})"
 
 
-class _Read(Struct):
-    """The few fields of a row of scores that are wanted here."""
+def with_readings(rows: Sequence[tuple[Row, Two]]) -> list[Row]:
+    """Return the rows, each given with whose answers it compares, their flips with what was read."""
+    read = defaultdict[Path, dict[tuple[str, str, str], list[str]]](dict)
 
-    exam: str
-    model: str
-    question: str
-    answer: str = ""
+    def asked(flip: Flip, one: Contestant, other: Contestant) -> list[str]:
+        name = renumbered(flip.question, -one.before(other))
+        return read[one.scored.source].setdefault((one.scored.exam, one.scored.model, name), [])
 
-
-Told = Mapping[tuple[Path, str, str, str], Sequence[str]]
-"""Source, exam, model and question → what was read. Questions also go by the number that all languages share."""
-
-
-def with_readings(rows: Sequence[Row], sides: Sequence[tuple[ScoreSet, ScoreSet]]) -> Iterator[Row]:
-    """Yield the rows, their flips with what was read; `sides` says whose answers each row compares."""
-    wanted = defaultdict[Path, set[str]](set)
-    for row, both in zip(rows, sides, strict=True):
-        for one in both:
-            wanted[one.source].update(flip.question for flip in (*row.gained, *row.lost))
-    before = {(one.exam, one.model): _before(one) for both in sides for one in both}
-    told = defaultdict[tuple[Path, str, str, str], list[str]](list)
-    for source, questions in wanted.items():
-        read = () if not questions else _of_run(source) if source.is_dir() else _of_table(source)
-        for exam, model, question, text in read:
-            for name in {question, renumbered(question, before.get((exam, model), 0))} & questions:
-                told[source, exam, model, name].append(text)
-    for row, both in zip(rows, sides, strict=True):
-        yield replace(row, gained=_with(row.gained, both, told), lost=_with(row.lost, both, told))
-
-
-def _with(flips: Sequence[Flip], both: tuple[ScoreSet, ScoreSet], told: Told) -> tuple[Flip, ...]:
-    return tuple(
-        replace(
-            flip,
-            **{
-                f"{side}_read": tuple(told.get((one.source, one.exam, one.model, flip.question), ()))
-                for side, one in zip(("first", "second"), both, strict=True)
-            },
+    wanted = [
+        (
+            row,
+            [
+                [(flip, asked(flip, *two), asked(flip, *two[::-1])) for flip in flips]
+                for flips in (row.gained, row.lost)
+            ],
         )
-        for flip in flips
-    )
+        for row, two in rows
+    ]
+    for source, texts in read.items():
+        for key, text in _answers(source):
+            if key in texts:
+                texts[key].append(text)
+    return [
+        replace(row, **{name: tuple(replace(flip, first_read=tuple(one), second_read=tuple(other))
+                                    for flip, one, other in flips)
+                        for name, flips in zip(("gained", "lost"), both, strict=True)})
+        for row, both in wanted
+    ]  # fmt: skip
 
 
-def _before(one: ScoreSet) -> int:
-    """Return how many numbers come before those of the exam's questions, where other languages number them alike."""
-    if one.record is None or not one.record.data:
-        return 0
-    return find_benchmark(one.record.spec.benchmark).about.numbering.get(one.record.spec.language, 0)
-
-
-def _of_run(source: Path) -> Iterator[tuple[str, str, str, str]]:
-    decode = msgspec.json.Decoder(_Read).decode
-    with reading(source / SCORES) as content:
-        for line in lines(content, source / SCORES):
-            row = decode(line)
-            yield row.exam, row.model, row.question, row.answer
-
-
-def _of_table(source: Path) -> Iterator[tuple[str, str, str, str]]:
-    """A table need not say what was read; what is no text is left out."""
-    for _, row in rows_of(source):
-        question = next((str(row[name]) for name in QUESTION if name in row), "")
-        if isinstance(text := row.get("answer"), str):
-            yield source.name, str(row.get("model", source.name)), question, text
+def _answers(source: Path) -> Iterator[tuple[tuple[str, str, str], str]]:
+    """Yield exam, model and question with what was read; a table need not say it, and what is no text is left out."""
+    if source.is_dir():
+        for row in score_rows(source):
+            yield (row.exam, row.model, row.question), row.answer
+    else:
+        for _, cells in rows_of(source):
+            question = next((str(cells[name]) for name in QUESTION if name in cells), "")
+            if isinstance(text := cells.get("answer"), str):
+                yield (source.name, str(cells.get("model", source.name)), question), text

@@ -10,32 +10,28 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from viva.analysis.anytime import anytime
-from viva.analysis.columns import Columns, Text
-from viva.analysis.comparing import apart, compared, compared_apart, counting_alike, decided, flips, paired
+from viva.analysis.comparing import anytime, apart, compared, compared_apart, counting_alike, decided, flips, paired
+from viva.analysis.estimate import UNSURE
 from viva.analysis.multiplicity import adjusted
 from viva.analysis.posterior import posterior
 from viva.analysis.uncertainty import LEVEL
-from viva.analysis.wording import UNSURE
 from viva.commands import command
 from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError, flag, option
-from viva.languages import renumbered
 from viva.render.findings import Findings
 from viva.studies.compare.chart import comparing_chart
 from viva.studies.compare.choices import FLIPS, MOST, POINTS, CompareConfig
 from viva.studies.compare.contestants import (
     Contestant,
+    Two,
     chosen_pairs,
     contestants,
     grouped,
-    numbering,
     warnings,
     with_readings,
 )
 from viva.studies.compare.publishedsweeps import PUBLISHED, compare_published
 from viva.studies.compare.tables import Comparison, Row, Side, findings
 from viva.studies.item_scores import EXAM, existing, score_sets
-from viva.types import Aggregate
 from viva.visible import plural
 
 _AGGREGATE = re.compile(r"mean|best|(best@|pass@|pass\^)[1-9][0-9]{0,3}")
@@ -52,8 +48,24 @@ def study(config: CompareConfig) -> Findings[Any]:
         return compare_published(config.sources, config)
     if config.fail_if and config.margin is None:
         raise VivaError(f"{config.fail_if}: say how much worse matters: {option('margin', 'POINTS')}", field="fail_if")
-    found, alone = _compared(existing(config.sources, PUBLISHED), config)
-    verdict, failed = _gate(found, alone, config) if config.fail_if else ("", False)
+    if config.unpaired and (config.cluster or config.flips or config.bayesian or config.anytime):
+        raise VivaError(
+            f"compares means: without it, {option('cluster')}, {option('flips')}, {option('bayesian')} and "
+            f"{option('anytime')} have pairs",
+            field="unpaired",
+        )
+    ways = [] if config.aggregate is None else [way.strip() for way in config.aggregate.split(",")]
+    if wrong := [way for way in ways if not _AGGREGATE.fullmatch(way)]:
+        raise VivaError(
+            f"{wrong[0]!r}: write mean, best, best@K, pass@K or pass^K, as in best@1,best@10", field="aggregate"
+        )
+    sets = score_sets(
+        existing(config.sources, PUBLISHED), config.by or EXAM, config.macro_average, cluster=config.cluster or ""
+    )
+    groups = grouped(contestants(sets, config.model, list(dict.fromkeys(ways))))
+    found = _compared(groups, config)
+    titles = {one.title for one in found}
+    verdict, failed = _gate(found, [title for title in groups if title not in titles], config)
     return findings(
         found, config.margin, bayesian=config.bayesian, anytime=config.anytime, verdict=verdict,
         exit_code=EXIT_GATE if failed else EXIT_OK, drawing=partial(comparing_chart, found),
@@ -64,122 +76,84 @@ def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConf
     """Return what the gate says in a sentence, and whether it fails: of any pair, or of an exam that only one was
     asked.
     """
+    if not config.fail_if:
+        return "", False
+    if config.fail_if == "worse":
+        bad, wanted, held = {"worse by more"}, "worse by more than", "none is shown to be worse by more than"
+        alone = ()
+    else:
+        bad, wanted = {"worse by more", "no better", "open"}, "not shown to be no worse by"
+        held = "all are shown to be no worse by"
     rows = [(one, row) for one in found for row in one.rows]
-    worse = config.fail_if == "worse"
-    bad = [
-        (one, row)
-        for one, row in rows
-        if (
-            row.decision == "worse by more"
-            if worse
-            else row.decision not in ("no worse", "equivalent", "better by more")
-        )
-    ]
-    missing = [] if worse else [f"{title}: one contestant alone" for title in alone]
-    named = [
-        f"{one.title}{f' {row.part}' if row.part else ''}: {row.second} against {row.first} ({_at_worst(row)})"
-        for one, row in bad[:_NAMED]
-    ]
-    more = len(bad) - len(named)
-    said = "; ".join([*named, *([f"{more:,} more"] if more > 0 else []), *missing])
-    wanted = "worse by more than" if worse else "not shown to be no worse by"
+    failed = [
+        f"{' '.join(filter(None, (one.title, row.part)))}: {row.second} against {row.first} ({_at_worst(row)})"
+        for one, row in rows if row.decision in bad
+    ]  # fmt: skip
+    more = [f"{len(failed) - _NAMED:,} more"] if len(failed) > _NAMED else []
+    said = [*failed[:_NAMED], *more, *(f"{title}: one contestant alone" for title in alone)]
     count, margin = plural(len(rows), "decision"), plural(config.margin or 0, "point")
     if said:
-        return f"gate failed, {wanted} {margin}: {said}; of {count}", True
-    held = "none is shown to be worse by more than" if worse else "all are shown to be no worse by"
+        return f"gate failed, {wanted} {margin}: {'; '.join(said)}; of {count}", True
     return f"gate passed: of {count} {held} {margin}", False
 
 
 def _at_worst(row: Row) -> str:
-    if row.at_worst is None:
-        return "nothing to decide by"
-    return " to ".join(f"{100 * end:+.2f}" for end in row.at_worst)
+    return " to ".join(f"{100 * end:+.2f}" for end in row.at_worst) if row.at_worst else "nothing to decide by"
 
 
-def _compared(paths: Sequence[Path], config: CompareConfig) -> tuple[list[Comparison], list[str]]:
-    """Comparisons, benchmark by benchmark, and the benchmarks of which there is one contestant alone."""
-    found_sets = score_sets(paths, config.by or EXAM, config.macro_average, cluster=config.cluster or "")
-    everybody = contestants(found_sets, config.model, _ways(config))
-    groups = grouped(everybody)
-    there = "; ".join(f"{title}: {', '.join(one.name for one in group[:5])}" for title, group in groups)
-    nobody = f"a comparison takes two contestants on the same questions; here are {there}"
-    chosen, problems = {}, [VivaError(nobody)]
-    for at, (title, group) in enumerate(groups):
+def _compared(groups: dict[str, list[Contestant]], config: CompareConfig) -> list[Comparison]:
+    """Return the comparisons of each benchmark where some are asked for."""
+    there = "; ".join(f"{title}: {', '.join(one.name for one in group[:5])}" for title, group in groups.items())
+    problem = VivaError(f"a comparison takes two contestants on the same questions; here are {there}")
+    chosen: dict[str, list[Two]] = {}
+    for title, group in groups.items():
         if len(group) > 2 and not (config.pairs or config.baseline or config.between):
             # The second is behind, in every table.
-            group = sorted(group, key=lambda one: one.estimate.order, reverse=True)  # noqa: PLW2901
-            groups[at] = title, group
+            group.sort(key=lambda one: one.estimate.order, reverse=True)
         try:  # what one benchmark's contestants do not differ in, another's may
-            chosen[title] = chosen_pairs(group, config.between, config.baseline, config.pairs) if len(group) > 1 else []
-        except VivaError as problem:
-            problems.append(problem)
-    pairs = sum(map(len, chosen.values()))
+            if len(group) > 1 and (pairs := chosen_pairs(group, config.between, config.baseline, config.pairs)):
+                chosen[title] = pairs
+        except VivaError as unknown:
+            problem = unknown
+    pairs = [two for every in chosen.values() for two in every]
     if not pairs:
-        raise problems[-1]
-    if pairs > MOST:
+        raise problem
+    if len(pairs) > MOST:
         raise VivaError(
-            f"{len(everybody):,} contestants make {pairs:,} pairs: name one to compare with "
-            f"({option('baseline', 'NAME')}), or "
-            f"whom to compare ({option('model', 'NAME')}, {option('pairs', 'FIRST=SECOND')})"
+            f"{sum(map(len, groups.values())):,} contestants make {len(pairs):,} pairs: name one to compare with "
+            f"({option('baseline', 'NAME')}), or whom to compare ({option('model', 'NAME')}, "
+            f"{option('pairs', 'FIRST=SECOND')})"
         )
-    flips = config.flips if config.flips is not None else FLIPS if pairs == 1 and not config.by else 0
-    tests = sum(len(_lines(*two)) for every in chosen.values() for two in every) if config.correct != "none" else 1
-    found = [
-        _comparison(title, group, chosen[title], flips, tests, config) for title, group in groups if chosen.get(title)
-    ]
-    if config.unpaired and (config.cluster or config.flips or config.bayesian or config.anytime):
-        raise VivaError(
-            f"compares means: without it, {option('cluster')}, {option('flips')}, {option('bayesian')} and "
-            f"{option('anytime')} have pairs",
-            field="unpaired",
-        )
+    if config.flips is None:
+        config = replace(config, flips=FLIPS if len(pairs) == 1 and not config.by else 0)
+    tests = sum(len(_lines(two)) for two in pairs) if config.correct != "none" else 1
+    found = [_comparison(title, groups[title], pairs, tests, config) for title, pairs in chosen.items()]
     if not any(one.rows for one in found):
         raise DataError(f"no two of these were asked a question in common. {' '.join(found[0].notes[:3])}")
     every = iter(adjusted([row.found.p for one in found for row in one.rows], config.correct))
-    alone = [title for title, _ in groups if not chosen.get(title)]
     return [
         replace(one, rows=tuple(replace(row, found=replace(row.found, adjusted=next(every))) for row in one.rows))
         for one in found
-    ], alone
-
-
-def _ways(config: CompareConfig) -> list[str]:
-    if config.aggregate is None:
-        return []
-    ways = [way.strip() for way in config.aggregate.split(",")]
-    for way in ways:
-        if not _AGGREGATE.fullmatch(way):
-            raise VivaError(
-                f"{way!r}: write mean, best, best@K, pass@K or pass^K, as in best@1,best@10", field="aggregate"
-            )
-    return list(dict.fromkeys(ways))
+    ]
 
 
 def _comparison(
-    title: str,
-    group: Sequence[Contestant],
-    pairs: Sequence[tuple[Contestant, Contestant]],
-    flips: int,
-    tests: int,
-    config: CompareConfig,
+    title: str, group: Sequence[Contestant], pairs: Sequence[Two], tests: int, config: CompareConfig
 ) -> Comparison:
-    rows: list[Row] = []
-    sides: list[tuple[Contestant, Contestant]] = []
+    rows: list[tuple[Row, Two]] = []
     notes: dict[str, None] = {}
-    for first, second in pairs:
-        here = list(_rows(first, second, flips, tests, config))
-        if any(row.found.n or row.found.unscored for row in here):
-            rows += here
-            sides += [(first, second)] * len(here)
-            notes.update(dict.fromkeys(_notes(first, second, here, config)))
-        elif config.pairs or config.between or len(pairs) == 1:
+    for two in pairs:
+        here = [_row(two, name, tests, config) for name in _lines(two)]
+        here = [row for row in here if row.found.n or row.found.unscored]
+        disjoint = f"{two[0].name} and {two[1].name} have no question in common"
+        if not here and (config.pairs or len(pairs) == 1):
             raise DataError(
-                f"{_disjoint(first, second)}: compare contestants that were asked the same set, or only their means "
+                f"{disjoint}: compare contestants that were asked the same set, or only their means "
                 f"({option('unpaired')})"
             )
-        else:
-            notes[f"Left out: {_disjoint(first, second)}."] = None
-    compared = {id(one) for two in sides for one in two}
+        rows += [(row, two) for row in here]
+        notes |= dict.fromkeys(_notes(*two, here, config) if here else [f"Left out: {disjoint}."])
+    compared = {one for _, two in rows for one in two}
     return Comparison(
         title=title,
         by=config.by or "",
@@ -187,56 +161,26 @@ def _comparison(
         contestants=tuple(
             Side(name=one.name, source=str(one.scored.source), settings=one.settings, estimate=one.estimate)
             for one in group
-            if id(one) in compared
+            if one in compared
         ),
-        rows=tuple(with_readings(rows, [(first.scored, second.scored) for first, second in sides])),
+        rows=tuple(with_readings(rows)),
         notes=tuple(notes),
         tests=tests,
-        ordered=config.anytime and any(not shuffled(one) for one in group),
+        ordered=config.anytime and not all(map(shuffled, group)),
     )
 
 
-def _disjoint(first: Contestant, second: Contestant) -> str:
-    return f"{first.name} and {second.name} have no question in common"
-
-
-def _lines(first: Contestant, second: Contestant) -> list[str]:
+def _lines(two: Two) -> list[str]:
     """Return the columns or values of --by, else one."""
-    return list(dict.fromkeys([*first.scored.lines, *second.scored.lines]))
+    return list(dict.fromkeys(name for one in two for name in one.scored.lines))
 
 
-def _rows(first: Contestant, second: Contestant, flips: int, tests: int, config: CompareConfig) -> Iterator[Row]:
-    """Yield a row a column or value of --by, else one."""
-    for name in _lines(first, second):
-        lines = first.scored.lines.get(name) or second.scored.lines[name]
-        row = _row(first, second, name, lines, flips, tests, config)
-        if not config.by or row.found.n or row.found.unscored:
-            yield row
-
-
-def _questions(one: Contestant, other: Contestant, lines: Sequence[Aggregate]) -> Columns:
-    """Return a contestant's scores by question, numbered as the other's are where two languages ask the same."""
-    found = one.breakdown.questions(*one.counted(lines))
-    before = numbering(one, other)
-    if before is None or one.scored.record is None:
-        return found
-    question, first = found.texts["question"], before[one.scored.record.spec.language]
-    named = Text([renumbered(name, first) for name in question.values], question.codes)
-    return Columns(found.numbers, {**found.texts, "question": named})
-
-
-def _row(
-    first: Contestant,
-    second: Contestant,
-    part: str,
-    lines: Sequence[Aggregate],
-    limit: int,
-    tests: int,
-    config: CompareConfig,
-) -> Row:
+def _row(two: Two, part: str, tests: int, config: CompareConfig) -> Row:
     """Return the difference on the questions of these lines, and what was asked of it."""
+    first, second = two
+    lines = first.scored.lines.get(part) or second.scored.lines[part]
     over = next((line.over for line in lines if line.over), "")
-    sides = _questions(first, second, lines), _questions(second, first, lines)
+    sides = first.questions(lines, second), second.questions(lines, first)
     pairs = None if config.unpaired else paired(*sides, over)
     found = compared(pairs) if pairs else compared_apart(*sides, over)
     alike = counting_alike(pairs) if pairs and config.anytime else None
@@ -245,6 +189,7 @@ def _row(
     if margin is not None and found.low is not None:
         worst = (pairs.spreads() if pairs else apart(*sides, over)).interval(1 - (1 - LEVEL) / tests)
     points = [f"{point:g}" for point in config.detect] or list(POINTS)
+    limit = config.flips or 0
     return Row(
         first=first.name,
         second=second.name,
@@ -269,8 +214,7 @@ def shuffled(one: Contestant) -> bool:
 def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: CompareConfig) -> Iterator[str]:
     """Yield what is unfair, and what is not in the numbers, of the whole set or of its largest part."""
     both = f"{first.name} → {second.name}"
-    unfair = list(warnings(first, second))
-    if unfair:
+    if unfair := list(warnings(first, second)):
         yield f"Not a fair comparison, {both}: {'; '.join(unfair)}."
     if first.scored is second.scored:
         yield f"{both}: the same answers, counted in two ways: p says that it is no chance, not that it matters."

@@ -1,1 +1,3 @@
 """How scores in formats or exams go together over models."""
+
+HEADING = "Compare"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,16 +11,17 @@ from typing import Annotated
 from msgspec import Struct
 
 from viva.analysis.correlation import correlate, pairs
+from viva.analysis.estimate import Estimate
 from viva.commands import command
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
+from viva.files import shipped_table
 from viva.published import plain, table
 from viva.render.findings import Findings
 from viva.render.result import left_out
-from viva.shipped import shipped_table
 from viva.studies.correlate.chart import chart
 from viva.studies.correlate.tables import Correlations, findings
-from viva.studies.item_scores import EXAM, Sources, existing, once_each, score_sets
+from viva.studies.item_scores import EXAM, ScoreSet, Sources, existing, listed, once_each, score_sets
 from viva.studies.model_table import Families, WideTable, families_of, is_wide, only_model_table, read_wide
 from viva.studies.scaling.sizedmodels import SCORES
 from viva.visible import one_line, some
@@ -76,49 +78,54 @@ def _tables(sources: Sequence[str], config: CorrelateConfig) -> list[Correlated]
     named = [source for source in sources if source in PUBLISHED]
     if named and config.by not in (None, EXAM):
         raise VivaError(f"{config.by!r} is for runs and item scores; {named[0]} is a published table", field="by")
-    if len(sources) == 1 and named:
-        return published_tables(named[0])
     if named:
-        return [matched(sources)]
+        return published_tables(named[0]) if len(sources) == 1 else [matched(sources)]
     paths = existing(sources, PUBLISHED)
     wide = only_model_table(paths)
-    if wide is not None:
-        return [Correlated(title=wide.name, table=read_wide(wide))]
-    rows, ranges = _of_items(paths, config)
-    return [Correlated(title="item scores", table=rows, notes=noted(ranges))]
+    return [Correlated(title=wide.name, table=read_wide(wide)) if wide else _of_items(paths, config.by)]
 
 
-def _of_items(paths: Sequence[Path], config: CorrelateConfig) -> tuple[WideTable, list[str]]:
-    """Return models by the columns of --by, from item scores, and the models that have a range in place of some figure.
-    Of several exams, columns are called by exam and column.
-    """
-    figures: dict[str, dict[tuple[str, str], float | None]] = {}
-    partial: set[str] = set()
-    ranges: list[str] = []
-    for one in once_each(score_sets(paths, config.by)):
+Scored = tuple[tuple[str, str], str, Estimate]
+"""Exam and column, model, score."""
+
+
+def _scores(sets: Iterable[ScoreSet], by: str | None) -> Iterator[Scored]:
+    for one in sets:
         # The headline, and what averages all questions over another tag, has the other columns in it: how it goes
         # together with them is no finding.
-        lines = one.lines if config.by == EXAM else {
+        lines = {
             name: shared for name, shared in one.lines.items()
-            if one.headline not in shared and not any(line.over and not line.where for line in shared)
+            if by == EXAM or not (one.headline in shared or any(line.over and not line.where for line in shared))
         }  # fmt: skip
-        cells = one.measured(lines)
-        row = figures.setdefault(one.model, {})
-        partial |= {one.model} if any(not cell.complete for cell in cells.values()) else set()
-        ranges += [one.model] if any(cell.ranged for cell in cells.values()) else []
-        row.update({(one.exam, name): cell.mean for name, cell in cells.items()})
-    columns = list(dict.fromkeys(column for row in figures.values() for column in row))
-    several = len({exam for exam, _ in columns}) > 1
-    found = WideTable(
-        rows=tuple(figures),
-        columns={
-            f"{exam} {name}" if several else name: tuple(row.get((exam, name)) for row in figures.values())
-            for exam, name in columns
-        },
-        words={},
-        partial=frozenset(partial),
-    )
-    return found, ranges
+        yield from (((one.exam, name), one.model, cell) for name, cell in one.measured(lines).items())
+
+
+def _of_items(paths: Sequence[Path], by: str | None) -> Correlated:
+    """Return models by the columns of --by, from item scores. Of several exams, columns are called by exam and
+    column.
+    """
+    found = list(_scores(once_each(score_sets(paths, by)), by))
+    several = len({exam for (exam, _), *_ in found}) > 1
+    columns = defaultdict[str, dict[str, float | None]](dict)
+    for (exam, name), model, cell in found:
+        columns[f"{exam} {name}" if several else name][model] = cell.mean
+    models = dict.fromkeys(model for _, model, _ in found)
+    partial = (model for _, model, cell in found if not cell.complete)
+    return Correlated(title="item scores", table=_wide(columns, models, partial), notes=_noted(found))
+
+
+def _wide(
+    columns: Mapping[str, Mapping[str, float | None]], rows: Iterable[str], partial: Iterable[str] = ()
+) -> WideTable:
+    names = tuple(rows)
+    figures = {name: tuple(map(given.get, names)) for name, given in columns.items()}
+    return WideTable(rows=names, columns=figures, words={}, partial=frozenset(partial))
+
+
+def _noted(found: Iterable[Scored]) -> tuple[str, ...]:
+    """Return a note that names models with a range in place of a figure, where there are any."""
+    ranges = list(dict.fromkeys(model for _, model, cell in found if cell.ranged))
+    return (f"Figures {left_out(ranges)}",) if ranges else ()
 
 
 def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) -> Correlations:
@@ -127,21 +134,17 @@ def _correlated(found: Correlated, config: CorrelateConfig, notes: list[str]) ->
     """
     title, table = found.title, found.table
     columns = _chosen(found, config)
-    unknown = [row for row in config.exclude if row not in table.rows]
-    if unknown:
-        raise VivaError(f"{unknown[0]!r}: {title} has no such row; it has: {_listed(table.rows)}", field="exclude")
-    kept = [index for index, row in enumerate(table.rows) if row not in config.exclude]
-    rows = [table.rows[index] for index in kept]
-    used = [index for index in kept if sum(table.columns[name][index] is not None for name in columns) > 1]
-    found_families = families_of(config.families, [table.rows[index] for index in used], notes) if used else []
-    by_row = dict(zip(used, found_families, strict=False))
-    families = [by_row.get(index, table.rows[index]) for index in kept] if by_row else []
-    figures = {name: [table.columns[name][index] for index in kept] for name in columns}
+    if unknown := [row for row in config.exclude if row not in table.rows]:
+        raise VivaError(f"{unknown[0]!r}: {title} has no such row; it has: {listed(table.rows)}", field="exclude")
+    rows = [row for row in table.rows if row not in config.exclude]
+    figures = {name: dict(zip(table.rows, table.columns[name], strict=True)) for name in columns}
+    used = [row for row in rows if sum(given[row] is not None for given in figures.values()) > 1]
+    own = dict(zip(used, families_of(config.families, used, notes) if used else [], strict=False))
+    families = [own.get(row, row) for row in rows] if own else []
+    lists = {name: [given[row] for row in rows] for name, given in figures.items()}
     return Correlations(
         title=title + (f", without {', '.join(config.exclude)}" if config.exclude else ""),
-        pairs=tuple(
-            correlate(rows, figures, first, second, families) for first, second in pairs(columns, every=config.every)
-        ),
+        pairs=tuple(correlate(rows, lists, *two, families) for two in pairs(columns, every=config.every)),
         partial=tuple(row for row in rows if row in table.partial),
         labels=found.labels,
     )
@@ -159,22 +162,18 @@ def _chosen(found: Correlated, config: CorrelateConfig) -> list[str]:
         if name in table.words:
             raise DataError(f"{title}: column {name!r} is no column of figures ({table.words[name]})")
         if name not in table.columns:
-            raise VivaError(f"{name!r}: {title} has no such column; it has: {_listed(table.columns)}", field="columns")
+            raise VivaError(f"{name!r}: {title} has no such column; it has: {listed(table.columns)}", field="columns")
     columns = list(dict.fromkeys(asked)) or list(found.columns or table.columns)
     if len(columns) < 2:
-        further = f": name two of {_listed(table.columns)} ({option('columns')})" if len(table.columns) > 1 else ""
+        further = f": name two of {listed(table.columns)} ({option('columns')})" if len(table.columns) > 1 else ""
         if config.by == EXAM and not further:
             further = (
                 f": {option('by')} {EXAM} has a column an exam; name runs of several exams, or another tag "
                 f"with {option('by')}"
             )
-        here = _listed(columns) or "none"
+        here = listed(columns) or "none"
         raise VivaError(f"{title}: a correlation takes two columns of figures; here is {here}{further}")
     return columns
-
-
-def _listed(names: Iterable[str]) -> str:
-    return some([repr(one_line(name, 60)) for name in names], 20)
 
 
 class Shown(Struct, frozen=True):
@@ -208,15 +207,14 @@ def published_tables(benchmark: str) -> list[Correlated]:
     for shown in PUBLISHED[benchmark]:
         known = table(benchmark, shown.table)
         entries = known.entries if shown.every_row else known.models
-        figures = {
-            column.name: tuple(entry.figures.get(column.name) for entry in entries)
-            for column in known.columns
-            if column.unit == "%"
-        }
-        rows = WideTable(rows=tuple(entry.name for entry in entries), columns=figures, words={})
-        labels = {one.name: f"{one.label}, per cent" for one in known.columns if one.unit == "%"}
-        title = f"{benchmark}, published, {shown.title}"
-        found.append(Correlated(title=title, table=rows, columns=shown.columns, labels=labels))
+        labels = {column.name: f"{column.label}, per cent" for column in known.columns if column.unit == "%"}
+        figures = {name: {entry.name: entry.figures.get(name) for entry in entries} for name in labels}
+        found.append(
+            Correlated(
+                title=f"{benchmark}, published, {shown.title}", table=_wide(figures, (one.name for one in entries)),
+                columns=shown.columns, labels=labels,
+            )
+        )  # fmt: skip
     return found
 
 
@@ -228,82 +226,58 @@ def matched(sources: Sequence[str]) -> Correlated:
     a vendor's prefix; nothing else is guessed: a name that two rows of one source share is in none.
     """
     columns: dict[str, dict[str, tuple[str, float]]] = {}
-    partial: set[str] = set()
-    ranges: list[str] = []
+    scored: list[Scored] = []
     for source in dict.fromkeys(sources):
+        figures = defaultdict[str, list[tuple[str, float | None]]](list)
         if source in PUBLISHED:
             name, column = SCORES[source]
-            shown = f"{source} {column}, published"
             models = table(source, name).models
-            columns[shown] = _unique((one.name, one.figures[column]) for one in models if column in one.figures)
-            continue
-        path = existing([source], PUBLISHED)[0]
-        found = _columns_of(path, columns) if is_wide(path) else _headlines(path, columns, partial, ranges)
-        columns.update(found)
-    names = dict.fromkeys(key for figures in columns.values() for key in figures)
-    keys = [key for key in names if sum(key in figures for figures in columns.values()) > 1]
-    if not keys:
+            figures[f"{source} {column}, published"] = [(one.name, one.figures.get(column)) for one in models]
+        elif is_wide(path := existing([source], PUBLISHED)[0]):
+            wide = read_wide(path, fewest=2)
+            figures |= {name: list(zip(wide.rows, given, strict=True)) for name, given in wide.columns.items()}
+        else:
+            own = list(_scores(score_sets([path], EXAM), EXAM))
+            scored += own
+            for (exam, name), model, cell in own:
+                if cell.mean is not None:
+                    figures[f"{exam} {name}"].append((model, 100 * cell.mean))
+        if again := next((name for name in figures if name in columns), None):
+            raise VivaError(
+                f"{source} has a column {one_line(again, 60)!r}, as a source before it has: name one of them"
+            )
+        columns |= {name: _unique(given) for name, given in figures.items()}
+    shown: dict[str, list[str]] = {}
+    for figures_of in columns.values():
+        for key, (name, _) in figures_of.items():
+            shown.setdefault(key, []).append(name)
+    rows = {key: names[0] for key, names in shown.items() if len(names) > 1}
+    if not rows:
         raise VivaError(
             f"no model is in two of {', '.join(columns)}: they are matched by name, as Qwen1.5-7B is, but not with "
             "another version or ending"
         )
-    shown_names = {key: next(figures[key][0] for figures in columns.values() if key in figures) for key in keys}
-    rows = WideTable(
-        rows=tuple(shown_names.values()),
-        columns={
-            name: tuple(figures[key][1] if key in figures else None for key in keys)
-            for name, figures in columns.items()
-        },
-        words={},
-        partial=frozenset(name for key, name in shown_names.items() if key in partial),
-    )
-    said = some([one_line(name, 40) for name in shown_names.values()], 12)
+    partial = {_plain(model) for _, model, cell in scored if not cell.complete}
+    said = some([one_line(name, 40) for name in rows.values()], 12)
+    by_name = {
+        column: {rows[key]: figure for key, (_, figure) in given.items() if key in rows}
+        for column, given in columns.items()
+    }
     return Correlated(
         title="models of the same name",
-        table=rows,
+        table=_wide(by_name, rows.values(), (name for key, name in rows.items() if key in partial)),
         notes=(
-            f"Matched by name, not by version, prompt or language: {len(keys):,} models ({said}).",
-            *noted(ranges),
+            f"Matched by name, not by version, prompt or language: {len(rows):,} models ({said}).", *_noted(scored)
         ),
-    )
+    )  # fmt: skip
 
 
-def _columns_of(path: Path, earlier: Mapping[str, object]) -> dict[str, dict[str, tuple[str, float]]]:
-    """Return a table's columns of figures, each with its models' figures."""
-    wide = read_wide(path, fewest=2)
-    if again := next((name for name in wide.columns if name in earlier), None):
-        raise VivaError(f"{path} has a column {one_line(again, 60)!r}, as a source before it has: name one of them")
-    return {
-        name: _unique((row, figure) for row, figure in zip(wide.rows, figures, strict=True) if figure is not None)
-        for name, figures in wide.columns.items()
-    }
+def _plain(name: str) -> str:
+    return plain(name.rpartition("/")[2])
 
 
-def noted(ranges: Sequence[str]) -> tuple[str, ...]:
-    """Return a note that names models with a range in place of a figure, where there are any."""
-    return (f"Figures {left_out(list(dict.fromkeys(ranges)))}",) if ranges else ()
-
-
-def _headlines(
-    path: Path, earlier: Mapping[str, object], partial: set[str], ranges: list[str]
-) -> dict[str, dict[str, tuple[str, float]]]:
-    """Headline → its models' figures; `partial` takes in the keys of those that leave something out, `ranges` the names
-    of those that have none but a range."""
-    found: dict[str, list[tuple[str, float]]] = {}
-    for one in score_sets([path], EXAM):
-        (cell,) = one.measured().values()
-        partial |= set() if cell.complete else {plain(one.model.rpartition("/")[2])}
-        if cell.ranged:
-            ranges.append(one.model)
-        if cell.mean is not None:
-            found.setdefault(f"{one.exam} {one.headline.label}", []).append((one.model, 100 * cell.mean))
-    if again := next((name for name in found if name in earlier), None):
-        raise VivaError(f"{again} is in {path} and in a run before it: name one of them")
-    return {name: _unique(figures) for name, figures in found.items()}
-
-
-def _unique(figures: Iterable[tuple[str, float]]) -> dict[str, tuple[str, float]]:
+def _unique(figures: Iterable[tuple[str, float | None]]) -> dict[str, tuple[str, float]]:
     """Plain name → name and figure; without names that are there twice."""
-    given = list(figures)
-    keys = [plain(name.rpartition("/")[2]) for name, _ in given]
-    return {key: pair for key, pair in zip(keys, given, strict=True) if keys.count(key) == 1}
+    given = [(name, figure) for name, figure in figures if figure is not None]
+    counts = Counter(_plain(name) for name, _ in given)
+    return {_plain(name): (name, figure) for name, figure in given if counts[_plain(name)] == 1}

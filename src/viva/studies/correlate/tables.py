@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from viva.analysis.correlation import Coefficient, Kind, Outlier, Pair
-from viva.analysis.wording import UNSURE
+from viva.analysis.estimate import UNSURE
 from viva.render.findings import Drawing, Findings
 from viva.render.measures import MEASURE
 from viva.render.table import COUNT, SIDE, Column, P, Table, fields, figure, places
@@ -52,28 +52,23 @@ class Row(NamedTuple):
     """The coefficient, or of an outlier the first one."""
     outlier: Outlier | None = None
 
-    @property
-    def coefficient(self) -> str:
-        """What the coefficient is called."""
-        return NAMES[self.each.kind]
 
-    @property
-    def outlying(self) -> str:
-        """The row far from the line, marked where its figures leave something out."""
-        name = self.outlier.row if self.outlier else ""
-        return f"{name} {UNSURE}" if name in self.found.partial else name
+def _outlying(row: Row) -> str:
+    """Return the row far from the line, marked where its figures leave something out."""
+    name = row.outlier.row if row.outlier else ""
+    return f"{name} {UNSURE}" if name in row.found.partial else name
 
-    @property
-    def partial(self) -> int:
-        """How many rows of the pair leave something out."""
-        return sum(name in self.found.partial for name, *_ in self.pair.rows)
+
+def _partial(row: Row) -> int:
+    """Return how many rows of the pair leave something out."""
+    return sum(name in row.found.partial for name, *_ in row.pair.rows)
 
 
 _PAIR = (Column("first", "pair.first", SIDE, keep=True), Column("second", "pair.second", SIDE, keep=True))
 _FIGURE, _COEFFICIENT = figure(".4g"), figure(".3f")
 _COLUMNS = (
     *_PAIR,
-    Column("coefficient", "coefficient", keep=True),
+    Column("coefficient", lambda row: NAMES[row.each.kind], keep=True),
     Column("value", "each", MEASURE, keep=True),
     Column("p", "each.p", P),
     Column("rows", "pair.n", COUNT, drop=1),
@@ -87,7 +82,7 @@ _LEANING = (
 )
 _OUTLIERS = (
     *_PAIR,
-    Column("row", "outlying", keep=True),
+    Column("row", _outlying, keep=True),
     Column("in the first", "outlier.first", _FIGURE, drop=3),
     Column("in the second", "outlier.second", _FIGURE, drop=2),
     Column("expected", "outlier.expected", _FIGURE, drop=1),
@@ -98,7 +93,7 @@ _MATCHED = places("row", "first", "second")
 """What a pair was computed from, for programs."""
 _DATA = (
     *fields("found", title="table"), *fields("pair", "first", "second", "n", "left_out"),
-    *fields("", partial="partial_rows"), *fields("each", "kind", "value", "p", "low", "high"),
+    Column(None, _partial, key="partial_rows"), *fields("each", "kind", "value", "p", "low", "high"),
     *fields("each.leaning", low="lowest", low_without="lowest_without", high="highest", high_without="highest_without"),
     *fields("pair", "families"),
 )  # fmt: skip
@@ -109,34 +104,25 @@ def findings(
 ) -> Findings[tuple[Correlations, ...]]:
     """Return the coefficients of all tables with intervals and p, then what single rows make of them, and outliers;
     `rows` has one a pair and coefficient. `notes`: where the figures come from."""
-    rows = [Row(one, pair, each) for one in found for pair in one.pairs for each in pair.coefficients]
-    leaning = [row for row in rows if row.each.leaning]
-    far = [
-        Row(one, pair, pair.coefficients[0], outlier)
-        for one in found
-        for pair in one.pairs
-        for outlier in pair.outliers
-    ]
+    every = [(one, pair) for one in found for pair in one.pairs]
+    rows = [Row(one, pair, each) for one, pair in every for each in pair.coefficients]
     titled = (
         ("Correlation", _COLUMNS, rows),
-        ("Without one row", _LEANING, leaning),
-        ("Far from the line", _OUTLIERS, far),
-    )
+        ("Without one row", _LEANING, [row for row in rows if row.each.leaning]),
+        ("Far from the line", _OUTLIERS,
+         [Row(one, pair, pair.coefficients[0], outlier) for one, pair in every for outlier in pair.outliers]),
+    )  # fmt: skip
     shown = [
         Table(f"{title} · {one.title}", columns, own)
         for title, columns, of_all in titled
         for one in found
         if (own := [row for row in of_all if row.found is one])
     ]
-    matched = [
-        Table(f"Rows · {one.title} · {pair.first}, {pair.second}", _MATCHED, pair.rows)
-        for one in found
-        for pair in one.pairs
-    ]
+    shown += [Table(f"Rows · {one.title} · {pair.first}, {pair.second}", _MATCHED, pair.rows) for one, pair in every]
     by_family = any(row.pair.families for row in rows)
     legend = LEGEND.format(*(_FAMILIES if by_family else _ROWS))
     return Findings(
-        found=found, shown=[*shown, *matched], rows=Table("Correlations", _DATA, rows),
+        found=found, shown=shown, rows=Table("Correlations", _DATA, rows),
         notes=[*notes, legend, *notes_on(found)], drawing=drawing,
     )  # fmt: skip
 

@@ -1,1 +1,3 @@
-"""Runs and question sets in the formats of other tools: opened, placed, written."""
+"""Write runs and sets as other people's tools read them."""
+
+HEADING = "Look"

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from itertools import accumulate, islice
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import accumulate, pairwise
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.benchmarks import find_benchmark
-from viva.engine.answerrecord import Answer, answer_of, describe_evidence
-from viva.engine.folder import ModelRecord, RunFolder
-from viva.engine.journal import Entry, Journal
-from viva.engine.scorefile import SCORES
-from viva.engine.stages import NO_REPLY_YET, EvidenceStore
-from viva.errors import StorageError, VivaError, option
-from viva.files import UNREADABLE, lines, reading
+from viva.engine.answerrecord import Answer
+from viva.engine.folder import RunFolder
+from viva.errors import VivaError, option
 from viva.interop.writing.runrecords import EvaluationResult
-from viva.render.result import Result, settings
-from viva.runs.answers import keys_of_answers
-from viva.runs.graded import refuse_adaptive
-from viva.runs.open import open_evidence
-from viva.runs.progress import Screen, say
-from viva.runs.results import Reported, read_run
-from viva.studies.export.exportformats import ExportConfig, placed
-from viva.types import OUTCOMES, Aggregate, Question, Request, ScoreRow
+from viva.render.result import settings
+from viva.runs.answers import AnswerReader, Reported, read_run
+from viva.runs.progress import Screen
+from viva.runs.scorefile import refuse_adaptive
+from viva.studies.export.exportformats import FILES, ExportConfig, Written
+from viva.types import OUTCOMES, Aggregate, Question
 from viva.visible import one_line
 
 
@@ -36,39 +30,73 @@ class ExportedRun(Struct, kw_only=True):
 
     path: Path
     evaluations: list[EvaluationResult]
+    """Without `gold`, their answers come without gold answers and rationales, and without what would tell them:
+    explanations, and what judges, experts and programs said."""
     read: Reported
 
 
-@contextmanager
-def opened_run(path: Path, *, gold: bool = True) -> Iterator[ExportedRun]:
-    """A graded run with its answers, one model on one exam after the other in the order of scores.jsonl.
+class Source:
+    """What is to be written, opened as far as a format needs it."""
 
-    Without `gold`, answers come without gold answers and rationales, and without what would tell them: explanations,
-    and what judges, experts and programs said. Raises VivaError for what is no run, StorageError where it is not graded
-    (or was before its last answer came) or damaged.
-    """
+    def __init__(self, config: ExportConfig, stack: ExitStack) -> None:
+        self.config, self._stack = config, stack
+        self.runs: list[ExportedRun] = []
+
+    def warnings(self) -> dict[str, None]:
+        """Return what should be known about the runs' numbers, once each."""
+        return dict.fromkeys(warning for run in self.runs for warning in run.read.warnings)
+
+    def evaluations(self) -> list[EvaluationResult]:
+        """Return each model on every exam of the runs, in the order of scores.jsonl.
+
+        Raises VivaError for an option of question sets, for what is no run and for two runs of one name, StorageError
+        for one that is not graded (or was before its last answer came) or damaged.
+        """
+        config = self.config
+        if config.data or config.language:
+            raise VivaError(f"and {option('language')} are for a question set; a run knows its own", field="data")
+        paths = {Path(source).resolve(): Path(source) for source in config.sources}
+        named: dict[str, Path] = {}
+        for whole, path in paths.items():
+            other = named.setdefault(one_line(whole.name, 200), path)
+            if other is not path:  # files and rows are told apart by it: one would replace the other
+                raise VivaError(f"{other} and {path} are two runs of one name: rename one, or export them apart")
+        self.runs = [_opened(path, self._stack, gold=config.gold) for path in paths.values()]
+        return [each for run in self.runs for each in run.evaluations]
+
+
+def _opened(path: Path, stack: ExitStack, *, gold: bool) -> ExportedRun:
     if path.is_dir() and not (path / "run.json").exists():
-        found = sorted(one.parent.name for one in path.glob("*/run.json"))
-        if found:
-            shown = ", ".join(one_line(name, 60) for name in found[:3])
-            raise VivaError(
-                f"{path} is no run, but holds {len(found)} ({shown}{', …' if found[3:] else ''}): name those"
-            )
+        inside = sorted(each.parent.name for each in path.glob("*/run.json"))
+        if inside:
+            shown = ", ".join(one_line(name, 60) for name in inside[:3])
+            more = ", …" if inside[3:] else ""
+            raise VivaError(f"{path} is no run, but holds {len(inside)} ({shown}{more}): name those")
     refuse_adaptive(path, RunFolder.open(path).record)
     run = read_run(path, "none")
-    with ExitStack() as stack:
-        journal = run.folder.journal("responses", write=False)
-        stack.callback(journal.close)
-        reader = _Reader(run, journal, open_evidence(run.opened_run, stack) if run.opened_run else None, gold)
-        yield ExportedRun(
-            path=path, evaluations=[_result(run, reader, number) for number in range(len(run.results))], read=run
-        )
+    reader = AnswerReader(run.folder, run.opened_run, stack, graded=True)
+    counts = Counter(number // len(OUTCOMES) for number in run.strata)
+    ends = accumulate((counts[number] for number in range(len(run.results))), initial=0)
+    places = [range(*both) for both in pairwise(ends)]
+    numbers = range(len(run.results))
+    return ExportedRun(
+        path=path, evaluations=[_evaluation(run, reader, number, places[number], gold) for number in numbers], read=run
+    )
 
 
-def _result(run: Reported, reader: _Reader, number: int) -> EvaluationResult:
-    record, result = run.folder.record, run.results[number]
-    exam = next(one for one in record.exams if one.spec.label == result.exam)
-    place = record.exams.index(exam)
+def _evaluation(run: Reported, reader: AnswerReader, number: int, places: range, gold: bool) -> EvaluationResult:
+    opened, record, result = run.opened_run, run.folder.record, run.results[number]
+    place, exam = next((place, each) for place, each in enumerate(record.exams) if each.spec.label == result.exam)
+    names = [model.name for model in opened.models] if opened else []
+    model = record.models[names.index(result.model)] if result.model in names else record.model(result.model)
+
+    def answers() -> Iterator[Answer]:
+        screen = Screen("plain")
+        for count, answer in enumerate(reader.answers(places.__contains__, only=number), 1):
+            yield answer if gold else _without_gold(answer)
+            if count % 1024 == 0 and screen.due():  # says how far it is where that takes longer
+                screen.say(f"viva: {one_line(f'{result.exam}, {result.model}', 120)}: {count:,} answers written")
+
     return EvaluationResult(
         run=one_line(run.folder.path.resolve().name, 200),
         record=record,
@@ -76,231 +104,79 @@ def _result(run: Reported, reader: _Reader, number: int) -> EvaluationResult:
         about=find_benchmark(exam.spec.benchmark).about,
         model=result.model,
         overall=result.overall,
-        headline=run.opened_run.exams[place].headline() if run.opened_run else Aggregate("mean"),
+        headline=opened.exams[place].headline() if opened else Aggregate("mean"),
         signature=result.signature,
-        settings=settings(record, exam, result.model, _model(run, result)),
-        answers=lambda: counted(reader.of(number), f"{result.exam}, {result.model}"),
+        settings=settings(record, exam, result.model, model),
+        answers=answers,
         warnings=tuple(run.warnings),
     )
 
 
-def _model(run: Reported, result: Result) -> ModelRecord | None:
-    names = [model.name for model in run.opened_run.models] if run.opened_run else []
-    if result.model in names:
-        return run.folder.record.models[names.index(result.model)]
-    return run.folder.record.model(result.model)
-
-
-class _Reader:
-    """The answers of a run, sitting by sitting, from scores.jsonl and the journals."""
-
-    def __init__(self, run: Reported, journal: Journal, evidence_store: EvidenceStore | None, gold: bool) -> None:
-        self._run, self._journal, self._evidence_store, self._gold = run, journal, evidence_store, gold
-        counts = Counter(number // len(OUTCOMES) for number in run.strata)
-        self._counts = [counts[number] for number in range(len(run.results))]
-        self._file = run.folder.path / SCORES
-        self._offsets = _offsets(self._file, list(accumulate([0, *self._counts])))
-        self._places: dict[tuple[str, str, str, int], bytes] | None = None
-
-    def of(self, number: int) -> Iterator[Answer]:
-        """Return the answers of one model on one exam."""
-        rows = self._rows(number)
-        if self._run.opened_run and self._evidence_store:
-            return self._whole(number, rows)
-        return self._without_questions(rows)
-
-    def _rows(self, number: int) -> Iterator[ScoreRow]:
-        decode = msgspec.json.Decoder(ScoreRow).decode
-        with reading(self._file) as content:
-            content.seek(self._offsets[number])
-            for line in islice(lines(content, self._file), self._counts[number]):
-                try:
-                    yield decode(line)
-                except UNREADABLE as problem:
-                    raise StorageError(f"{self._file} was changed meanwhile ({problem}): once more, please") from None
-
-    def _whole(self, number: int, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
-        opened, evidence_store = self._run.opened_run, self._evidence_store
-        assert opened is not None
-        assert evidence_store is not None
-        result = self._run.results[number]
-        evaluation = next(
-            one for one in opened.evaluations if (one.label, one.model.name) == (result.exam, result.model)
-        )
-        for row, (question, key, request) in zip(rows, evaluation.requests(), strict=False):
-            if (row.question, row.sample) != (question.id, request.sample):
-                raise StorageError(
-                    f"{self._file} is not of this run's questions; `viva score {self._run.folder.path}` makes it anew"
-                )
-            entry = self._journal.read(key)
-            response = entry.response() if entry else NO_REPLY_YET
-            said = evidence_store.about(evaluation, question, request.sample, response) if self._gold else None
-            yield self._answer(row, entry, question, request, tuple(describe_evidence(said)) if said else ())
-
-    def _without_questions(self, rows: Iterator[ScoreRow]) -> Iterator[Answer]:
-        """A reply is found by model, question and sample; where the run has several exams of that benchmark, in which
-        questions share their ids, it is left out rather than guessed."""
-        if self._places is None:
-            self._places = keys_of_answers(self._journal, self._run.folder.record)
-        for row in rows:
-            key = self._places.get((row.benchmark, row.model, row.question, row.sample))
-            yield self._answer(row, self._journal.read(key) if key else None, None, None, ())
-
-    def _answer(
-        self,
-        row: ScoreRow,
-        entry: Entry | None,
-        question: Question | None,
-        request: Request | None,
-        said: tuple[tuple[str, str], ...],
-    ) -> Answer:
-        if not self._gold:
-            row = msgspec.structs.replace(row, explanation="")
-            question = question and without_gold(question)
-        return answer_of(row, entry, question, request, said)
-
-
-def _offsets(file: Path, places: Sequence[int]) -> list[int]:
-    """Return where in a file these lines begin (from 0, ascending)."""
-    found: list[int] = []
-    position = line = 0
-    with reading(file) as content:
-        every = lines(content, file)
-        for place in places:
-            for text in islice(every, place - line):
-                position += len(text)
-            line = place
-            found.append(position)
-    return found
+def _without_gold(answer: Answer) -> Answer:
+    question = answer.question and without_gold(answer.question)
+    return replace(answer, row=replace(answer.row, explanation=""), question=question, said=())
 
 
 def without_gold(question: Question) -> Question:
     """Return a question without what would answer it."""
-    return msgspec.structs.replace(question, answer=None, accepted=(), explanation="")
+    return replace(question, answer=None, accepted=(), explanation="")
 
 
-def counted(answers: Iterator[Answer], what: str) -> Iterator[Answer]:
-    """Yield the same, saying on stderr how far it is where that takes longer."""
-    screen = Screen("plain")
-    for number, answer in enumerate(answers, 1):
-        yield answer
-        if number % 1024 == 0 and screen.due():
-            screen.say(f"viva: {one_line(what, 120)}: {number:,} answers written")
-
-
-def opened_runs(config: ExportConfig, stack: ExitStack) -> list[ExportedRun]:
-    """Return the sources as runs. Raises VivaError for an option of question sets, and for two runs of one name."""
-    if config.choice.data or config.choice.language:
-        raise VivaError(f"and {option('language')} are for a question set; a run knows its own", field="data")
-    paths = {Path(source).resolve(): Path(source) for source in config.sources}
-    named: dict[str, Path] = {}
-    for whole, path in paths.items():
-        other = named.setdefault(one_line(whole.name, 200), path)
-        if other is not path:  # files and rows are told apart by it: one would replace the other
-            raise VivaError(f"{other} and {path} are two runs of one name: rename one, or export them apart")
-    return [stack.enter_context(opened_run(path, gold=config.gold)) for path in paths.values()]
-
-
-def print_warnings(runs: list[ExportedRun]) -> None:
-    """Say what should be known about the numbers, once each."""
-    for warning in dict.fromkeys(warning for run in runs for warning in run.read.warnings):
-        say(f"viva: {warning}")
-
-
-Write = Callable[[ExitStack, Path], tuple[list[ExportedRun], str, Sequence[str]]]
-"""Opens what is to be exported and writes it to a place; returns the runs, what was written in words, and warnings."""
-
-
-def exported(config: ExportConfig, form: str, write: Write, *, file: bool = False) -> int:
-    """Write a format at its place, as a folder or a `file`, and say what was written and what should be known."""
-    with ExitStack() as stack:
-        with placed(config.out, form, force=config.force, file=file) as place:
-            runs, what, warnings = write(stack, place)
-        say(f"viva: wrote {config.out} ({what})")
-        print_warnings(runs)
-        for warning in warnings:
-            say(f"viva: {warning}")
-    return 0
-
-
-def _evaluations(runs: list[ExportedRun]) -> list[EvaluationResult]:
-    return [one for run in runs for one in run.evaluations]
-
-
-def export_inspect(config: ExportConfig) -> int:
-    """Return a folder of .eval logs, or one log as a file."""
+def write_inspect(source: Source, place: Path) -> Written:
+    """Write a folder of .eval logs, or one log as a file."""
     from viva.interop.writing.inspectarchive import log_name, write_eval, write_json
 
-    single = {".eval": write_eval, ".json": write_json}.get(config.out.suffix)
-
-    def write(stack: ExitStack, place: Path) -> tuple[list[ExportedRun], str, Sequence[str]]:
-        runs = opened_runs(config, stack)
-        evaluations = _evaluations(runs)
-        if single and len(evaluations) > 1:
-            raise VivaError(
-                f"{config.out} would be one log, and a log is of one model on one exam; here are {len(evaluations)}: "
-                "name a folder",
-                field="out",
-            )
-        for one in evaluations:
-            (single or write_eval)(one, place if single else place / log_name(one))
-        return runs, f"{len(evaluations)} Inspect log{'s' if len(evaluations) > 1 else ''}", ()
-
-    return exported(config, "inspect", write, file=single is not None)
+    out, evaluations = source.config.out or place, source.evaluations()
+    single = out.suffix in FILES
+    if single and len(evaluations) > 1:
+        raise VivaError(
+            f"{out} would be one log, and a log is of one model on one exam; here are {len(evaluations)}: name a "
+            "folder",
+            field="out",
+        )
+    for each in evaluations:
+        (write_json if out.suffix == ".json" else write_eval)(each, place if single else place / log_name(each))
+    return f"{len(evaluations)} Inspect log{'s' * (len(evaluations) > 1)}", ()
 
 
-def export_lm_eval(config: ExportConfig) -> int:
-    """Return a folder a model, with results_*.json and samples_*.jsonl."""
-    from viva.interop.writing.lmevalfolder import write_lm_eval
+def write_lm_eval(source: Source, folder: Path) -> Written:
+    """Write a folder a model, with results_*.json and samples_*.jsonl."""
+    from viva.interop.writing.lmevalfolder import write_lm_eval as write
 
-    def write(stack: ExitStack, folder: Path) -> tuple[list[ExportedRun], str, Sequence[str]]:
-        runs = opened_runs(config, stack)
-        return runs, f"results of {sum(len(write_lm_eval(run.evaluations, folder)) for run in runs)} models", ()
-
-    return exported(config, "lm-eval", write)
+    source.evaluations()
+    return f"results of {sum(len(write(run.evaluations, folder)) for run in source.runs)} models", ()
 
 
-def export_every_eval_ever(config: ExportConfig) -> int:
-    """Return a record a model and exam, below data/."""
-    from viva.interop.writing.everyeval import write_every_eval_ever
+def write_every_eval_ever(source: Source, folder: Path) -> Written:
+    """Write a record a model and exam, below data/."""
+    from viva.interop.writing.everyeval import write_every_eval_ever as write
 
-    def write(stack: ExitStack, folder: Path) -> tuple[list[ExportedRun], str, Sequence[str]]:
-        runs = opened_runs(config, stack)
-        evaluations = _evaluations(runs)
-        bare = [f"{one.label}, {one.model}: no mean, so no record" for one in evaluations
-                if write_every_eval_ever(one, folder) is None]  # fmt: skip
-        if len(bare) == len(evaluations):
-            raise VivaError("nothing of this is graded: the schema has no record without a score")
-        return runs, f"{len(evaluations) - len(bare)} records", bare
-
-    return exported(config, "every-eval-ever", write)
+    evaluations = source.evaluations()
+    bare = [each for each in evaluations if write(each, folder) is None]
+    if len(bare) == len(evaluations):
+        raise VivaError("nothing of this is graded: the schema has no record without a score")
+    lacking = [f"{each.label}, {each.model}: no mean, so no record" for each in bare]
+    return f"{len(evaluations) - len(bare)} records", lacking
 
 
-def export_mlflow(config: ExportConfig) -> int:
-    """Return a run in MLflow for every model on every exam."""
-    from viva.interop.writing.trackers import write_mlflow
+def write_mlflow(source: Source, _: Path) -> Written:
+    """Write a run in MLflow for every model on every exam."""
+    from viva.interop.writing.trackers import write_mlflow as write
 
-    return _tracked(config, write_mlflow)
-
-
-def export_wandb(config: ExportConfig) -> int:
-    """Return a run in Weights & Biases for every model on every exam."""
-    from viva.interop.writing.trackers import write_wandb
-
-    return _tracked(config, write_wandb)
+    return _tracked(source, write)
 
 
-def _tracked(config: ExportConfig, write: Callable[..., str]) -> int:
+def write_wandb(source: Source, _: Path) -> Written:
+    """Write a run in Weights & Biases for every model on every exam."""
+    from viva.interop.writing.trackers import write_wandb as write
+
+    return _tracked(source, write)
+
+
+def _tracked(source: Source, write: Callable[..., str]) -> Written:
     from viva.interop.writing.trackers import tracked
 
-    with ExitStack() as stack:
-        runs = opened_runs(config, stack)
-        results = [
-            tracked(one, result.consumed)
-            for run in runs
-            for one, result in zip(run.evaluations, run.read.results, strict=True)
-        ]
-        where = write(results, force=config.force)
-        say(f"viva: wrote {len(results)} result{'s' if len(results) > 1 else ''} ({where})")
-        print_warnings(runs)
-    return 0
+    evaluations, results = source.evaluations(), [result for run in source.runs for result in run.read.results]
+    rows = [tracked(each, result.consumed) for each, result in zip(evaluations, results, strict=True)]
+    where = write(rows, force=source.config.force)
+    return f"{len(rows)} result{'s' * (len(rows) > 1)} ({where})", ()

@@ -1,50 +1,30 @@
-"""The formats of `viva export`, and what an export is asked for."""
+"""The formats of `viva export`, what an export is asked for, and the place where it is written, which may be
+replaced.
+"""
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from viva.errors import StorageError, VivaError, option
+from viva.fields import note
 from viva.runs.config import TaskOptions
 from viva.version import __version__
-from viva.visible import one_line
-
-
-class ExportConfig(Struct, kw_only=True):
-    """What is to be written of what, and where to."""
-
-    sources: tuple[str, ...]
-    """As they were typed: run folders, benchmarks, question files."""
-    out: Path = Path()
-    """A file or folder; not of a tracker, which has a place of its own."""
-    force: bool = False
-    gold: bool = True
-    """Whether the answers of the set may be in it."""
-    choice: TaskOptions = msgspec.field(default_factory=TaskOptions)
-    """--data and --language, for a set."""
-
-    @property
-    def source(self) -> str:
-        """The only source. Raises VivaError where there are several."""
-        if len(self.sources) > 1:
-            raise VivaError(f"this format is written of one SOURCE at a time; here are {len(self.sources)}")
-        return self.sources[0]
 
 
 class Format(NamedTuple):
-    """A format: the function that writes it, `module:function(wanted) -> exit code`, and what it is for."""
+    """A format: the function that writes it, `module:function`, a `Write`, and what it is for."""
 
     writer: str
     about: str
@@ -53,47 +33,62 @@ class Format(NamedTuple):
 
 
 FORMATS: dict[str, Format] = {
-    "inspect": Format(
-        "viva.studies.export.evaluations:export_inspect", "Inspect logs, for `inspect view` and inspect_ai.log"
-    ),
-    "lm-eval": Format(
-        "viva.studies.export.evaluations:export_lm_eval", "results_*.json and samples_*.jsonl of lm-evaluation-harness"
-    ),
-    "every-eval-ever": Format(
-        "viva.studies.export.evaluations:export_every_eval_ever", "records of the Every Eval Ever schema"
-    ),
-    "parquet": Format("viva.studies.export.tables:export_parquet", "scores, answers and questions as Parquet tables"),
-    "lm-eval-tasks": Format(
-        "viva.studies.export.tasks:export_lm_eval_tasks", "a benchmark as a folder of tasks for lm-evaluation-harness"
-    ),
-    "hf": Format("viva.studies.export.tables:export_hf", "a Hugging Face dataset: of a run, or of a question set"),
-    "mlflow": Format(
-        "viva.studies.export.evaluations:export_mlflow",
-        "results as runs of MLflow, at MLFLOW_TRACKING_URI",
-        tracker=True,
-    ),
+    "inspect": Format("evaluations:write_inspect", "Inspect logs, for `inspect view` and inspect_ai.log"),
+    "lm-eval": Format("evaluations:write_lm_eval", "results_*.json and samples_*.jsonl of lm-evaluation-harness"),
+    "every-eval-ever": Format("evaluations:write_every_eval_ever", "records of the Every Eval Ever schema"),
+    "parquet": Format("tables:write_parquet", "scores, answers and questions as Parquet tables"),
+    "lm-eval-tasks": Format("tasks:write_tasks", "a benchmark as a folder of tasks for lm-evaluation-harness"),
+    "hf": Format("tables:write_hf", "a Hugging Face dataset: of a run, or of a question set"),
+    "mlflow": Format("evaluations:write_mlflow", "results as runs of MLflow, at MLFLOW_TRACKING_URI", tracker=True),
     "wandb": Format(
-        "viva.studies.export.evaluations:export_wandb",
-        "results as runs of Weights & Biases, in WANDB_PROJECT",
-        tracker=True,
+        "evaluations:write_wandb", "results as runs of Weights & Biases, in WANDB_PROJECT", tracker=True
     ),
-}
+}  # fmt: skip
 """Written by hand, in the order in which the help lists them; a module is loaded when its format is asked for."""
+FILES = ".eval", ".json"
+"""How a place is called that is one log of Inspect in place of a folder."""
 
 
-def writer(name: str, out: Path | None) -> Callable[[ExportConfig], int]:
-    """Return the function that writes a format. Raises VivaError naming the formats there are, and for an `out` that is
-    missing or has no meaning.
+class ExportConfig(Struct, kw_only=True):
+    """Write SOURCE, a graded run or a question set, in a format of other people's tools.
+
+    A SOURCE is a run folder; for --to hf also a benchmark (its sample, or --data DIR) or a question file. Nothing is
+    asked and nothing graded: numbers are those of scores.jsonl, and what could not be scored is missing there, too.
+
+    \b
+    viva export runs/NAME --to inspect --out logs/         then: inspect view --log-dir logs
+    viva export runs/NAME --to lm-eval --out results/      results_*.json, samples_*.jsonl
+    viva export runs/NAME --to every-eval-ever --out eee/
+    viva export runs/NAME --to parquet --out tables/       then: duckdb -c "from 'tables/scores.parquet'"
+    viva export runs/NAME --to hf --out dataset/           then: datasets.load_dataset("dataset")
+    viva export mine.yaml --to hf --out dataset/ --no-gold
+    viva export runs/NAME --to mlflow                      numbers and settings alone; to wandb as well
     """
-    if name not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise VivaError(f"{one_line(name, 60)!r}: there is no such format; there are: {known}", field="to")
-    if FORMATS[name].tracker and out is not None:
-        raise VivaError(f"{out}: {option('to')} {name} writes no file: {FORMATS[name].about}", field="out")
-    if not FORMATS[name].tracker and out is None:
-        raise VivaError(f"{name} writes a folder: say which with {option('out')}", field="to")
-    module, _, function = FORMATS[name].writer.partition(":")
-    return cast("Callable[[ExportConfig], int]", getattr(importlib.import_module(module), function))
+
+    sources: Annotated[
+        tuple[str, ...],
+        note("Run folders; benchmarks or question files.", argument=True, metavar="SOURCE..."),
+    ]
+    to: Annotated[str, note(f"One of: {', '.join(FORMATS)}.", metavar="FORMAT")]
+    out: Annotated[
+        Path | None,
+        note(
+            "A folder that is not there yet; for --to inspect also a file, NAME.eval or NAME.json; none for a tracker."
+        ),
+    ] = None
+    force: Annotated[bool, note("Replace what an earlier export wrote.")] = False
+    gold: Annotated[bool, note("Whether to write gold answers, and texts that reveal them.")] = True
+    data: Annotated[Path | None, note("Folder of a benchmark's published files, or a built set.")] = None
+    language: Annotated[tuple[str, ...], note("Of a benchmark: en, zh, de, fr, all.", metavar="LANG")] = ()
+
+    @property
+    def choice(self) -> TaskOptions:
+        """How a set is opened."""
+        return TaskOptions(data=self.data, language=self.language)
+
+
+Written: TypeAlias = tuple[str, Sequence[str]]
+"""What was written, in words, and what should be known of it."""
 
 
 MARKER = ".viva-export.json"

@@ -7,16 +7,17 @@ no question is in the folder, and it goes with whatever data the settings name.
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
 
 from viva.benchmarks import BENCHMARKS
-from viva.errors import EXIT_OK, DataError, VivaError
+from viva.errors import DataError, VivaError
 from viva.interop.asked import Asked, Settings, open_asked
-from viva.runs.progress import say
-from viva.studies.export.exportformats import ExportConfig, placed
+from viva.studies.export.evaluations import Source
+from viva.studies.export.exportformats import Written
 from viva.types import Generate, Prompt, Sampling
 from viva.version import __version__
 from viva.visible import one_line
@@ -51,8 +52,9 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(_Function, lambda dumper, name: dumper.represent_scalar("!function", f"{MODULE}.{name}"))
 
 
-def export_lm_eval_tasks(config: ExportConfig) -> int:
+def write_tasks(source: Source, folder: Path) -> Written:
     """Write the tasks of one or several benchmarks."""
+    config = source.config
     for name in config.sources:
         if name not in BENCHMARKS:
             known = ", ".join(BENCHMARKS)
@@ -60,24 +62,22 @@ def export_lm_eval_tasks(config: ExportConfig) -> int:
                 f"lm-eval-tasks writes tasks of benchmarks, and {one_line(name, 80)!r} is none; there are: {known}",
                 field="to",
             )
-    choice = config.choice
     files: dict[str, str] = {f"{MODULE}.py": _MODULE}
     for name in dict.fromkeys(config.sources):
-        languages: list[str | None] = [part for given in choice.language for part in given.split(",") if part]
+        languages: list[str | None] = [part for given in config.language for part in given.split(",") if part]
         for language in languages or [None]:
-            how = Settings(data=str(choice.data.resolve()) if choice.data else None, language=language)
+            how = Settings(data=str(config.data.resolve()) if config.data else None, language=language)
             task = f"viva_{name}" + (f"_{language}" if language else "")
             files[f"{task}.yaml"] = _task(task, name, open_asked(name, how), how)
             with suppress(DataError):  # what has no form for base models
                 base = msgspec.structs.replace(how, form="base")
                 files[f"{task}_base.yaml"] = _task(f"{task}_base", name, open_asked(name, base), base)
-    with placed(config.out, "lm-eval-tasks", force=config.force) as folder:
-        for file, content in files.items():
-            (folder / file).write_text(content, encoding="utf-8")
-    tasks = ",".join(file.removesuffix(".yaml") for file in files if file.endswith(".yaml") and "_base" not in file)
-    place = one_line(str(config.out), 200)
-    say(f"viva: {place}: lm_eval run --include_path {place} --tasks {tasks} --apply_chat_template --log_samples")
-    return EXIT_OK
+    for file, content in files.items():
+        (folder / file).write_text(content, encoding="utf-8")
+    tasks = [file.removesuffix(".yaml") for file in files if file.endswith(".yaml")]
+    place, named = one_line(str(config.out), 200), ",".join(task for task in tasks if "_base" not in task)
+    command = f"lm_eval run --include_path {place} --tasks {named} --apply_chat_template --log_samples"
+    return f"{len(tasks)} tasks", [command]
 
 
 def _task(task: str, benchmark: str, opened: Asked, how: Settings) -> str:

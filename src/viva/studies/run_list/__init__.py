@@ -1,1 +1,4 @@
-"""Runs of folders, and what became of them."""
+"""Your runs: date, models, exams, score, cost, what is left."""
+
+HEADING = "Look"
+COMMAND = "runs"

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from viva.commands import command
 from viva.engine.folder import RunFolder, RunRecord, writer
-from viva.engine.scorefile import fault
 from viva.errors import VivaError
 from viva.fields import note
 from viva.render.findings import Findings
 from viva.render.result import Result
-from viva.runs.results import read_run
+from viva.runs.answers import read_run
+from viva.runs.scorefile import fault
 from viva.studies.run_list.tables import ListedRun, findings
 from viva.types import NOT_ASKED, outcome_name
 
@@ -39,7 +39,7 @@ class RunsConfig(Struct, kw_only=True):
 
 
 @command(RunsConfig)
-def listed_runs(config: RunsConfig) -> Findings[tuple[ListedRun, ...]]:
+def study(config: RunsConfig) -> Findings[tuple[ListedRun, ...]]:
     """The newest runs of a folder. Raises VivaError where it holds none. What is wrong with one run is said of it."""
     root = config.folder
     paths = [root] if (root / "run.json").exists() else [one.parent for one in root.glob("*/run.json")]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from viva.analysis.wording import UNSURE, bounds_text, interval_text, mean_text
+from viva.analysis.estimate import UNSURE, bounds_text, interval_text, mean_text
 from viva.errors import flag
 from viva.render.findings import Findings
 from viva.render.result import FILLED, LEFT_OUT, Result

@@ -1,1 +1,3 @@
-"""How scores grow with the number of parameters."""
+"""How scores grow with size: fits, predictions, breaks."""
+
+HEADING = "Compare"

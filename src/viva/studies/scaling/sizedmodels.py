@@ -1,11 +1,12 @@
-"""Where `viva scaling` takes its models from: published tables, anybody's table, runs. Each with a size and a score."""
+"""What `viva scaling` takes, and its models, with sizes and scores: of published tables, anybody's table, runs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
@@ -13,12 +14,14 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.sizes.scalinggroups import Point
 from viva.analysis.standings import widest
 from viva.analysis.uncertainty import Z
+from viva.engine.budget import Positive
 from viva.errors import DataError, VivaError, option
-from viva.published import Size, Table, catalogue, tables
+from viva.fields import note
+from viva.files import shipped_table
+from viva.published import Size, catalogue, tables
 from viva.published import size as published_size
-from viva.shipped import shipped_table
-from viva.studies.item_scores import EXAM, existing, score_sets
-from viva.studies.model_table import WideTable, family_of, only_model_table, read_wide
+from viva.studies.item_scores import EXAM, Sources, existing, score_sets
+from viva.studies.model_table import Families, WideTable, family_of, only_model_table, read_wide
 from viva.visible import one_line
 
 Parameters = Literal["total", "active"]
@@ -28,14 +31,60 @@ SCORES = shipped_table(__file__, "scores.toml", dict[str, tuple[str, str]])
 SIZE_COLUMNS = ("parameters", "billions", "size", "total")
 
 
-class Source(Struct, kw_only=True):
-    """What the options say about where scores and sizes stand."""
+class ScalingConfig(Struct, kw_only=True):
+    """How scores grow with the number of parameters, in a benchmark's published table (clrbench, syneval, ...), in a
+    table of your own (a row a model), or in runs: curves, what they predict, and how far to trust that.
 
-    table: str | None = None
-    score: str | None = None
-    parameters: Parameters = "total"
-    sizes: Mapping[str, Size] = {}
-    questions: int | None = None
+    \b
+    viva scaling csbench --fit family --model 'Qwen1.5-*' --fit-on 7,14,32,72 --predict 110
+    viva scaling infibench --fit segments --by domain --chart break.svg
+    viva scaling runs/* --sizes sizes.csv --fit log --predict 400
+    """
+
+    sources: Sources
+    fit: Annotated[
+        tuple[str, ...],
+        note(
+            "The curve; several: repeat, or with commas. family: 1 - 1/(a·ln(bx + 1) + 1), CS-Bench's; "
+            "log: a line over log size; logistic: log odds over log size; power: ceiling - drop·x^-exponent; average: "
+            "the mean of these four, whose interval allows for not knowing which; segments: two lines that meet at a "
+            "break, tested against one.  [default: log; with --predict average]",
+            metavar="log|family|average|...",
+        ),
+    ] = ()
+    by: Annotated[
+        tuple[str, ...], note("A curve for each value; several: each combination.", metavar="family|domain|type|...")
+    ] = ()
+    predict: Annotated[
+        tuple[str, ...], note("The score at this many billions; such models judge it.", metavar="SIZE")
+    ] = ()
+    fit_on: Annotated[tuple[str, ...], note("Fit models of these sizes only, as papers do.", metavar="SIZE,...")] = ()
+    reach: Annotated[
+        tuple[str, ...],
+        note("At which size the curves reach this model's score, as in GPT-4-0613, drawn as a line; repeatable."),
+    ] = ()
+    parameters: Annotated[
+        Parameters, note("Of mixtures of experts: all parameters, or those that a token passes through.")
+    ] = "total"
+    model: Annotated[tuple[str, ...], note("Only these, as in 'Qwen1.5-*'; repeatable.", metavar="PATTERN")] = ()
+    exclude: Annotated[tuple[str, ...], note("Leave these models out.", metavar="PATTERN")] = ()
+    where: Annotated[
+        tuple[str, ...], note("Only models of which this is said: domain=Code.", metavar="WORD=VALUE")
+    ] = ()
+    best: Annotated[bool, note("Only the best model of each size.")] = False
+    frontier: Annotated[
+        bool, note("Fit the models that set a new best as sizes grow, as InfiBench's Figure 4 does; draw all.")
+    ] = False
+    table: Annotated[str | None, note("Which published table (`viva published BENCHMARK`).", metavar="NAME")] = None
+    score: Annotated[str | None, note("Which column is the score.", metavar="COLUMN")] = None
+    sizes: Annotated[Path | None, note("CSV `model,billions[,active]`, where names do not say it.", metavar="FILE")] = (
+        None
+    )
+    families: Families = None
+    questions: Annotated[
+        Positive | None,
+        note("On how many questions each score of a table rests, for intervals where no model is left over."),
+    ] = None
 
 
 class ScalingData(Struct, frozen=True, kw_only=True):
@@ -50,7 +99,7 @@ class ScalingData(Struct, frozen=True, kw_only=True):
     @property
     def points(self) -> tuple[Point, ...]:
         """Models of known size."""
-        return tuple(one for one in self.models if one.size)
+        return tuple(point for point in self.models if point.size)
 
     @property
     def sizeless(self) -> tuple[Point, ...]:
@@ -58,30 +107,24 @@ class ScalingData(Struct, frozen=True, kw_only=True):
         return tuple(one for one in self.models if not one.size)
 
 
-def found_in(sources: Sequence[str], asked: Source) -> list[ScalingData]:
+def found_in(config: ScalingConfig, sizes: Mapping[str, Size]) -> list[ScalingData]:
     """Return the models of every table and exam. Raises VivaError for what is no source, or has no scores."""
-    if len(sources) == 1 and tables_of(sources[0]):
-        return [_published(sources[0], asked)]
-    paths = existing(sources, SCORES)
-    if asked.table:
-        raise VivaError(f"{asked.table!r} is for a benchmark's published tables; {sources[0]} is none", field="table")
+    first, *others = config.sources or ("",)
+    if not others and first in SCORES and tables(first):
+        return [_published(first, config, sizes)]
+    paths = existing(config.sources, SCORES)
+    if config.table:
+        raise VivaError(f"{config.table!r} is for a benchmark's published tables; {first} is none", field="table")
     wide = only_model_table(paths)
-    return _of_runs(paths, asked) if wide is None else [_of_table(wide, asked)]
-
-
-def tables_of(benchmark: str) -> tuple[Table, ...]:
-    """Return a benchmark's published tables; none for a path."""
-    return tables(benchmark) if benchmark in SCORES else ()
+    return _of_runs(paths, config, sizes) if wide is None else [_of_table(wide, config, sizes)]
 
 
 def read_sizes(path: Path) -> dict[str, Size]:
     """Return `model,billions[,active]` → model → size. Raises DataError for what is no size."""
     table = read_wide(path, fewest=2)
-    name = next((name for name in ("billions", "total", "parameters", "size") if name in table.columns), None)
+    name = next((name for name in SIZE_COLUMNS if name in table.columns), None)
     if name is None:
-        raise DataError(
-            f"{path}, line 1: {option('sizes')} needs a column `billions`; it has: {', '.join(table.columns) or 'none'}"
-        )
+        raise DataError(f"{path}: {option('sizes')} needs a column `billions`, of nothing but numbers")
     sizes: dict[str, Size] = {}
     active = table.columns.get("active", (None,) * len(table.rows))
     for model, total, part in zip(table.rows, table.columns[name], active, strict=True):
@@ -93,34 +136,34 @@ def read_sizes(path: Path) -> dict[str, Size]:
     return sizes
 
 
-def _published(benchmark: str, asked: Source) -> ScalingData:
-    wanted, column = SCORES[benchmark]
-    named = asked.table or wanted
-    table = next((table for table in tables(benchmark) if table.name == named), None)
-    if table is None:
-        known = ", ".join(table.name for table in tables(benchmark))
-        raise VivaError(f"{named!r}: {benchmark} has no such published table; it has: {known}", field="table")
-    column = asked.score or column
-    figures = [one.name for one in table.columns if one.unit == "%"]
+def _published(benchmark: str, config: ScalingConfig, sizes: Mapping[str, Size]) -> ScalingData:
+    named, column = SCORES[benchmark]
+    named, column = config.table or named, config.score or column
+    known = {table.name: table for table in tables(benchmark)}
+    if named not in known:
+        raise VivaError(
+            f"{named!r}: {benchmark} has no such published table; it has: {', '.join(known)}", field="table"
+        )
+    table = known[named]
+    figures = {each.name: each.label for each in table.columns if each.unit == "%"}
     if column not in figures:
         raise VivaError(
             f"{column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(figures)}", field="score"
         )
-    questions = asked.questions or _questions(benchmark, named, column)
+    questions = config.questions or _questions(benchmark, named, column)
     models = tuple(
         _point(
             entry.name,
-            asked.sizes.get(entry.model) or entry.size or published_size(entry.name),
+            sizes.get(entry.name) or entry.size or published_size(entry.name),
             entry.figures[column] / 100,
-            entry.words,
-            asked,
-            questions,
+            config,
+            words=entry.words,
+            questions=questions,
         )
         for entry in table.models
         if column in entry.figures
     )
-    label = next(one.label for one in table.columns if one.name == column)
-    said = f"{benchmark}, published, {label} ({table.source.table})"
+    said = f"{benchmark}, published, {figures[column]} ({table.source.table})"
     return ScalingData(title=said, models=models)
 
 
@@ -130,10 +173,10 @@ def _questions(benchmark: str, name: str, column: str) -> int | None:
     return next((one.questions for one in settings), None)
 
 
-def _of_table(path: Path, asked: Source) -> ScalingData:
+def _of_table(path: Path, config: ScalingConfig, sizes: Mapping[str, Size]) -> ScalingData:
     table = read_wide(path, fewest=2)
     own = next((name for name in SIZE_COLUMNS if name in table.columns or name in table.texts), None)
-    column = _score_column(path, table, asked.score, own)
+    column = _score_column(path, table, config.score, own)
     values = table.columns[column]
     if any(value is not None and not 0 <= value <= 100 for value in values):
         raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; {option('score')} names another")
@@ -141,9 +184,9 @@ def _of_table(path: Path, asked: Source) -> ScalingData:
     models: list[Point] = []
     for index, (model, value) in enumerate(zip(table.rows, values, strict=True)):
         if value is not None:
-            size = asked.sizes.get(model) or _cell_size(table, own, index) or published_size(model)
+            size = sizes.get(model) or _cell_size(table, own, index) or published_size(model)
             words = {name: texts[index] for name, texts in table.texts.items() if name != own}
-            models.append(_point(model, size, value / scale, words, asked, asked.questions))
+            models.append(_point(model, size, value / scale, config, words=words, questions=config.questions))
     return ScalingData(title=f"{path.name}, {column}", models=tuple(models))
 
 
@@ -174,47 +217,48 @@ def _cell_size(table: WideTable, column: str | None, index: int) -> Size | None:
     return Size(value, value) if value is not None and value > 0 else None
 
 
-def _of_runs(paths: Sequence[Path], asked: Source) -> list[ScalingData]:
-    if asked.score:
-        raise VivaError(f"{asked.score!r} names a column of a table; of runs it is each exam's headline", field="score")
+def _of_runs(paths: Sequence[Path], config: ScalingConfig, sizes: Mapping[str, Size]) -> list[ScalingData]:
+    if config.score:
+        raise VivaError(
+            f"{config.score!r} names a column of a table; of runs it is each exam's headline", field="score"
+        )
     models: dict[str, list[Point]] = {}
     ranges = defaultdict[str, list[str]](list)
-    for one in score_sets(paths, EXAM):
-        exam, model, (cell,) = one.exam, one.model, one.measured().values()
+    for each in score_sets(paths, EXAM):
+        exam, model, (cell,) = each.exam, each.model, each.measured().values()
         here = models.setdefault(exam, [])
         if cell.ranged:
             ranges[exam].append(model)
         elif cell.mean is not None:
-            size = asked.sizes.get(model) or published_size(model)
-            here.append(_point(model, size, cell.mean, {}, asked, None, cell))
-    return [ScalingData(title=exam, models=tuple(found), ranges=tuple(ranges[exam])) for exam, found in models.items()]
+            size = sizes.get(model) or published_size(model)
+            here.append(_point(model, size, cell.mean, config, cell=cell))
+    return [ScalingData(title=exam, models=tuple(here), ranges=tuple(ranges[exam])) for exam, here in models.items()]
 
 
 def _point(
     model: str,
     size: Size | None,
     score: float,
-    words: Mapping[str, str],
-    asked: Source,
-    questions: int | None,
+    config: ScalingConfig,
+    *,
+    words: Mapping[str, str] = MappingProxyType({}),
+    questions: int | None = None,
     cell: Estimate | None = None,
 ) -> Point:
-    """Return `questions`: how many a score without a cell rests on, which gives it the widest interval that it can
-    have.
+    """Return a model. `questions`: how many a score without a `cell` rests on, which gives it the widest interval that
+    it can have.
     """
-    low, high = (cell.low, cell.high) if cell is not None else (None, None)
+    low, high = (cell.low, cell.high) if cell else (None, None)
     if low is None and questions:
         low, high = widest(score, questions) or (None, None)
-    variance = None if low is None or high is None else ((high - low) / 2 / Z) ** 2
     size = size or Size(0.0, 0.0)
-    billions = size.active if asked.parameters == "active" else size.total
     return Point(
         model=model,
-        size=billions,
+        size=size.active if config.parameters == "active" else size.total,
         score=score,
         low=low,
         high=high,
-        variance=variance,
+        variance=None if low is None or high is None else ((high - low) / 2 / Z) ** 2,
         partial=cell is not None and not cell.complete,
         words={"family": family_of(model), **{name: word for name, word in words.items() if word}},
         span=(size.active, size.total) if size.active != size.total else None,

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from viva.analysis.estimate import UNSURE, bracket_text, percent
 from viva.analysis.sizes.breakpoint import Bend, Segments
 from viva.analysis.sizes.scaling import Fit, Kind
 from viva.analysis.sizes.scalinggroups import Forecast, Group, Point, Reach
-from viva.analysis.wording import UNSURE, bracket_text, percent
 from viva.errors import flag
+from viva.files import shipped_table
 from viva.render.findings import Drawing, Findings
 from viva.render.result import left_out
 from viva.render.table import COUNT, DASH, NAME, PERCENT, Column, P, Table, fields, figure, p_text, places
 from viva.render.table import Kind as Printed
-from viva.shipped import shipped_table
 from viva.visible import some
 
 _WORDS = shipped_table(__file__, "names.toml", dict[str, dict[str, str]])

@@ -1,1 +1,3 @@
 """From a table of item scores to leaderboard rows, or to levels of difficulty."""
+
+HEADING = ""

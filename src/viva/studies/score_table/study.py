@@ -17,9 +17,9 @@ from viva.fields import note
 from viva.published import Entry, called, catalogue, find, similar, table
 from viva.runs.exams import read_level_file
 from viva.runs.score_table import ModelScores, read_scores_table
-from viva.studies.item_scores import table_rows
+from viva.studies.item_scores import listed, table_rows
 from viva.types import ScoreRow
-from viva.visible import one_line, some
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.render.findings import Findings
@@ -99,13 +99,14 @@ def _leaderboard(
     ks = tuple(dict.fromkeys(config.k)) or (group,)
     rows = _published_rows(config.benchmark, models, config.published)
     scored = {name: list(table_rows("", name, model, group)) for name, model in models.items()}
-    standings = tuple(report.standing(name, own, group, ks, rows.get(name)) for name, own in scored.items())
-    parts = [
-        part
+    standings = [
+        next(report.ranked_rows(name, own, group, ks, published=rows.get(name))) for name, own in scored.items()
+    ]
+    parts = {
+        (tag, name): [*report.ranked_rows(name, _with_levels(own, tag, levels), group, ks, tag, rows.get(name))]
         for tag in dict.fromkeys(config.by)
         for name, own in scored.items()
-        for part in report.parts(name, _with_levels(own, tag, levels), tag, group, ks, rows.get(name))
-    ]
+    }
     title = f"{config.benchmark or 'item scores'} · {config.table.name}"
     return report.findings(title, standings, parts, _notes_on_published(config.benchmark, standings, rows))
 
@@ -120,7 +121,7 @@ def _difficulty(
         if name is None:
             return None
         if name not in models:
-            raise DataError(f"{config.table} has no model {name!r}; it has: {_listed_models(models)}")
+            raise DataError(f"{config.table} has no model {name!r}; it has: {listed(models)}")
         return models[name].scores
 
     weaker, stronger, warm = scores(config.gpt35), scores(config.gpt4), scores(config.gpt4_warm)
@@ -138,10 +139,9 @@ def _difficulty(
 
 def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
     """Raise VivaError for options that do not go together."""
-    roles = {"gpt35": wanted.gpt35, "gpt4": wanted.gpt4, "gpt4_warm": wanted.gpt4_warm}
     if not wanted.difficulty:
-        for name, model in roles.items():
-            if model is not None:
+        for name in ("gpt35", "gpt4", "gpt4_warm"):
+            if (model := getattr(wanted, name)) is not None:
                 raise VivaError(
                     f"{model} says who examines for {option('difficulty')}; add {option('difficulty')}", field=name
                 )
@@ -152,14 +152,16 @@ def _refuse_contradictions(wanted: ScoreTableConfig) -> None:
             )
         return
     for name in ("gpt35", "gpt4"):
-        if roles[name] is None:
+        if getattr(wanted, name) is None:
             raise VivaError(
                 f"needs {option(name, 'MODEL')}: which model of the table takes that part in the rule",
                 field="difficulty",
             )
-    for name, given in ((option("by"), wanted.by), (option("k"), wanted.k), (option("published"), wanted.published)):
-        if given:
-            raise VivaError(f"{name} {given[0]} belongs to the leaderboard; leave it out with {option('difficulty')}")
+    for name in ("by", "k", "published"):
+        if given := getattr(wanted, name):
+            raise VivaError(
+                f"{option(name)} {given[0]} belongs to the leaderboard; leave it out with {option('difficulty')}"
+            )
 
 
 def _with_levels(rows: list[ScoreRow], tag: str, levels: Mapping[str, int]) -> list[ScoreRow]:
@@ -183,7 +185,7 @@ def _published_rows(benchmark: str, models: Mapping[str, ModelScores], said: Seq
         name, _, row_name = given.rpartition("=")
         if name not in models:
             raise VivaError(
-                f"{given!r}: write MODEL=ROW, with a model of the table: {_listed_models(models)}", field="published"
+                f"{given!r}: write MODEL=ROW, with a model of the table: {listed(models)}", field="published"
             )
         found[name] = called(rows, row_name)
     return found
@@ -207,8 +209,3 @@ def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], row
             choices = " or ".join(f"{flag('published')} '{one_line(row.model, 60)}={other.name}'" for other in near)
             notes.append(f"{row.model}: no published row has this name; if it is one of these, say so: {choices}.")
     return notes
-
-
-def _listed_models(models: Mapping[str, ModelScores]) -> str:
-    """Return the models' names for an error message, at most 20."""
-    return some([repr(one_line(name, 60)) for name in models], 20)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from viva.analysis.breakdown import Breakdown, frame
-from viva.analysis.estimate import Estimate
+from viva.analysis.estimate import UNSURE, Estimate, cell_text, percent
 from viva.analysis.items.itemscores import Levels, agreement, named
-from viva.analysis.wording import UNSURE, cell_text, percent
 from viva.errors import flag
 from viva.published import Entry, share
 from viva.render.findings import Findings
@@ -76,21 +74,43 @@ def measures_of(group: int, ks: Iterable[int]) -> dict[str, Aggregate]:
     return {way: Aggregate(way, attempts=way) for way in ("mean", "best", *ways)}
 
 
-def standing(
-    model: str, rows: Sequence[ScoreRow], group: int, ks: Sequence[int], published: Entry | None = None
-) -> LeaderboardRow:
-    """Return a model's row, of its scores with `group` answers to a repeat."""
-    found = _measured(model, Breakdown(frame(rows)), rows, group, ks)
-    if published is None or not same_questions(found):
-        return found
-    return msgspec.structs.replace(
-        found,
-        published_as=published.name,
-        published=share(published.figures["score"]),
-        # A single group has none, where the table prints 0.
-        published_sd=share(published.figures["score_std"]) if published.figures["responses"] > 10 else None,
-        published_mean=share(published.figures["mean_score"]),
-    )
+def ranked_rows(
+    model: str, rows: Sequence[ScoreRow], group: int, ks: Sequence[int], tag: str = "", published: Entry | None = None
+) -> Iterator[LeaderboardRow]:
+    """Yield a model's row, of its scores with `group` answers to a repeat; with a tag its rows by the tag's values, in
+    their order.
+    """
+    whole, ways = Breakdown(frame(rows)), measures_of(group, ks).items()
+    for value in sorted({row.tags.get(tag, "") for row in rows}):
+        own = [row for row in rows if row.tags.get(tag, "") == value]
+        part = Breakdown(frame(own)) if tag and not value else whole
+        where = Aggregate("", where={tag: (value,)} if value else {})
+        counts = Counter(row.question for row in own)
+        row = LeaderboardRow(
+            model=model,
+            tag=tag,
+            value=value,
+            questions=len(counts),
+            fewest=min(counts.values()),
+            most=max(counts.values()),
+            answers=len(own),
+            group=group,
+            measures={name: part.cell(where, way) for name, way in ways},
+        )
+        yield _with_published(row, published) if published and same_questions(row) else row
+
+
+def _with_published(row: LeaderboardRow, entry: Entry) -> LeaderboardRow:
+    figures = entry.figures
+    figure = figures.get(_figure(row.tag, row.value) if row.tag else "score")
+    if figure is None:
+        return row
+    row = msgspec.structs.replace(row, published_as=entry.name, published=share(figure))
+    if row.tag:
+        return row
+    # A single group has no deviation, where the table prints 0.
+    sd = share(figures["score_std"]) if figures["responses"] > 10 else None
+    return msgspec.structs.replace(row, published_sd=sd, published_mean=share(figures["mean_score"]))
 
 
 def same_questions(row: LeaderboardRow) -> bool:
@@ -100,50 +120,6 @@ def same_questions(row: LeaderboardRow) -> bool:
     where no program was run.
     """
     return row.unscored <= MOST_LOST * row.answers
-
-
-def parts(
-    model: str,
-    rows: Sequence[ScoreRow],
-    tag: str,
-    group: int,
-    ks: Sequence[int],
-    published: Entry | None = None,
-) -> list[LeaderboardRow]:
-    """Return a model's rows by the values of a tag, in their order."""
-    breakdown = Breakdown(frame(rows))
-    found: list[LeaderboardRow] = []
-    for value in sorted({row.tags.get(tag, "") for row in rows}):
-        own = [row for row in rows if row.tags.get(tag, "") == value]
-        part = Breakdown(frame(own)) if not value else breakdown
-        where = {tag: (value,)} if value else {}
-        row = msgspec.structs.replace(_measured(model, part, own, group, ks, where), tag=tag, value=value)
-        figure = published.figures.get(_figure(tag, value)) if published and same_questions(row) else None
-        if published and figure is not None:
-            row = msgspec.structs.replace(row, published_as=published.name, published=share(figure))
-        found.append(row)
-    return found
-
-
-def _measured(
-    model: str,
-    breakdown: Breakdown,
-    rows: Sequence[ScoreRow],
-    group: int,
-    ks: Sequence[int],
-    where: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-) -> LeaderboardRow:
-    counts = Counter(row.question for row in rows)
-    part = Aggregate("", where=dict(where))
-    return LeaderboardRow(
-        model=model,
-        questions=len(counts),
-        fewest=min(counts.values()),
-        most=max(counts.values()),
-        answers=len(rows),
-        group=group,
-        measures={name: breakdown.cell(part, line) for name, line in measures_of(group, ks).items()},
-    )
 
 
 def _figure(tag: str, value: str) -> str:
@@ -208,18 +184,19 @@ def _table(title: str, first: Column, rows: Sequence[LeaderboardRow]) -> Table:
 
 
 def findings(
-    title: str, standings: Sequence[LeaderboardRow], parts: Sequence[LeaderboardRow], notes: Sequence[str]
+    title: str,
+    standings: Sequence[LeaderboardRow],
+    parts: Mapping[tuple[str, str], Sequence[LeaderboardRow]],
+    notes: Sequence[str],
 ) -> Findings[tuple[LeaderboardRow, ...]]:
-    """Return the table of models, then one a tag and model; `rows` has one a measure. `notes`: on published rows."""
-    groups: dict[tuple[str, str], list[LeaderboardRow]] = {}
-    for row in parts:
-        groups.setdefault((row.tag, row.model), []).append(row)
-    rows = (*standings, *parts)
+    """Return the table of models, then one a tag and model (`parts`); `rows` has one a measure. `notes`: on published
+    rows."""
+    rows = (*standings, *itertools.chain(*parts.values()))
     return Findings(
         found=rows,
         shown=[
             _table(f"Leaderboard · {title}", Column("model", "model", NAME), standings),
-            *(_table(f"By {tag} · {model}", Column(tag, "value", _VALUE), own) for (tag, model), own in groups.items()),
+            *(_table(f"By {tag} · {model}", Column(tag, "value", _VALUE), own) for (tag, model), own in parts.items()),
         ],
         rows=Table(title, _FIGURE, [figure for row in rows for figure in _figures(row)]),
         notes=[*notes_on(standings), *notes, legend(standings[0].group)],
@@ -273,17 +250,13 @@ class Grouping(Struct, frozen=True, kw_only=True):
     """Which option names the run at temperature 1.0."""
 
 
-def _count(counts: Mapping[tuple[Levels, int], int], there: int, possible: Levels) -> int:
-    return counts[possible, there]
-
-
 def grouping_findings(grouping: Grouping, more: Sequence[str] = ()) -> Findings[Grouping]:
     """Return how many questions each level has, and which of them have which level in the other grouping; `rows` has
     every question: `level` is None where the rule leaves several, `possible` lists them. `more`: further notes."""
     sizes, counts = Counter(grouping.found.values()), agreement(grouping.found, grouping.given)
     there = sorted(set(grouping.given.values()))
     columns = [Column("level", named, NAME), Column("questions", sizes.__getitem__, COUNT)]
-    columns += [Column(f"level {n} there", partial(_count, counts, n), COUNT) for n in there]
+    columns += [Column(f"level {n} there", lambda possible, n=n: counts[possible, n], COUNT) for n in there]  # type: ignore[misc]
     if there:
         columns.append(Column("agree", lambda possible: sum(counts[possible, n] for n in possible), COUNT))
     questions = (

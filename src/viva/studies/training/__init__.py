@@ -1,1 +1,3 @@
-"""Scores of many checkpoints of one model over its training."""
+"""Scores over training: many checkpoints of one model."""
+
+HEADING = "Compare"

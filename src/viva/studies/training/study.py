@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,6 @@ from msgspec import Struct
 
 from viva.analysis.training import Point, Training, training
 from viva.commands import command
-from viva.engine.folder import ModelRecord, RunFolder
 from viva.errors import DataError, flag
 from viva.fields import note
 from viva.render.findings import Findings
@@ -55,89 +53,59 @@ class TrainingConfig(Struct, kw_only=True):
     ] = None
 
 
-class Progress:
-    """How far each model was trained: as a file says, or else as the runs do."""
-
-    def __init__(self, checkpoints: Checkpoints | None) -> None:
-        if checkpoints and not checkpoints.axis:
-            raise DataError(
-                f"{checkpoints.path}, line 1: no column `tokens` (or `steps`): how far was each one trained?"
-            )
-        self.checkpoints = checkpoints
-        self.axis = checkpoints.axis if checkpoints else AXES["tokens"]
-        self._records: dict[Path, dict[str, ModelRecord]] = {}
-
-    def of(self, one: ScoreSet) -> Checkpoint | None:
-        """Return what is known of a model; None if nothing is. Raises DataError where a file says it twice, or not how
-        far.
-        """
-        record = self._recorded(one)
-        if self.checkpoints is None:
-            if record is None or record.trained is None:
-                return None
-            return Checkpoint(line=0, model=record.name, base_url=record.base_url or "", at=record.trained)
-        weights = record.name if record and record.name.startswith(HF) else ""
-        row = self.checkpoints.find(one.source, one.model, weights)
-        if row and row.at is None:
-            raise DataError(f"{self.checkpoints.path}, line {row.line}: how far was {one_line(one.model, 60)} trained?")
-        return row
-
-    def twice(self, row: Checkpoint, one: ScoreSet, earlier: ScoreSet) -> DataError:
-        """Two runs hold the same checkpoint."""
-        both = f"{one_line(one.model, 60)} of both {earlier.source} and {one.source}: name one of them"
-        if self.checkpoints is None:
-            return DataError(f"here is {both}")
-        return DataError(f"{self.checkpoints.path}, line {row.line} is {both}, or tell them apart in a column `run`")
-
-    def nothing(self, strangers: str) -> DataError:
-        """None of the models is known."""
-        if self.checkpoints:
-            return DataError(f"{self.checkpoints.path} has no row for what the runs hold: {strangers}")
-        return DataError(
-            f"nothing says how far these were trained: {strangers}; viva training and viva run take a file "
-            f"(`model,tokens`), {flag('checkpoints', 'FILE')}; viva run also takes {flag('revision', 'NAME=TOKENS')}"
-        )
-
-    def _recorded(self, one: ScoreSet) -> ModelRecord | None:
-        """Return a model as its run remembers it; None in a table, and where an earlier Viva did not say what it calls
-        it.
-        """
-        if one.source not in self._records:
-            models = RunFolder.open(one.source).record.models if one.source.is_dir() else []
-            self._records[one.source] = {model.shown: model for model in models if model.shown}
-        return self._records[one.source].get(one.model)
-
-
 @command(TrainingConfig, chart="Also draw it")
 def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
     """Scores of the checkpoints of one model over its training: a curve a format with 95 % intervals.
 
     Raises DataError where no model's training is known.
     """
-    progress = Progress(read_checkpoints(config.checkpoints) if config.checkpoints else None)
-    found, notes = _trainings(config.runs, progress, config)
-    return findings(tuple(found), notes, partial(training_chart, found))
-
-
-def _trainings(runs: Sequence[Path], progress: Progress, config: TrainingConfig) -> tuple[list[Training], list[str]]:
-    """Return a curve an exam, and what was left out."""
+    file = read_checkpoints(config.checkpoints) if config.checkpoints else None
+    axis = file.axis if file else AXES["tokens"]
+    if file and not axis:
+        raise DataError(f"{file.path}, line 1: no column `tokens` (or `steps`): how far was each one trained?")
     points: dict[str, list[Point]] = {}
     places: dict[tuple[str, Checkpoint], ScoreSet] = {}
     strangers: dict[str, None] = {}
-    for one in score_sets(runs, config.by or AUTO, config.macro_average):
-        row = progress.of(one)
+    for each in score_sets(config.runs, config.by or AUTO, config.macro_average):
+        row = _trained(each, file)
         if row is None or row.at is None:
-            strangers[f"{one_line(one.model, 60)} of {one.source}"] = None
+            strangers[f"{one_line(each.model, 60)} of {each.source}"] = None
             continue
-        if earlier := places.get((one.exam, row)):
-            raise progress.twice(row, one, earlier)
-        places[one.exam, row] = one
-        point = Point(checkpoint=row.revision or one.model, at=row.at, cells=one.measured())
-        points.setdefault(one.exam, []).append(point)
+        if earlier := places.get((each.exam, row)):
+            both = f"{one_line(each.model, 60)} of both {earlier.source} and {each.source}"
+            if file is None:
+                raise DataError(f"here is {both}: name one of them")
+            raise DataError(
+                f"{file.path}, line {row.line} is {both}: name one of them, or tell them apart in a column `run`"
+            )
+        places[each.exam, row] = each
+        point = Point(checkpoint=row.revision or each.model, at=row.at, cells=each.measured())
+        points.setdefault(each.exam, []).append(point)
     if not points:
-        raise progress.nothing(some(list(strangers), 5))
-    trainings = [training(exam, progress.axis, found) for exam, found in points.items()]
-    return trainings, _notes(progress.checkpoints, points, places, strangers)
+        unknown = some(list(strangers), 5)
+        if file:
+            raise DataError(f"{file.path} has no row for what the runs hold: {unknown}")
+        raise DataError(
+            f"nothing says how far these were trained: {unknown}; viva training and viva run take a file "
+            f"(`model,tokens`), {flag('checkpoints', 'FILE')}; viva run also takes {flag('revision', 'NAME=TOKENS')}"
+        )
+    found = tuple(training(exam, axis, here) for exam, here in points.items())
+    return findings(found, _notes(file, points, places, strangers), partial(training_chart, found))
+
+
+def _trained(each: ScoreSet, file: Checkpoints | None) -> Checkpoint | None:
+    """Return how far a model was trained, as a file says, or else as its run does; None if neither. Raises DataError
+    where a file says it twice, or not how far.
+    """
+    record = each.opened if each.opened and each.opened.shown == each.model else None  # else of an earlier Viva's run
+    if file is None:
+        if record is None or record.trained is None:
+            return None
+        return Checkpoint(line=0, model=record.name, base_url=record.base_url or "", at=record.trained)
+    row = file.find(each.source, each.model, record.name if record and record.name.startswith(HF) else "")
+    if row and row.at is None:
+        raise DataError(f"{file.path}, line {row.line}: how far was {one_line(each.model, 60)} trained?")
+    return row
 
 
 def _notes(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from viva.analysis.estimate import Estimate
+from viva.analysis.estimate import UNSURE, Estimate
 from viva.analysis.training import Curve, Point, Training
-from viva.analysis.wording import UNSURE
 from viva.render.findings import Drawing, Findings
 from viva.render.result import RANGE
 from viva.render.table import ESTIMATE, NAME, PERCENT, Column, Kind, P, Table, counted, fields, figure, item

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from viva.benchmarks.syneval.facts import KnowledgePoint
 from viva.build.treebank.arguments import Argument, Role, has_own_subject
 from viva.build.treebank.findings import Finding, Reading
-from viva.build.treebank.reference import resolved
-from viva.build.treebank.sentence import Sentence
+from viva.build.treebank.sentence import Sentence, resolved
 from viva.build.treebank.verbs import PARTICIPLES
 
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from viva.benchmarks.syneval.facts import SlotKind
 from viva.build.treebank.arguments import Argument, Role, has_noun_complement, has_own_subject, roles
 from viva.build.treebank.findings import Finding, Reading
-from viva.build.treebank.reference import resolved
-from viva.build.treebank.sentence import Sentence
+from viva.build.treebank.sentence import Sentence, resolved
 from viva.build.treebank.tree import Node
 from viva.build.treebank.verbs import PARTICIPLES, VerbSequence, verb_paths
 

@@ -1,0 +1,184 @@
+"""What exams are made of: a question set on disk found, fingerprinted and narrowed; and the parts of `Exam` for those
+that leave something out: no judge, no encoder, no sandbox, nothing for an expert."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from msgspec import UNSET
+
+from viva.contracts import Exam
+from viva.errors import DataError, MissingDataError
+from viva.files import read_regular
+from viva.languages import LANGUAGES, without_words
+from viva.prompting import Templates
+from viva.types import (
+    Compare,
+    Constant,
+    Defect,
+    Evidence,
+    ExamSpec,
+    Execute,
+    Generate,
+    Kind,
+    Opinion,
+    Question,
+    Response,
+    ReviewItem,
+)
+
+LARGEST = 4 << 30
+"""Bytes of one file of a data set."""
+
+
+def locate(data: Path, name: str, marker: str) -> Path:
+    """Return the folder that holds `marker` (a file or folder name): `data` itself or its sub-folder `name`.
+
+    So `--data` may point at one benchmark's folder, and VIVA_DATA at a folder that holds several.
+    """
+    for folder in (data, data / name):
+        if (folder / marker).exists():
+            return folder
+    if not data.exists():
+        raise DataError(f"there is no data folder {data}")
+    raise MissingDataError(
+        f"{data} holds no {name} data: expected {marker} in it or in {name}/; `viva fetch {name}` says where to get it"
+    )
+
+
+def read_bytes(path: Path, most: int = LARGEST, *, empty: bool = False) -> bytes:
+    """Return a data file's bytes, at most so many, or a DataError that names it; `empty` ones are read where they mean
+    something.
+    """
+    try:
+        content = read_regular(path, most, follow=True)
+    except FileNotFoundError:
+        raise DataError(f"the file {path} is missing: is its name right?") from None
+    except OSError as problem:
+        raise DataError(f"cannot read the file {path}: {problem.strerror or problem}") from None
+    if not empty and not content.strip():
+        raise DataError(f"the file {path} is empty")
+    return content
+
+
+def holds_json_list(path: Path) -> bool:
+    """Return whether a .json file holds a list of records; a question file is an object."""
+    try:
+        with path.open("rb") as file:
+            return path.suffix.lower() == ".json" and file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+    except OSError:
+        return False
+
+
+def fingerprint(contents: Iterable[bytes]) -> str:
+    """Return twelve hexadecimal digits over the data files, in a fixed order."""
+    digest = hashlib.sha256()
+    for content in contents:
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()[:12]
+
+
+def without_word_list(languages: Iterable[str]) -> list[Defect]:
+    """Return a note for every language that the scorers have no words of."""
+    unknown = [code for code in dict.fromkeys(languages) if code not in LANGUAGES]
+    return [Defect("test", "no word list", without_words(code), "noted") for code in unknown]
+
+
+def redrawn(pool: Sequence[Question], spec: ExamSpec, group: str) -> Sequence[Question]:
+    """Return the exemplars of a group as they stand; in another order, drawn by the seed, for a draw other than the
+    first.
+    """
+    if spec.draw is UNSET:
+        return pool
+    return random.Random(f"{spec.seed}/{spec.draw}/{group}").sample(pool, len(pool))
+
+
+def spread(length: int, limit: int | None) -> Sequence[int]:
+    """Return which of `length` questions to ask when only `limit` are wanted: evenly spread, so every domain has its
+    share.
+    """
+    if limit is None or limit >= length:
+        return range(length)
+    return [index * length // limit for index in range(limit)]
+
+
+class NoExecution:
+    """The part of `Exam` about programs, for exams whose answers are none."""
+
+    def executions(self, question: Question, response: Response) -> tuple[Execute, ...]:
+        """Nothing is run: no answer is a program."""
+        return ()
+
+
+class NoSimilarity:
+    """The part of `Exam` about similarity, for exams that do without."""
+
+    def comparisons(self, question: Question, response: Response) -> tuple[Compare, ...]:
+        """No encoder is needed."""
+        return ()
+
+
+class FromTemplates:
+    """The part of `Exam` about prompts, for exams that ask a question in one way, in the words of their `_texts`."""
+
+    _texts: Templates
+
+    @property
+    def templates(self) -> Mapping[str, object]:
+        """The templates in use."""
+        return self._texts.data
+
+    @property
+    def exemplar_golds(self) -> Mapping[str, Mapping[str, int]]:
+        """No exemplars are shown, or others with each question."""
+        return {}
+
+    def variant(self, question: Question, sample: int) -> Question:
+        """Return the question itself."""
+        return question
+
+
+class GradedByRule(NoExecution, NoSimilarity, FromTemplates):
+    """The part of `Exam` about everybody else, for exams where a rule grades every answer."""
+
+    def constant(self: Exam) -> Constant | None:
+        """Return the gold of each kind that scores most; one that counts in part is wrong. None where scores have
+        parts.
+        """
+        headline, sizes, weights = self.headline(), Counter[str](), Counter[tuple[Kind, str, str]]()
+        for question in self.questions():
+            if question.answer is not None:
+                part = question.tags.get(headline.over, "")
+                sizes[part] += question.weight
+                if question.answer and question.kind not in ("open", "blank"):  # a judge compares
+                    weights[question.kind, question.answer, part] += question.weight
+        shares: dict[Kind, dict[str, Fraction]] = {}
+        for (kind, answer, part), weight in weights.items():
+            shares.setdefault(kind, defaultdict(Fraction))[answer] += Fraction(weight, sizes[part] * len(sizes))
+        if headline.part or not shares:
+            return None
+        best = {kind: max(golds, key=golds.__getitem__) for kind, golds in shares.items()}
+        return Constant(answers=best, score=float(sum(shares[kind][best[kind]] for kind in best)))
+
+    def judgements(
+        self, question: Question, response: Response, samples: int, similarities: Mapping[str, float]
+    ) -> tuple[Generate, ...]:
+        """Return none: every answer is graded by rule."""
+        return ()
+
+    def readable(self, question: Question, opinion: Opinion) -> bool:
+        """No judge is asked."""
+        return True
+
+    def mark(self, question: Question, opinion: Opinion) -> float | None:
+        """No judge is asked."""
+        return None
+
+    def drafts(self, question: Question, response: Response, evidence: Evidence) -> tuple[ReviewItem, ...]:
+        """Nothing is left to an expert's judgement."""
+        return ()

@@ -1,0 +1,200 @@
+"""What the page of a run and a report show of results: the first picture, tables, charts, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.budget import Consumed
+from viva.errors import StorageError
+from viva.pages.leaderboard.boards import slug
+from viva.render.charts import as_json, spec
+from viva.render.deciders import CanaryMarks, canaries_table, deciding_tables
+from viva.render.formats import consumption_table, cut_off_notes, judging_notes, legend, published_scores
+from viva.render.plots import Drawn
+from viva.render.result import (
+    Result,
+    across_models,
+    beside_of,
+    footnotes,
+    published_notes,
+    score_table,
+    side_by_side,
+    summary,
+)
+from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
+from viva.render.table import Table
+from viva.runs.answers import read_run
+from viva.runs.open import OpenRun
+from viva.runs.scoring import (
+    canary_marks,
+    canary_notes,
+    consumed_answers,
+    judging_consumed,
+    known_results,
+    result_of,
+    with_estimates,
+)
+from viva.types import ScoreRow
+from viva.visible import one_line
+
+_LONG = 120
+"""Parts of a table that a chart can show."""
+_SHORT = 14
+"""Parts beyond which a chart has the whole width."""
+_MANY = 24
+"""Results beyond which the tables of single models stay out of the page: those with a row a model hold their means."""
+_PANEL = 12
+"""Models of an exam up to which the first picture shows what a chart of scores would."""
+
+
+class Chart(Struct, frozen=True):
+    """A chart as a page draws it."""
+
+    spec: str
+    caption: str
+    file: str
+    """What it is saved as."""
+    broad: bool
+
+
+class ExamTables(Struct, frozen=True, kw_only=True):
+    """The tables of one exam."""
+
+    exam: str
+    across: Sequence[Table]
+    """Over its models."""
+    models: Sequence[tuple[str, Sequence[Table]]]
+    """Model by model; none where there are too many for a page."""
+    charts: Sequence[Chart]
+
+
+class Tables(Struct, frozen=True, kw_only=True):
+    """The tables of a run, or of several: over all models, exam by exam, and what belongs below."""
+
+    results: Sequence[Result]
+    drawn: Sequence[Result]
+    """Those with answers, exam by exam, the best model first."""
+    states: Collection[str]
+    """What became of answers."""
+    summary: Table
+    legend: str
+    charts: Sequence[Chart]
+    """Scores exam by exam, and languages."""
+    took: Table
+    """What answers took; without rows where nobody counted."""
+    exams: Sequence[ExamTables]
+    whole: bool
+    """Whether the tables of single models are there."""
+    canaries: Table
+    languages: Sequence[Table]
+    """Models that were asked in several languages, language beside language."""
+    notes: Sequence[str]
+
+
+def live_tables(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
+    """Return the tables that `viva score` would print of these rows, one list of them an evaluation."""
+    took: list[Consumed | None] = [None] * len(rows)
+    judging: dict[str, Consumed] = {}
+    canaries: Sequence[CanaryMarks] = ()
+    with suppress(StorageError):  # the page lists the damaged lines
+        took, judging, canaries = consumed_answers(opened), judging_consumed(opened), canary_marks(opened)
+    results = [
+        result_of(
+            msgspec.structs.replace(known, consumed=consumed),
+            own,
+            (evaluation.exam.headline(), evaluation.exam.layouts()),
+        )
+        for evaluation, known, consumed, own in zip(opened.evaluations, known_results(opened), took, rows, strict=True)
+    ]
+    results, estimated = with_estimates(opened.folder, opened.exams[0].headline(), results, rows)
+    notes = [*estimated, *judging_notes(judging), *opened.notes(), *canary_notes(canaries)]
+    return tables_of(results, notes, canaries, charted=False)  # what draws charts takes half a second to begin
+
+
+def graded_results(path: Path) -> Sequence[Result]:
+    """Return the results of a graded run, as `viva runs` lists them.
+
+    Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
+    """
+    return read_run(path, "none").results
+
+
+def tables_of(
+    results: Sequence[Result],
+    notes: Sequence[str] = (),
+    canaries: Sequence[CanaryMarks] = (),
+    *,
+    charted: bool = True,
+) -> Tables:
+    """Return what a page shows of results; `notes` come before those on single figures."""
+    exams = list(dict.fromkeys(result.exam for result in results))
+    answered = {exam: [r for r in results if r.exam == exam and r.answered] for exam in exams}
+    published = [(exam, -(one.score or 0.0), one.model) for exam, one in published_scores(results)]
+    published.sort(key=lambda row: (exams.index(row[0]), *row[1:]))  # best first
+    beside = [(model, exam, -score) for exam, score, model in published]
+    drawn = [result for result in results if result.overall.n]
+    whole = len(results) <= _MANY
+    return Tables(
+        results=results,
+        drawn=sorted(drawn, key=lambda one: (-exams.index(one.exam), one.overall.order), reverse=True),
+        states={outcome for one in drawn for outcome in one.overall.outcomes},
+        summary=summary(results, beside),
+        legend=legend(results),
+        charts=list(_overall(results)) if charted else (),
+        took=consumption_table(results),
+        exams=[
+            ExamTables(
+                exam=exam,
+                across=across_models(own),
+                models=[(r.model, _own(r, len(results) == 1)) for r in own if whole],
+                charts=list(_parts(own)) if charted else (),
+            )
+            for exam, own in answered.items()
+            if own
+        ],
+        whole=whole,
+        canaries=canaries_table(canaries),
+        languages=[table for table in side_by_side([result for result in results if result.answered]) if table.rows],
+        notes=[*notes, *footnotes(results), *cut_off_notes(results), *published_notes(results)],
+    )
+
+
+def _own(result: Result, alone: bool) -> list[Table]:
+    tables = [score_table(table, result.beside) for table in result.tables if alone or not table.across]
+    tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
+    return [table for table in tables if table.rows]
+
+
+def _chart(drawn: Drawn, caption: str, *named: str, broad: bool = False) -> Chart:
+    """Return a chart as a page draws it; `named`: what tells it from the others of the page."""
+    return Chart(as_json(spec(drawn)), caption, slug("-".join(named), 60), broad)
+
+
+def _overall(results: Sequence[Result]) -> Iterator[Chart]:
+    """Yield scores exam by exam, and languages."""
+    for exam in dict.fromkeys(result.exam for result in results):
+        of_exam = [result for result in results if result.exam == exam and shown(result.overall)]
+        rows = beside_of(of_exam)
+        if len(of_exam) > _PANEL or rows:
+            caption = f"Scores on {one_line(exam, 80)}: a dot a model, its bar the 95 % interval."
+            yield _chart(scores_chart(of_exam, rows), caption, exam, "scores")
+    for benchmark in dict.fromkeys(result.benchmark for result in results):
+        chart = languages_chart([result for result in results if result.benchmark == benchmark])
+        if chart is not None:
+            yield _chart(chart, "The same models, language by language.", benchmark, "languages")
+
+
+def _parts(results: Sequence[Result]) -> Iterator[Chart]:
+    """Yield the tables of one exam that have parts to compare."""
+    for index, table in enumerate(results[0].tables):
+        if table.across or not 1 < len(table.rows) <= _LONG:
+            continue
+        chart = parts_chart(results, index)
+        if chart is not None:
+            caption = f"{one_line(table.title, 100)}, part by part; the figures are in the tables below."
+            yield _chart(chart, caption, results[0].exam, table.name, broad=len(table.rows) > _SHORT)

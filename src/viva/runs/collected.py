@@ -1,0 +1,365 @@
+"""Answers as other people's tools wrote them, as files of answers that a run keeps: what `viva grade` is given.
+
+A file of our own form is played back from where it lies; any other is read once, its items are matched with the
+benchmark's questions, and what was matched goes into the run folder, so that the run needs the original no more.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from viva.benchmarks import CARD, file_benchmark, find_benchmark, question_file
+from viva.benchmarks.card.cardmodel import read_card
+from viva.benchmarks.wrapper import unsharded
+from viva.contracts import Exam
+from viva.engine.folder import ModelRecord
+from viva.errors import DataError, option
+from viva.interop.reading import FORMS, PLAIN, read_logs
+from viva.interop.reading.detecting import form_of
+from viva.interop.reading.matching import (
+    ID,
+    ORDER,
+    TEXT,
+    Matching,
+    Missed,
+    QuestionMatcher,
+    bare,
+    gold_text,
+    rows_of,
+    told,
+)
+from viva.interop.reading.rows import Columns, Log
+from viva.io.tables import CsvText, plain_stem, records
+from viva.keytable import KeyTable, text_key
+from viva.models.replay import KEPT, Replay, first_row
+from viva.models.replay import connect as open_replay
+from viva.providers import Endpoint
+from viva.runs.config import AnswerFileOptions, TaskOptions
+from viva.runs.exams import languages_of, open_exams
+from viva.runs.progress import Screen, notify, say
+from viva.types import Question, ScoreRow
+from viva.visible import csv_safe, one_line
+
+UNMATCHED = "unmatched.jsonl"
+"""What was in the files and is none of the questions, in a run folder."""
+_TELLING = 10
+"""Of so few questions a model may say all golds, or repeat them all."""
+_SHOWN = 20
+"""Unmatched items that are listed on the terminal; the file has all."""
+
+
+class Collected(Struct, kw_only=True):
+    """Answers, a replay a model, and how run.json names them."""
+
+    replays: list[Replay]
+    models: list[ModelRecord]
+    kept: dict[str, bytes] = {}
+    """Files that the run folder keeps."""
+
+    @property
+    def samples(self) -> int:
+        """How many answers a question has at most."""
+        return max(replay.samples for replay in self.replays)
+
+    @property
+    def answered(self) -> set[str]:
+        """The ids of the questions that have answers."""
+        return {question for replay in self.replays for question in replay.questions()}
+
+
+def collect(
+    benchmark: str, paths: Sequence[Path], choice: TaskOptions, foreign: AnswerFileOptions, *, quiet: bool = False
+) -> Collected:
+    """Return the answers in the files. Raises DataError for files that cannot be read, or hold nothing of this
+    benchmark's.
+    """
+    if foreign.wrote is not None and foreign.wrote not in FORMS:
+        raise DataError(f"{foreign.wrote!r}: there is no such form; there are: {', '.join(FORMS)}", field="wrote")
+    form = foreign.wrote or form_of(paths)
+    columns = Columns(question=foreign.question_column, text=foreign.text_column)
+    named = columns.question or columns.text or foreign.by_order
+    drawn = draws_order(benchmark)
+    if form == PLAIN and not (named or drawn) and all(_is_ours(path, benchmark, choice) for path in paths):
+        return _as_they_are(paths)
+    if (columns.question or columns.text) and form not in (PLAIN, "dataset"):
+        raise DataError(
+            f"and {option('text_column')} are for tables, and {paths[0]} was written by {form}", field="question_column"
+        )
+    logs = read_logs(form, paths, columns)
+    known = QuestionMatcher(_questions(benchmark, choice))
+    told = _progress(sum(len(log.items) for log in logs), quiet=quiet)
+    matchings = [known.match(log.items, by_order=foreign.by_order, told=told) for log in logs]
+    _refuse_strange(logs, matchings, paths)
+    if form in (PLAIN, "dataset") and len(logs) > 1 and _are_parts(matchings):
+        logs = [Log(form=form, model="", items=[item for log in logs for item in log.items])]
+        matchings = [known.match(logs[0].items, by_order=foreign.by_order, told=told)]
+    for log, matching in zip(logs, matchings, strict=True):
+        _tell(log, matching)
+        if drawn:
+            _refuse_unknown_order(benchmark, matching)
+    return _kept(logs, matchings)
+
+
+def _is_ours(path: Path, benchmark: str, choice: TaskOptions) -> bool:
+    """Tell whether a file is played back: its first row has a question's id and a text, and no model; or it is no
+    table.
+    """
+    if path.is_dir():
+        return True
+    try:
+        row = next((row for _, row in records(path)), {})
+    except DataError:
+        return True
+    try:
+        first = first_row(path)
+    except DataError:
+        return not row
+    if first is None or "model" in row:
+        return first is None
+    asked = first.key[0]
+    return (asked.isascii() and " " not in asked) or any(
+        question.id == asked for question in _questions(benchmark, choice)
+    )
+
+
+def draws_order(benchmark: str) -> bool:
+    """Tell whether a card puts options in an order of Viva's own, which letters from elsewhere do not mean."""
+    own = question_file(benchmark)
+    if own is None or file_benchmark(own) != CARD:
+        return False
+    layout = read_card(own).layout
+    return bool(layout.right or layout.shuffle)
+
+
+def _refuse_unknown_order(benchmark: str, matching: Matching) -> None:
+    for match in matching.found:
+        lettered = any(given.text and given.picked is None for given in match.item.given)
+        if lettered and match.question.options and not match.item.options:
+            raise DataError(
+                f"{match.item.where}: which options was {match.question.id!r} asked with? {benchmark} puts them in an "
+                "order of Viva's own, where a letter would mean another one: give rows their `options`, as they were "
+                "shown; where a table lists them and that was their order, say `shuffle: false` in the card"
+            )
+
+
+def _are_parts(matchings: Sequence[Matching]) -> bool:
+    """Return whether no question was answered in two files: then they are the parts of one model's answers."""
+    answered = [{match.question.id for match in matching.found} for matching in matchings]
+    return len(set[str]().union(*answered)) == sum(map(len, answered))
+
+
+def _as_they_are(paths: Sequence[Path]) -> Collected:
+    """Return a model a file. Raises DataError for several that answer different questions, and would be parts of
+    one.
+    """
+    named = [plain_stem(path) if len(paths) > 1 else "" for path in paths]
+    shown = [f"{name}#{at}" if name and named.count(name) > 1 else name for at, name in enumerate(named, 1)]
+    found = Collected(replays=[], models=[])
+    for path, name in zip(paths, shown, strict=True):
+        where = path.resolve()
+        found.replays.append(open_replay(str(where), Endpoint(shown=name)))
+        found.models.append(ModelRecord(name=f"replay/{where}", shown=name))
+    if len(paths) > 1 and not _answer_the_same(found.replays):
+        raise DataError(
+            f"{paths[0]} and {paths[1]} answer different questions: are they parts of one model's answers? Name the "
+            f"column with {option('text_column', 'NAME')}, which joins them, or make one file of them"
+        )
+    return found
+
+
+def _answer_the_same(replays: Sequence[Replay]) -> bool:
+    """Return whether a question was answered in two files: then each is a model's."""
+    known, first = KeyTable(), array("I")  # by a question's number: the file that answers it first
+    for at, replay in enumerate(replays):
+        for question in replay.questions():
+            number = known.add(text_key(question))
+            if number == len(first):
+                first.append(at)
+            elif first[number] != at:
+                return True
+    return False
+
+
+def _questions(benchmark: str, choice: TaskOptions) -> list[Question]:
+    """Return all questions of the benchmark, whatever part is to be graded; in all its languages, unless one is
+    named.
+    """
+    everything = msgspec.structs.replace(choice, limit=None, questions=None, shard=None, only="")
+    languages = languages_of(benchmark)
+    if len(languages) == 1 or choice.language:
+        return [question for exam, _ in open_exams((benchmark,), everything) for question in exam.questions()]
+    found: list[Question] = []
+    for language in languages:
+        with suppress(DataError):  # a language whose files are not there
+            one = msgspec.structs.replace(everything, language=(language,))
+            found += [question for exam, _ in open_exams((benchmark,), one) for question in exam.questions()]
+    if not found:
+        open_exams((benchmark,), everything)  # says what is wrong
+    return found
+
+
+def _progress(total: int, *, quiet: bool) -> Callable[[int], None]:
+    """Return a line every few seconds, where matching takes longer."""
+    screen = Screen("quiet" if quiet else "plain")
+
+    def told(done: int) -> None:
+        if screen.due():
+            screen.say(f"viva: matching: {done:,} of {total:,} items")
+
+    return told
+
+
+def _refuse_strange(logs: Sequence[Log], matchings: Sequence[Matching], paths: Sequence[Path]) -> None:
+    """Files of which nothing is this benchmark's: another benchmark's, most likely."""
+    for log, matching in zip(logs, matchings, strict=True):
+        if not matching.found:
+            first = matching.missed[0]
+            raise DataError(
+                f"none of the {len(log.items):,} items of {log.form} in {', '.join(map(str, paths[:3]))} is a question "
+                f"of this set. The first: {told(first)}"
+            )
+
+
+def _tell(log: Log, matching: Matching) -> None:
+    counted = matching.counted()
+    how = ", ".join(f"{counted.get(way, 0):,} {way}" for way in (ID, TEXT, ORDER))
+    name = f" ({one_line(log.model, 80)})" if log.model else ""
+    say(f"viva: {len(log.items):,} items of {log.form}{name}: {how}; {len(matching.missed):,} not matched")
+    for note in log.notes:
+        say(f"viva: {one_line(note, 200)}")
+    for missed in matching.missed[:_SHOWN]:
+        say(f"viva: not matched: {told(missed)}")
+    if len(matching.missed) > _SHOWN:
+        say(f"viva: and {len(matching.missed) - _SHOWN:,} more: {UNMATCHED} in the run folder")
+
+
+def _kept(logs: Sequence[Log], matchings: Sequence[Matching]) -> Collected:
+    found = Collected(replays=[], models=[], kept={})
+    missed: list[Missed] = []
+    lines_of = msgspec.json.Encoder().encode_lines
+    for number, (log, matching) in enumerate(zip(logs, matchings, strict=True), 1):
+        name = "answers.jsonl" if len(logs) == 1 else f"answers-{number}.jsonl"
+        content = lines_of(rows_of(matching.found))
+        shown = _shown(log.model, number, [other.model for other in logs])
+        found.models.append(ModelRecord(name=f"replay/{KEPT}{name}", shown=shown))
+        found.replays.append(Replay(Path(name), shown=shown, content=content))
+        found.kept[name] = content
+        missed += matching.missed
+    if missed:
+        found.kept[UNMATCHED] = lines_of({"where": one.item.where, "why": one.why} for one in missed)
+    return found
+
+
+def _shown(model: str, number: int, models: Sequence[str]) -> str:
+    """Return what tables call a model: as its log does."""
+    name = one_line(model, 120) or "replay/answers"
+    return name if models.count(model) == 1 else f"{name}#{number}"
+
+
+def samples_and_repeats(answers: int, exams: list[Exam]) -> tuple[int, int]:
+    """So many answers to a question as samples and repeats: in groups of the size that the paper takes the best of."""
+    group = find_benchmark(exams[0].spec.benchmark).about.draws.samples
+    return (group, -(-answers // group)) if answers > group > 1 else (answers, 1)
+
+
+def language_of(benchmark: str, answered: set[str], choice: TaskOptions) -> tuple[str, ...]:
+    """Return the language whose ids the answers carry: CS-Bench numbers its languages apart."""
+    languages = languages_of(benchmark)
+    found: list[str] = []
+    for language in languages:
+        candidate = TaskOptions(data=choice.data, language=(language,), only=choice.only)
+        try:
+            exam = open_exams((benchmark,), candidate)[0][0]
+        except DataError:
+            continue  # this language's files are not there; if no other fits either, grading says so below
+        if any(question.id in answered for question in exam.questions()):
+            found.append(language)
+    return tuple(found) or languages[:1]
+
+
+def check_gaps(replay: Replay, answers: Path) -> None:
+    """Say which sample numbers no question has: their answers are missing.
+
+    Raises DataError where they were most likely counted from 1, or are seeds.
+    """
+    numbers = replay.sample_numbers
+    gaps = [sample for sample in range(replay.samples) if sample not in numbers] if numbers else []
+    if gaps and (gaps[0] == 0 or len(gaps) > len(numbers)):
+        raise DataError(f"{answers} has no answer with sample {gaps[0]}; number the samples 0, 1, ...")
+    if gaps:
+        named = ", ".join(map(str, gaps[:5])) + (", …" if gaps[5:] else "")
+        notify(f"{answers}: no question has an answer with sample {named}: counted as missing")
+
+
+def look_for_golds(replays: Sequence[Replay], exams: Sequence[Exam], answers: Path) -> None:
+    """Say where every reply is the gold answer, letter for letter: that is the questions' own table, most likely.
+
+    Raises DataError where every reply is the question itself.
+    """
+    column = option("text_column", "NAME")
+    for replay in replays if sum(map(len, exams)) >= _TELLING else ():
+        copied: set[str] = set()
+        for question in (question for exam in exams for question in exam.questions()):
+            if given := replay.answers.get((question.id, 0)):
+                copied.add(_copied(question, bare(given.text)))
+                if "" in copied:
+                    break
+        if copied == {"question"}:
+            raise DataError(f"{answers}: every reply is its question's own text; say where replies are: {column}")
+        if copied == {"gold"}:
+            notify(
+                f"{answers}: every reply is the gold answer, letter for letter. If this is the table of the questions, "
+                f"say where replies are: {column}"
+            )
+
+
+def _copied(question: Question, reply: str) -> str:
+    if reply and reply in (gold_text(question), bare(question.answer or "")):
+        return "gold"
+    return "question" if reply == bare(question.text) else ""
+
+
+def refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path, *, limited: bool) -> None:
+    """Answers to questions that are not asked: a wrong file, unless the user narrowed the questions down."""
+    known, shown = KeyTable(), ""
+    for question in (question for exam in exams for question in unsharded(exam).questions()):
+        known.add(text_key(question.id))
+        shown = shown or question.id
+    for replay in replays:
+        strange, first, fitting = 0, "", 0
+        for identity in replay.questions():
+            if text_key(identity) in known:
+                fitting += 1
+            else:
+                strange, first = strange + 1, first if strange else identity
+        if strange and not (limited and fitting):
+            raise DataError(
+                f"{answers} answers question {first!r}"
+                + (f" and {strange - 1:,} more" if strange > 1 else "")
+                + f" that this set does not have; its ids look like {shown!r}; "
+                f"where a column holds the questions' texts, say which: {option('question_column', 'NAME')}"
+            )
+
+
+def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
+    """Return a row an answer; the score is empty where an answer is unscored. Scores are exact: they can be
+    compared.
+    """
+    table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "model"])
+    for row in rows:
+        score = "" if row.value is None else _exactly(row.value)
+        question, answer, model, cluster = map(csv_safe, (row.question, row.answer[:200], row.model, row.cluster))
+        table.add([question, row.sample, score, row.outcome, answer, cluster, model])
+    return table.text()
+
+
+def _exactly(value: float) -> str:
+    """As short as it can be without becoming another number."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

@@ -1,0 +1,265 @@
+"""Graded runs on a disk: scores.jsonl, and in scores.made.json hashes of it and of all that it was made from.
+
+How an exam averages scores is there, too, so that runs are compared without their question sets.
+
+So scores that were edited, or are older than the answers, verdicts and marks beside them, are not taken for this run's.
+It says that files belong together, not who made them: whoever edits scores can make such a file as well. What a folder
+of a stranger's is worth, grading it again tells (`viva score`, `viva leaderboard --regrade`).
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import itertools
+import os
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import attrgetter
+from pathlib import Path
+from typing import IO, BinaryIO, Literal
+
+import msgspec
+from msgspec import Struct
+
+from viva.engine.folder import ExamRecord, RunFolder, RunRecord
+from viva.errors import DataError, StorageError, VivaError
+from viva.files import LONGEST_LINE, UNREADABLE, lines, new_file, read_regular, reading, write_whole
+from viva.runs.progress import notify
+from viva.types import Aggregate, ScoreRow, TableSpec
+from viva.version import __version__
+
+SCORES, MADE = "scores.jsonl", "scores.made.json"
+SOURCES = ("run", "draws", "responses", "executions", "similarities", "annotations", "reviews")
+"""What scores are made from: run.json, and these journals."""
+_CHUNK = 1 << 20
+_LONGEST = 1 << 24
+"""Bytes of scores.made.json."""
+Averages = tuple[Aggregate, tuple[TableSpec, ...]]
+"""An exam's headline and its tables."""
+MOST_NAMES = 1000
+"""Different tags and parts in the rows of one run: each becomes a column."""
+
+
+class Made(Struct, kw_only=True):
+    """All of scores.made.json: SHA-256 of scores.jsonl, and of each file that it was made from and that was there.
+
+    `averages`: of the exams in the order of run.json; empty in runs that an earlier Viva graded.
+    """
+
+    viva: str
+    scores: str
+    sources: dict[str, str]
+    averages: list[Averages] = []
+
+
+class Fault(Struct, frozen=True):
+    """Why scores.jsonl is not to be taken for this run's; `why` ends a sentence about the run."""
+
+    kind: Literal["missing", "unrecorded", "changed"]
+    why: str
+
+
+def fault(folder: Path) -> Fault | None:
+    """Return what is wrong with a run's scores; None where they are what was made of the files beside them.
+
+    Reads all of these files once. Raises StorageError for one that cannot be read.
+    """
+    try:
+        found = msgspec.json.decode(read_regular(folder / MADE, _LONGEST), type=Made)
+    except FileNotFoundError:
+        if not (folder / SCORES).exists():
+            return Fault("missing", "is not graded yet")
+        return Fault("unrecorded", f"has scores that nothing vouches for: {MADE} is not there (an earlier Viva's run?)")
+    except OSError as problem:
+        raise StorageError(f"cannot read {folder / MADE}: {problem.strerror}") from None
+    except UNREADABLE as problem:
+        return Fault("changed", f"has scores that nothing vouches for: {MADE} is damaged ({problem})")
+    scores = _hash(folder / SCORES)
+    if not scores:
+        return Fault("missing", "is not graded yet")
+    if scores != found.scores:
+        return Fault("changed", f"has another {SCORES} than grading made: it was edited or damaged")
+    now = _sources(folder)
+    changed = sorted(name for name in {*now, *found.sources} if now.get(name) != found.sources.get(name))
+    return Fault("changed", f"has scores of other files than lie there: {changed[0]} was changed") if changed else None
+
+
+def averages_of(folder: Path) -> list[Averages]:
+    """Return how the exams of a graded run average scores, in the order of run.json; none where it is not known."""
+    try:
+        return msgspec.json.decode(read_regular(folder / MADE, _LONGEST), type=Made).averages
+    except (OSError, *UNREADABLE):
+        return []
+
+
+def _sources(folder: Path) -> dict[str, str]:
+    names = [f"{name}.json" if name == "run" else f"{name}.jsonl" for name in SOURCES]
+    return {name: digest for name in names if (digest := _hash(folder / name))}
+
+
+def _hash(path: Path) -> str:
+    """SHA-256 as hexadecimal digits; "" where there is no such file."""
+    try:
+        with reading(path) as file:
+            return _digest(file, path)
+    except FileNotFoundError:
+        return ""
+    except OSError as problem:
+        raise StorageError(f"cannot read {path}: {problem.strerror}") from None
+
+
+def _digest(file: BinaryIO, path: Path) -> str:
+    """Of a file of lines; one that has none, such as a terabyte of holes, is not read to its end."""
+    digest, since = hashlib.sha256(), 0
+    while chunk := file.read(_CHUNK):
+        digest.update(chunk)
+        end = chunk.rfind(b"\n")
+        since = since + len(chunk) if end < 0 else len(chunk) - end
+        if since > LONGEST_LINE:
+            raise OSError(errno.EFBIG, f"a line is longer than {LONGEST_LINE:,} bytes", str(path))
+    return digest.hexdigest()
+
+
+@contextmanager
+def new_scores(folder: Path, averages: list[Averages]) -> Iterator[IO[bytes]]:
+    """scores.jsonl in the making, to be written to; it is replaced as a whole: half of it would be a lie.
+
+    Raises StorageError where it cannot be written.
+    """
+    partial = folder / f".{SCORES}.partial"
+    try:
+        sources = _sources(folder)
+        with new_file(partial) as out:
+            yield out
+        made = Made(viva=__version__, scores=_hash(partial), sources=sources, averages=averages)
+        (folder / MADE).unlink(missing_ok=True)  # a process that is killed in between leaves scores without a record
+        partial.replace(folder / SCORES)
+        write_whole(folder / MADE, msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")
+    except OSError as problem:
+        partial.unlink(missing_ok=True)
+        raise StorageError(
+            f"cannot write {folder / SCORES}: {problem.strerror}; the answers are safe, `viva score` tries again"
+        ) from None
+
+
+def score_rows(folder: Path) -> Iterator[ScoreRow]:
+    """Yield the rows of a run's scores.jsonl. Raises StorageError for one that is missing or damaged, with what to
+    do.
+    """
+    read = _reader(folder)
+    with _opened(folder) as content:
+        for number, line in enumerate(lines(content, folder / SCORES), 1):
+            yield read(number, line)
+
+
+@contextmanager
+def rows_by_place(folder: Path) -> Iterator[Callable[[int], ScoreRow | None]]:
+    """A function from a place in a run's scores.jsonl, from 0, to its row; None beyond its end. Raises
+    as `score_rows`."""
+    read = _reader(folder)
+    with _opened(folder) as content:
+        ends = array("Q", itertools.accumulate(map(len, lines(content, folder / SCORES)), initial=0))
+
+        def row_at(place: int) -> ScoreRow | None:
+            if place + 1 >= len(ends):
+                return None
+            return read(place + 1, os.pread(content.fileno(), ends[place + 1] - ends[place], ends[place]))
+
+        yield row_at
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[BinaryIO]:
+    try:
+        with reading(folder / SCORES) as content:
+            yield content
+    except FileNotFoundError:
+        raise StorageError(
+            f"{folder} is not graded yet: `viva resume {folder}`, or `viva score {folder}` as it is"
+        ) from None
+    except OSError as problem:
+        raise StorageError(f"cannot read {folder / SCORES}: {problem.strerror}") from None
+
+
+def _reader(folder: Path) -> Callable[[int, bytes], ScoreRow]:
+    """Return a function from a line's number and content to its row."""
+    decode = msgspec.json.Decoder(ScoreRow).decode
+    names: set[str] = set()
+
+    def read(number: int, line: bytes) -> ScoreRow:
+        try:
+            row = decode(line)
+            if not (names.issuperset(row.tags) and names.issuperset(row.parts)):
+                names.update(row.tags, row.parts)
+            if len(names) > MOST_NAMES:
+                raise ValueError(f"more than {MOST_NAMES:,} different tags")
+        except UNREADABLE as problem:
+            raise StorageError(
+                f"{folder / SCORES}, line {number} is damaged ({problem}); `viva score {folder}` makes it anew"
+            ) from None
+        return row
+
+    return read
+
+
+ADAPTIVE = "was asked adaptively: the questions drawn are no sample of the exam, so their scores compare with no others"
+
+
+def runs_in(path: Path) -> list[Path]:
+    """Return the folder itself where it is a run, else all runs in it. Raises VivaError where there is none."""
+    if (path / "run.json").exists():
+        return [path]
+    found = sorted(one.parent for one in path.glob("*/run.json"))
+    if not found:
+        raise VivaError(f"{path} is no run folder and holds none (no run.json in it)")
+    return found
+
+
+def is_fresh(folder: RunFolder) -> bool:
+    """Return whether scores.jsonl is what was made of the files beside it; of an earlier Viva's run, as new as all of
+    them.
+    """
+    found = fault(folder.path)
+    if found is None or found.kind != "unrecorded":
+        return found is None
+    made = (folder.path / SCORES).lstat().st_mtime_ns
+    journals = (folder.path / f"{name}.jsonl" for name in SOURCES)
+    return all(made >= path.lstat().st_mtime_ns for path in journals if path.exists())
+
+
+def refuse_strange_scores(path: Path) -> None:
+    """Raise StorageError where a run's scores are not what was made of its files; say where nobody can know."""
+    found = fault(path)
+    if found is None or found.kind == "missing":  # that is said by who reads them
+        return
+    if found.kind == "unrecorded":
+        notify(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
+        return
+    raise StorageError(f"{path} {found.why}; `viva score {path}` grades it again, asking nobody")
+
+
+def refuse_adaptive(path: Path, record: RunRecord) -> None:
+    """Raise DataError for an adaptive run: its questions are no sample, so that their scores compare with nothing."""
+    if record.adaptive is not None:
+        raise DataError(f"{path} {ADAPTIVE}; `viva score {path}` has its estimate of the full score")
+
+
+def rows_by_evaluation(path: Path, record: RunRecord) -> Iterator[tuple[ExamRecord, str, Iterator[ScoreRow]]]:
+    """Yield exam, model and rows, one model on one exam after the other; rows must be read before the next.
+
+    Raises StorageError for a file that is damaged, edited, or lacks a model or an exam.
+    """
+    refuse_strange_scores(path)
+    exams = {exam.spec.label: exam for exam in record.exams}
+    seen: set[tuple[str, str]] = set()
+    for (exam, model), rows in itertools.groupby(score_rows(path), key=attrgetter("exam", "model")):
+        if exam not in exams or (exam, model) in seen:
+            raise StorageError(f"{path / SCORES} is damaged; `viva score {path}` makes it anew")
+        seen.add((exam, model))
+        yield exams[exam], model, rows
+    if len(seen) < len(record.exams) * len(record.models):
+        raise StorageError(
+            f"{path / SCORES} lacks some of the {len(record.models)} models; `viva score {path}` makes it anew"
+        )

@@ -1,0 +1,574 @@
+"""The letters of options in a reply: which capitals are letters, and what commits to one or judges it.
+
+A capital may be a word: the article "A", "vitamin C", "B-tree", "T(A)". A letter is a mention when nothing that is not
+part of a statement touches it: an unknown word before ("class A", "process B") or after ("A stack", "C语言", "B树"), an
+operator, a digit, an index. Precision first: what looks like a name is not read.
+
+The rules of statements, each with its strength, are in `rules.toml`; their kinds in `roles.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from enum import IntEnum
+from functools import cache, cached_property, lru_cache
+
+from msgspec import Struct
+
+from viva.files import shipped_table
+from viva.scorers.lexicon import BOX, Lexicon, Token
+
+_STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
+_STICKS_BEFORE = frozenset("+#@\\^%°_&")
+_NAMELIKE = frozenset("w#lo")
+_BEFORE_LOWER = frozenset("NO=:~V&/FbcX+-pnr")
+_NUMERAL = re.compile(r"\b(?:II|III|IV)\b")
+_AFTER_LOWER = frozenset(".,:n&/-rF?)")
+
+
+class Marked(Struct, frozen=True):
+    """A reply's tokens with the letters sorted out, and the string of their kinds.
+
+    `L` a letter, `P` a letter in brackets or with one after it ("(B)", "B)"), `M` several letters in one ("AC"), `l` a
+    letter that is a name or a variable.
+    """
+
+    text: str
+    tokens: list[Token]
+    kinds: str
+
+    def letters(self, index: int) -> str:
+        """Return the option letters that a token of kind L, P or M names."""
+        return self.said(index, index + 1).upper()
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return where tokens are in the text."""
+        return self.tokens[start].start, self.tokens[end - 1].end
+
+    def said(self, start: int, end: int) -> str:
+        """Return the text of tokens."""
+        return self.text[slice(*self.span(start, end))] if start < end else ""
+
+
+@lru_cache(maxsize=16)
+def lexicon(letters: str) -> Lexicon:
+    """Return the lexicon for choices among `letters`."""
+    return Lexicon("choice", {char: "L" for letter in letters for char in (letter.upper(), letter.lower())})
+
+
+@lru_cache(maxsize=16)
+def _joined_letters(letters: str) -> re.Pattern[str]:
+    """ "AC", "ABD"."""
+    return re.compile(rf"[{letters}]{{2}}")
+
+
+def mark(text: str, letters: str) -> Marked:
+    """Lex a folded text and decide for every single letter whether it names an option."""
+    tokens = lexicon(letters).lex(text)
+    raw = [token.kind for token in tokens]
+    for index in _letters_in(raw):
+        if text[tokens[index].start].islower():
+            raw[index] = _lower_case(text, tokens, index)
+    if _joined_letters(letters).search(text):
+        for index, token in enumerate(tokens):
+            if token.kind == "w" and 2 <= token.end - token.start <= len(letters):
+                word = text[token.start : token.end]
+                if set(word) <= set(letters) and list(word) == sorted(set(word)):
+                    raw[index] = "M"
+    kinds = raw.copy()
+    for index in _letters_in(raw):
+        kinds[index] = _Mention(text, tokens, raw, index).kind()
+    return Marked(text, tokens, "".join(kinds))
+
+
+def _letters_in(kinds: list[str]) -> list[int]:
+    return [match.start() for match in re.finditer("L", "".join(kinds))]
+
+
+def _lower_case(text: str, tokens: list[Token], index: int) -> str:
+    """A lower-case letter counts only after a cue or at a line's beginning, with a clear end: not as an article."""
+    token = tokens[index]
+    after = text[token.end : token.end + 1]
+    before = tokens[index - 1].kind if index else "n"
+    if before == "d" and index > 1 and tokens[index - 2].kind in "=V":  # "c'est la c"
+        before = "="
+    named = before in "NO" and index + 1 < len(tokens) and tokens[index + 1].kind in "=!"
+    if after == "}" and before != "X":  # a vector of a formula
+        return "w"
+    ended = named or index + 1 == len(tokens) or tokens[index + 1].kind in _AFTER_LOWER
+    if after in {")", "]"} or (ended and before in _BEFORE_LOWER):
+        return "L"
+    return "f" if text[token.start] == "a" else "w"
+
+
+def _is_latin(char: str) -> bool:
+    """Return an ASCII letter or digit."""
+    return char.isascii() and char.isalnum()
+
+
+class _Mention:
+    """One letter among its neighbours."""
+
+    def __init__(self, text: str, tokens: list[Token], raw: list[str], index: int) -> None:
+        self.text, self.tokens, self.raw, self.index = text, tokens, raw, index
+        token = tokens[index]
+        self.start, self.end = token.start, token.end
+        self.char = text[token.start].upper()
+        self.before = text[token.start - 1] if token.start else "\n"
+        self.after = text[token.end : token.end + 1] or "\n"
+
+    def kind(self) -> str:
+        """L, P or l; what the neighbours leave of it."""
+        bracketed = "call" if self._sticks() else self._bracketed()
+        if bracketed == "call":
+            return "l"
+        previous, following = self._neighbour(-1), self._neighbour(+1)
+        named = "O" in {previous, following}  # "option B", "B选项"
+        if bracketed == "both" or (bracketed == "after" and previous not in _NAMELIKE):
+            return "P"
+        if not named and previous in _NAMELIKE | {"L", "M"}:
+            return "l"
+        touched = not named and following in _NAMELIKE | {"L", "M"}
+        article = (
+            self.char == "A"
+            and re.match(" (?![aeiou])[a-z]", self.text[self.end : self.end + 2])
+            and re.match("[f+xF]*[NOw]", "".join(self.raw[self.index + 1 : self.index + 8]))
+        )
+        other = self.char == "I" and (following in {*"!VhmfbN"} or _NUMERAL.search(self.text))  # a pronoun, a numeral
+        if following == "~" or article or other or touched:
+            return "l"
+        return "L"
+
+    def _sticks(self) -> bool:
+        """Return whether it is part of a name or a formula: C++, B-tree, A[i], A*, x_A, 3F, A.1, D.C."""
+        text, before, after = self.text, self.before, self.after
+        further = text[max(0, self.start - 2)]
+        second = text[self.end + 1 : self.end + 3]
+        if before == "-" and self._neighbour(-1) in {"N", "O"}:  # Option-B
+            return False
+        if after == "(" and "\u4e00" <= second[:1] <= "\u9fff":  # 答案为D（太平洋）
+            return False
+        if after in _STICKS_AFTER or before in _STICKS_BEFORE:
+            return not (before == after and before in "'_")
+        return (
+            _is_latin(before)
+            or _is_latin(after)
+            or (before == "'" and after != "'" and further.isalnum())
+            or (after == "*" and before != "*")
+            or (after == "-" and second[:1].isalnum())
+            or (before == "-" and further.isalnum())
+            or (after == "." and _is_latin(second[:1]) and not (second.isalpha() and len(second) == 2))
+            or (before == "." and self.start > 1 and _is_latin(further))
+        )
+
+    def _bracketed(self) -> str:
+        """ "both" for (B), "after" for B) and (option B), "call" for f(B), "" for none."""
+        text = self.text
+        if self.before in "([<" and self.after in ")]>":
+            caller = text[self.start - 2] if self.start > 1 else " "
+            return "call" if _is_latin(caller) else "both"
+        if self.after in ")]":
+            opening = text.rfind("(", max(0, self.start - 40), self.start)
+            if opening < 0 or text.find(")", opening, self.start) >= 0:
+                return "after"
+            return "both" if self._neighbour(-1) in {"O", "N", "="} else ""
+        return ""
+
+    def _neighbour(self, step: int) -> str:
+        """Return the kind of the next token on that side when only blanks, quotes or brackets lie between, else ""."""
+        at = self.index + step
+        if not 0 <= at < len(self.tokens):
+            return ""
+        token = self.tokens[at]
+        between = self.text[self.end : token.start] if step > 0 else self.text[token.end : self.start]
+        apart = len(between) > 60 or set(between) & set("([)]" if step > 0 else ")]")
+        return "" if apart else self.raw[at]
+
+
+CONDITIONAL = "statement under a condition"
+
+
+class Firmness(IntEnum):
+    """How plainly a candidate states the answer; `resolve` says how they compete."""
+
+    NODDED = 0
+    """Yes or no before reasons; "it is true that …"."""
+    SAID = 1
+    """ "This is true": of the statement, or of something in the reasoning."""
+    ODD_ONE = 2
+    """ "错误的是C", "C is the false one": the answer where the question asks for it, a judgement elsewhere."""
+    STATED = 3
+    CORRECTED = 4
+    FINAL = 5
+
+
+class Candidate(Struct, frozen=True):
+    """A commitment to the letters that are named at once; `at` is a token index."""
+
+    letters: str
+    strength: Firmness
+    rule: str
+    at: int
+    span: tuple[int, int]
+
+    @property
+    def letter(self) -> str:
+        """The one letter, "" for several."""
+        return self.letters if len(self.letters) == 1 else ""
+
+
+class Judgement(Struct, frozen=True):
+    """ "B is correct", "A: wrong": what the reply says of one option."""
+
+    letters: str
+    good: bool
+    at: int
+    span: tuple[int, int]
+
+
+class Group(Struct, frozen=True):
+    """Letters named together: tokens `start` to `end` (exclusive); mostly a single one."""
+
+    letters: str
+    start: int
+    end: int
+    listing: bool
+    """All the letters there are: the options as such, not an answer."""
+    left: int
+    right: int
+    """Where they begin and end in the text."""
+
+
+_JOINED = re.compile(
+    r"[LPM]O?(?:(?:[&/]|,[&/]|-(?=[LPM]O?(?:[.n?)]|$))|,(?=[fdhO]{0,2}[LPM]O?(?:[,&/.n?pV]|$)))[fdhOX]{0,2}[LPM]O?(?!=)|(?<=P)P)*"
+)
+_RULES = {
+    side: [(name, Firmness[strength], re.compile(before), re.compile(after)) for name, strength, before, after in rules]
+    for side, rules in shipped_table(__file__, "rules.toml", dict[str, list[list[str]]]).items()
+}
+_ODD_ONE = re.compile(r"O?[fd]?=f?dx(?:[fd]?[ON]|f(?=[.n,]|$))")
+_JUDGED = re.compile(r"[Ofd]{0,3}[=:,(\-p]?[fd=pVF,]{0,4}(!{0,2})[fdFp=]{0,3}(!?)([+x])(?![wl#h]|r=)")
+_RULED_OUT = re.compile(r"[Ofd]{0,3}[=p]?[fd=]{0,3}!(?:[.n,r]|$)")
+"""Followed by a stop: "D is ruled out."; not "D is not …"."""
+_JUDGED_BEFORE = re.compile(r"(?:^|[n.])([+x])[:\-]?$")
+_ITEM_VERDICT = re.compile(r"(!?)[fd]?([+x])(?=[.n,:r\-]|$)")
+_YES = frozenset({"yes", "ja", "oui", "是"})
+_NO = frozenset({"no", "nein", "non", "否"})
+_ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
+_NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
+_HYPOTHETICAL = re.compile(r"h[^.n,:?FbcLPM]{0,14}$")
+_ONE_OF = re.compile(r"[LPM]O?,?[&/][fdO]{0,2}$")
+_BRACKETED = re.compile(r" {0,4}\([^()\n]{1,80}\)")
+_INSTRUCTION = re.compile(r"i[^.n?F]{0,14}$")
+_CONCLUDED = re.compile(r"F[^.nLPM]{0,12}$")
+_CONDITION = re.compile(r"(?:^|[.n,])h[^.n]{0,24}$")
+_HEADED = re.compile(r"[F+]{0,2}N:")
+_TAKEN_BACK = re.compile(r"b[^.nLPM]{0,8}$")
+_ASKED = re.compile(r"[^.n?]{0,20}\?")
+
+
+def groups(marked: Marked, letters: str) -> Iterator[Group]:
+    """Yield the letters mentioned, joined ones ("A and C", "A/B") together. Of very many, the first and last ones."""
+    found = list(_JOINED.finditer(marked.kinds))
+    if len(found) > 400:
+        found = found[:100] + found[-300:]
+    for match in found:
+        named = dict.fromkeys(
+            letter
+            for index in range(match.start(), match.end())
+            if marked.kinds[index] in "LPM"
+            for letter in marked.letters(index)
+        )
+        listing = len(named) == len(letters) > 2
+        yield Group("".join(named), *match.span(), listing, *marked.span(*match.span()))
+
+
+def judge(marked: Marked, group: Group) -> Judgement | None:
+    """Return what the reply says of this option (or of these), if anything."""
+    kinds = marked.kinds
+    match = _JUDGED.match(kinds, group.end) or _JUDGED.match(kinds, _past_brackets(marked, group))
+    if match:
+        good = (match[3] == "+") == ((len(match[1]) + len(match[2])) % 2 == 0)
+        stop = match.end()
+        if "," in match.group() and kinds[stop : stop + 1] in {"L", "P", "M", "O"}:
+            return None
+    elif (out := _RULED_OUT.match(kinds, group.end)) and marked.text[marked.tokens[out.end() - 1].start] != "?":
+        good, stop = False, out.end()
+    elif before := _JUDGED_BEFORE.search(kinds, max(0, group.start - 4), group.start):
+        good, stop = before[1] == "+", group.end
+    else:
+        return None
+    left = kinds[max(0, group.start - 16) : group.start]
+    if _HYPOTHETICAL.search(left) or _ASKED.match(kinds, stop) or left.endswith("!"):
+        return None
+    return Judgement(group.letters, good, group.start, marked.span(group.start, stop))
+
+
+def _past_brackets(marked: Marked, group: Group) -> int:
+    """Return the token behind the option's text in brackets: "A (stack) is wrong"."""
+    match = _BRACKETED.match(marked.text, group.right)
+    at = group.end
+    while match and at < len(marked.tokens) and marked.tokens[at].start < match.end():
+        at += 1
+    return at
+
+
+def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
+    """Return the verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for
+    …").
+    """
+    cell = group.end + 1
+    if marked.kinds[group.end : cell] in {"-", ":"} and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
+        word = marked.said(cell, min(cell + 1, len(marked.kinds))).lower()
+        if word in _YES or word in _NO:  # | A | No | … |, "A: no"
+            return Judgement(group.letters, word in _YES, group.start, marked.span(group.start, cell + 1))
+    for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
+        before = max(group.end, match.start() - 5)
+        opening = marked.text[marked.tokens[match.start()].start - 1]
+        if opening in {"(", "["} or _ITEM_BEFORE.search(marked.kinds, before, match.start()):
+            good = (match[2] == "+") == (not match[1])
+            return Judgement(group.letters, good, group.start, marked.span(group.start, match.end()))
+    return None
+
+
+def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate | None:
+    """Return the commitment that this mention is part of, if it is one."""
+    kinds = marked.kinds
+    left = kinds[max(0, group.start - 24) : group.start]
+    if group.listing or _NEGATED.search(left) or _INSTRUCTION.search(left) or _ASKED.match(kinds, group.end):
+        return None
+    judged = judge(marked, group)
+    if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
+        return None
+    found = _by_left(kinds, group, left, side) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
+    if found is None:
+        return None
+    rule, strength, start, end = found
+    cue_left = left[: max(0, len(left) - (group.start - start))]
+    corrects = kinds[start] == "b"  # what was doubted before no longer counts
+    if (_HYPOTHETICAL.search(cue_left) and not corrects) or _NEGATED.search(cue_left):
+        return None
+    inside = kinds[start : group.start]
+    headed = _HEADED.match(inside) and (not cue_left or cue_left.endswith("n"))
+    concluded = "F" in inside or _CONCLUDED.search(cue_left)
+    plain = strength in (Firmness.SAID, Firmness.STATED)
+    if strength is Firmness.STATED and _CONDITION.search(cue_left):
+        rule = CONDITIONAL
+    elif strength is Firmness.ODD_ONE and concluded:
+        strength = Firmness.STATED
+    elif plain and rule != "conclusion" and (concluded or headed):
+        strength = Firmness.FINAL
+    elif plain and _TAKEN_BACK.search(cue_left):
+        strength, rule = Firmness.CORRECTED, "last correction"
+    return Candidate(group.letters, strength, rule, group.start, marked.span(start, end))
+
+
+def _by_left(kinds: str, group: Group, left: str, side: str) -> tuple[str, Firmness, int, int] | None:
+    for rule, strength, before, after in _RULES[side]:
+        if rule.startswith("letter in brackets") and kinds[group.start] != "P":
+            continue
+        match = before.search(left)
+        if match and after.match(kinds, group.end):
+            return rule, strength, group.start - len(left) + match.start(), group.end
+    return None
+
+
+def _by_right(kinds: str, group: Group) -> tuple[str, Firmness, int, int] | None:
+    for rule, strength, _, after in _RULES["after"]:
+        if match := after.match(kinds, group.end):
+            return rule, strength, group.start, match.end()
+    return None
+
+
+_HEAD_LEFT = re.compile(r"n?[fdb,.\-o:]{0,4}[ON]?|#\.?")
+_HEAD_RIGHT = re.compile(r"O?(?:$|[n\-rFcb]|\?(?![LP])|\.(?!&)|:(?![LPMl])|!(?=[LP])|,(?=[rfdFbcVNhn\-]|$))")
+_HEAD_BRACKETED = re.compile("[=!hpV]|[wf]?[LPM]")
+_TEXT_IN_BRACKETS = re.compile(r" ?\([^()\n]{2,80}\)[ *]{0,4}(?:$|[.\n,:])")
+_HEAD_HAN = re.compile(r"O?[,&]w")
+_TAIL_LEFT = re.compile(r"(?:(?:^|n)[\-d]?|[^#]\.|n-?#-)O?$")
+_TAIL_RIGHT = re.compile(r"(?:-|,f)?[.n]{0,8}$")
+_BEHIND_COLON = re.compile(r":n-?O?$")
+_ITEM_LEFT = re.compile(r"(?:^|[n.,])-?O?$")
+_NAME = re.compile(
+    r"[A-Z]\. (?:[a-z]|[A-Z]\.|[A-Z][a-zà-ÿ]+"
+    r"(?:'s| (?:\w+ed|\w+te|is|was|ist|war|est|and|und|et|gave|found|built|made|a|hat)\b))"
+    r"|A: (?:I|The)\b"
+)
+"""An initial: "D. melanogaster", "A. M. Turing", "A. Turing showed"; an A that is short for answer."""
+_COLUMN = re.compile(r"(?:^|n)[LP]\.?n[LP]\.?(?:n|$)")
+"""Two letters alone on lines of their own: a list of some kind, not an answer."""
+_IN_FORMULA = re.compile(r"[~¬∨∧⊃≡·•=<>*/^(] ?([A-Z])(?![\w)])|(?<![\w(])([A-Z]) ?[∨∧⊃≡·•=<>*/^]")
+"""Letters among operators: two alternatives, one of which is empty."""
+_OF_AN_OPTION = re.compile(r"(?i)answer|option|choice|choose|select|答案|选|antwort|r[ée]ponse|choisi|wähl|" + BOX)
+
+
+@cache
+def _inline_list(first: str) -> re.Pattern[str]:
+    """ "A. 16, B. 12, C. 20": the first options in a row, with what stands behind the first two."""
+    marks = [rf"[(\[]?{letter}[.):\]]" for letter in first]
+    between = r"(.{1,200}?)(?<![^\s,;|(\[])"
+    return re.compile(rf"{first[:1]}[.):\]]" + "".join(between + mark for mark in marks[1:]))
+
+
+class ChoiceWindow:
+    """A reply with the letters found in it."""
+
+    def __init__(self, marked: Marked, letters: str) -> None:
+        self.marked, self.letters = marked, letters
+        self.kinds = marked.kinds
+        self.groups: list[Group] = list(groups(marked, letters))
+        self.items: list[Group] = self._find_items()
+
+    @cached_property
+    def variables(self) -> set[str]:
+        """Letters that the formulas of the reply use, as in a truth table."""
+        used = Counter("".join(pair) for pair in _IN_FORMULA.findall(self.marked.text))
+        return {letter for letter in self.letters if used[letter] > 1}
+
+    def stated(self) -> list[Candidate]:
+        """Return what commits to a letter, in order."""
+        found: list[Candidate] = []
+        for group in self.groups:
+            if self._opens_list(group):
+                continue
+            at = (
+                candidate(self.marked, group)
+                or (self._head(group) if group is self.groups[0] else None)
+                or (self._tail(group) if group is self.groups[-1] else None)
+            )
+            if (
+                at is None
+                or self._is_cut_off(group, at)
+                or (self._is_variable(group) and not _OF_AN_OPTION.search(self.marked.text[slice(*at.span)]))
+            ):
+                continue
+            found.append(at)
+        small = [each for each in found if self.marked.said(each.at, each.at + 1).islower()]
+        capital = [each for each in found if each not in small]
+        parts = any(each.letter for each in capital)  # "(a) … (b) … The answer is (B)."
+        return self._before_restart(capital if parts else found)
+
+    def _is_cut_off(self, group: Group, found: Candidate) -> bool:
+        """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes."""
+        text, token = self.marked.text, self.marked.tokens[group.end - 1]
+        before = text[: token.start]
+        opened = before.endswith("(") and not text[token.end :].strip()
+        return opened and bool(before.strip(" (")) and not found.rule.startswith("statement")
+
+    def _is_variable(self, group: Group) -> bool:
+        """Return whether the letter is one that formulas of the reply use, as in a truth table."""
+        return self.marked.kinds[group.start] != "P" and bool(set(group.letters) & self.variables)
+
+    def _head(self, group: Group) -> Candidate | None:
+        """Return the letter that opens the reply: "B", "B. Queue", "(B) …", "B, because …"."""
+        kinds = self.kinds
+        asked = "¿" in self.marked.text[: group.left]
+        if asked or not _HEAD_LEFT.fullmatch(kinds, 0, group.start):
+            return None
+        apart = kinds[group.start] == "P" or _TEXT_IN_BRACKETS.match(self.marked.text, group.right)
+        bracketed = apart and not _HEAD_BRACKETED.match(kinds, group.end)
+        if not bracketed and not _HEAD_RIGHT.match(kinds, group.end) and not self._han_follows(group):
+            return None
+        judged = judge(self.marked, group) or judge_item(self.marked, group, group.end)
+        initial = _NAME.match(self.marked.text, group.left)
+        if (judged and not judged.good) or initial or self._is_a_part(group):
+            return None
+        return self._made(group, "letter at the beginning")
+
+    def _is_a_part(self, group: Group) -> bool:
+        """ "(a) The current is …": the first part of a question with parts."""
+        long = re.match(r"[^LPM.n,:\-r].{12}", self.kinds[group.end :])
+        return group.letters in "AI" and long is not None
+
+    def _han_follows(self, group: Group) -> bool:
+        """ "B，栈是后进先出的" commits; "C, Java and Python" does not."""
+        follows = _HEAD_HAN.match(self.kinds, group.end)
+        return follows is not None and self.marked.said(group.end + 1, group.end + 2) > "\u024f"
+
+    def _tail(self, group: Group) -> Candidate | None:
+        """Return a letter alone on the last line, or alone as the last sentence."""
+        kinds = self.kinds
+        if self._is_led_up_to(group):
+            return self._made(group, "option behind a colon")
+        if not _TAIL_RIGHT.match(kinds, group.end):
+            return None
+        if not _TAIL_LEFT.search(kinds, max(0, group.start - 4), group.start):
+            return None
+        return None if self._breaks_off(group) else self._made(group, "letter on the last line")
+
+    def _is_led_up_to(self, group: Group) -> bool:
+        """Whether a reply ends in the only option that it sets apart: "… the best description is:\n\nC. It works …"."""
+        kinds = self.kinds
+        alone = self.items == [group] and "n" not in kinds[group.end :].rstrip("n")
+        return alone and _BEHIND_COLON.search(kinds, max(0, group.start - 4), group.start) is not None
+
+    def _breaks_off(self, group: Group) -> bool:
+        """Whether a reply ends in this letter only because it was cut off: "… E = mc²\n\nE", "(A) …\n(B) …\n(C)"."""
+        text, token = self.marked.text, self.marked.tokens[group.end - 1]
+        before, after = text[: token.start].rstrip(" "), text[token.end :].strip()
+        if group.start > 6 and not before.endswith(("\n", "(")) and not after:  # "… survive without oxygen. B"
+            return True
+        place = self.letters.find(group.letters)
+        if place > 1 and set(self.letters[:place]) <= {item.letters for item in self.items}:
+            return True
+        return any(
+            kind == "l" and text[each.start] == group.letters
+            for kind, each in zip(self.kinds, self.marked.tokens, strict=True)
+        )
+
+    def _made(self, group: Group, rule: str) -> Candidate | None:
+        if _COLUMN.search(self.kinds) and len({each.letters for each in self.groups}) > 1:
+            return None
+        return Candidate(group.letters, Firmness.STATED, rule, group.start, (group.left, group.right))
+
+    def _find_items(self) -> list[Group]:
+        """Return letters that open a line or a sentence, as in a list of options."""
+        kinds = self.kinds
+        return [
+            group
+            for group in self.groups
+            if (kinds[group.start] == "P" or kinds[group.end : group.end + 1] in {".", ":", "-", ",", "n", "="})
+            and _ITEM_LEFT.search(kinds, max(0, group.start - 4), group.start)
+        ]
+
+    def _opens_list(self, group: Group) -> bool:
+        """ "Which is correct?\nA. …\nB. …": the first of the options restated, whatever stands before the list."""
+        kinds = self.kinds
+        if _inline_list(self.letters[:3]).match(self.marked.text, group.left):
+            return True
+        if kinds.startswith(("n", ".n"), group.end):
+            return False
+        items = self.items
+        place = next((index for index, item in enumerate(items) if item is group), len(items))
+        return "".join(item.letters for item in items[place : place + 3]) == self.letters[:3]
+
+    def _before_restart(self, found: list[Candidate]) -> list[Candidate]:
+        """Without what follows when a base model answers in the first line, then writes a new question with options."""
+        kinds = self.kinds
+        line = kinds.find("n")
+        if not found or found[0].at > line or "b" in kinds[line:]:
+            return found
+        run = ""
+        for group in self.items:
+            if group.start <= line:
+                continue
+            run += group.letters
+            if run == self.letters:
+                return [each for each in found if each.at < group.start]
+        return found
+
+    def judgements(self) -> list[Judgement]:
+        """Return what is said of single options, in order."""
+        found: list[Judgement] = []
+        items = [group.start for group in self.items]
+        following = dict(zip(items, [*items[1:], len(self.kinds)], strict=False))
+        for group in self.groups:
+            judged = judge(self.marked, group)
+            judged = None if self._is_variable(group) else judged
+            if judged is None and group.start in following:
+                judged = judge_item(self.marked, group, following[group.start])
+            if judged:
+                found.append(judged)
+        return found

@@ -1,0 +1,271 @@
+"""Types of error of wrong answers: asked of judges, and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import asdict, replace
+
+from viva.analysis.errortypes import Errors, Typed, agreed, counted
+from viva.benchmarks import find_benchmark
+from viva.benchmarks.csbench.errorlabels import GROUPS, PAPERS, ErrorTypes, type_names
+from viva.commands import command
+from viva.engine.asking import Tally, Task
+from viva.engine.folder import RunFolder, find_run
+from viva.engine.journal import Journal
+from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
+from viva.engine.stages import Evaluation, Judge, JudgePanel
+from viva.errors import StorageError, VivaError, flag, option
+from viva.fields import note, pick
+from viva.prompting import read_templates
+from viva.render.findings import Findings
+from viva.render.markuptext import csv_text, json_text
+from viva.render.table import Column, Table, fields, item
+from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
+from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
+from viva.runs.open import OpenRun, confirm_endpoints, open_evidence, open_judge_panel, prepare
+from viva.runs.session import rejudge_records
+from viva.studies.error_types.chart import errors_chart
+from viva.studies.error_types.tables import findings
+from viva.types import ExamSpec
+
+NO_TAG = "none"
+SUFFIXES = ".csv", ".json", ".jsonl"
+"""How a file of labels may be called."""
+BATCHES = f"{STAGE}.batches.jsonl"
+"""The batches in which judges are asked for labels; those of the run itself are in a file of their own."""
+QuestionFormat = Literal["Multiple-choice", "Assertion", "Fill-in-the-blank", "Open-ended"]
+Confirm = Callable[[RunFolder, LimitOptions], None]
+"""Refuses to send anything where nobody agreed to a run's addresses."""
+
+
+class ErrorsConfig(LimitOptions, frozen=True, kw_only=True):
+    """Let judges label which types of error the wrong answers of RUN (CS-Bench) show, and count them by model: complete
+    and partial conceptual errors and confusions in questions of knowledge; errors of concept, logic and mathematics in
+    questions of reasoning. Replies are kept in errors.jsonl of the run folder: the same command goes on where it
+    stopped, and asks no judge twice.
+
+    \b
+    viva run csbench --shots 5 --cot --only comprehension --model openai/NAME --run runs/NAME     as in the paper
+    viva error-types runs/NAME --judge openai/JUDGE --max-cost 2
+    viva error-types runs/NAME --judge openai/A --judge anthropic/B --labels labels.csv --chart errors.svg
+    """
+
+    run: Annotated[Path, note("A run of CS-Bench.", argument=True, metavar="RUN")]
+    judge: Annotated[
+        tuple[str, ...],
+        note(
+            "Model that labels. Repeat for a panel: a type counts where more than half of them name it.",
+            metavar="MODEL[@URL]",
+        ),
+    ]
+    judge_samples: Annotated[int, Meta(ge=1, description="Replies per answer.")] = 1
+    judge_base_url: JudgeUrl = None
+    judge_key_env: JudgeKey = None
+    question_format: Annotated[
+        tuple[QuestionFormat, ...],
+        note(f"Wrong answers to questions of this format; repeatable.  [default: {PAPERS}, as in the paper]"),
+    ] = ()
+    instructions: Annotated[
+        Path | None,
+        note(
+            "TOML file that replaces texts of the judge's instructions (benchmarks/csbench/errors.toml).",
+            metavar="FILE",
+        ),
+    ] = None
+    labels: Annotated[
+        Path | None, note(f"Also write every wrong answer's labels: {', '.join(SUFFIXES)}.", metavar="FILE")
+    ] = None
+    by: Annotated[str, note(f"Also by this tag; `{NO_TAG}`: by none.", metavar="TAG")] = "domain"
+
+
+@command(ErrorsConfig, chart="Draw it by model")
+def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> Findings[tuple[Labelled, ...]]:
+    """Let judges label which types of error a run's wrong answers show, and count them by model. Replies are kept in
+    the run: the same call goes on where it stopped, and asks nobody twice.
+
+    Raises VivaError for a run without such answers, and where nobody agreed to the addresses in somebody's run.
+    """
+    labels = config.labels
+    if labels is not None and labels.suffix.lower() not in SUFFIXES:
+        raise VivaError(f"{labels}: labels are written as {', '.join(SUFFIXES)}", field="labels")
+    if labels is not None and (labels.is_dir() or not labels.absolute().parent.is_dir()):
+        raise VivaError(f"{labels}: write the name of a file, in a folder that exists", field="labels")
+    folder = RunFolder.open(find_run(config.run))
+    with folder.lock():
+        result = _labelled(folder, config, confirm)
+    if labels is not None:
+        try:
+            labels.write_text(labels_text(result.found, labels.suffix.lower()), encoding="utf-8")
+        except OSError as problem:
+            raise StorageError(f"cannot write {labels}: {problem.strerror}") from None
+    return result
+
+
+def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Findings[tuple[Labelled, ...]]:
+    """Ask what is missing, and read all that there is."""
+    limits = pick(LimitOptions, asdict(config))
+    over = read_templates(config.instructions) if config.instructions else None
+    types = ErrorTypes(config.question_format or (PAPERS,), over)
+    opened = prepare(folder, LimitOptions(progress="quiet"))
+    evaluations = [evaluation for evaluation in opened.evaluations if _fits(evaluation.exam.spec)]
+    if not evaluations:
+        said = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))
+        raise VivaError(
+            f"{folder.path} holds {said}: error types are those of CS-Bench, for answers that models wrote in words "
+            f"(`viva run csbench {flag('shots', '5')} {flag('cot')}`; not {option('rationale')}, not "
+            f"{option('answer_by')})"
+        )
+    _check_by(evaluations, config)
+    if limits.batch is None and folder.batched(BATCHES):
+        limits = replace(limits, batch=True)
+    if not config.judge_base_url:  # a judge is where the run's judges or models are
+        confirm(folder, limits)
+    judge_panel = open_judge_panel(
+        rejudge_records(folder.record, pick(RejudgeOptions, asdict(config))),
+        config.judge_samples,
+        folder.record.seed,
+        limits,
+    )
+    with ExitStack() as stack:
+        answers = folder.journal("responses", write=False)
+        stack.callback(answers.close)
+        evidence_store = open_evidence(opened, stack)  # by the run's own judges
+        opened.limits, opened.judge_panel = limits, judge_panel
+        journal = folder.journal(STAGE)
+        stack.callback(journal.close)
+        works = [
+            Labelling(
+                evaluation=evaluation,
+                labeller=types,
+                judge_panel=judge_panel,
+                answers=answers,
+                evidence_store=evidence_store,
+            )
+            for evaluation in evaluations
+        ]
+        refuse_unbatched(opened, [judge.model for judge in judge_panel.judges])
+        code = _ask_judges(opened, judge_panel, works, journal, open_batch_dispatcher(opened, stack, BATCHES))
+        rows = [row for work in works for row in labelled(work, journal)]
+    by = "" if config.by == NO_TAG else config.by
+    overall, parts = _counted(rows, by)
+    return findings(
+        overall, parts, by, type_names(), tuple(rows), notes=_notes(opened, judge_panel, rows, config), exit_code=code,
+        drawing=partial(errors_chart, overall, type_names()),
+    )  # fmt: skip
+
+
+def _check_by(evaluations: Sequence[Evaluation], config: ErrorsConfig) -> None:
+    """Refuse what could not be told at the end, before anybody is asked."""
+    tags = next(evaluations[0].exam.questions()).tags
+    if config.by not in (*tags, NO_TAG):
+        raise VivaError(
+            f"{config.by!r}: the questions have no such tag; there are: {', '.join(tags)}, {NO_TAG}", field="by"
+        )
+
+
+def _fits(spec: ExamSpec) -> bool:
+    """Return whether the paper's types of error are those of this exam's answers."""
+    return find_benchmark(spec.benchmark).about.error_types and not spec.rationale and not spec.choose
+
+
+def _ask_judges(
+    opened: OpenRun,
+    judge_panel: JudgePanel,
+    works: Sequence[Labelling],
+    journal: Journal,
+    dispatcher: BatchDispatcher | None,
+) -> int:
+    """Ask every judge for the labels that the journal lacks. Returns the exit code of the stage."""
+
+    def wanted(judge: Judge, tally: Tally) -> Iterator[Task | None]:
+        asked: set[bytes] = set()
+        for work in works:
+            yield from labels_wanted(work, judge, journal, tally, asked)
+
+    total = len(set().union(*(keys_wanted(work) for work in works)))
+    return ask_judges(opened, STAGE, "labelling", judge_panel, journal, wanted, total, dispatcher)
+
+
+def _agreed(row: Labelled) -> tuple[str, ...] | None:
+    return agreed([vote for _, vote in row.votes])
+
+
+def _counted(rows: Sequence[Labelled], by: str) -> tuple[list[Errors], list[Errors]]:
+    """Count the labels by model and type, then by the tag that is asked for, too."""
+    overall: list[Errors] = []
+    parts: list[Errors] = []
+    for exam in dict.fromkeys(row.exam for row in rows):
+        typed = [
+            Typed(
+                model=row.model,
+                question=row.question,
+                group=row.tags["tag"],
+                tags=row.tags,
+                labels=_agreed(row),
+            )
+            for row in rows
+            if row.exam == exam
+        ]
+        overall += counted(exam, typed, GROUPS)
+        parts += counted(exam, typed, GROUPS, by) if by else []
+    return overall, parts
+
+
+def _notes(opened: OpenRun, judge_panel: JudgePanel, rows: Sequence[Labelled], config: ErrorsConfig) -> list[str]:
+    formats = ", ".join(config.question_format or (PAPERS,))
+    notes = [f"Wrong answers to: {formats}. Labelled by {', '.join(judge.model.name for judge in judge_panel.judges)}."]
+    if not rows:
+        notes.append("There is no wrong answer of this format.")
+    lost = [row for row in rows if _agreed(row) is None]
+    silent = sum(all(vote is None for _, vote in row.votes) for row in lost)
+    waiting = sum(not any(row.said) for row in lost)
+    if waiting:
+        notes.append(
+            f"{waiting:,} of {len(rows):,} wrong answers have no label yet: no judge has replied. The same command "
+            "goes on."
+        )
+    if silent > waiting:
+        notes.append(
+            f"{silent - waiting:,} of {len(rows):,} wrong answers have no label: no reply of a judge's could be read."
+        )
+    if len(lost) > silent:
+        notes.append(f"{len(lost) - silent:,} of {len(rows):,} have none since no type has a majority of the judges.")
+    for evaluation in {evaluation.label: evaluation for evaluation in opened.evaluations}.values():
+        spec = evaluation.exam.spec
+        if not _fits(spec):
+            notes.append(f"{evaluation.label} is left out: its answers are not CS-Bench answers in words.")
+        elif not (spec.chain_of_thought and spec.shots == 5):
+            how = f"{spec.shots}-shot, {'chain of thought' if spec.chain_of_thought else 'answers only'}"
+            notes.append(
+                f"{evaluation.label} is {how}; the paper labels five-shot chain-of-thought answers"
+                + (": without a thought on paper a judge must guess it." if not spec.chain_of_thought else ".")
+            )
+    return [*notes, *opened.conflicts()]
+
+
+def labels_text(rows: Sequence[Labelled], suffix: str) -> str:
+    """Return every wrong answer, with each judge's labels and what they agree on."""
+    if suffix != ".csv":
+        found = [{**asdict(row), "labels": _agreed(row)} for row in rows]
+        if suffix == ".json":
+            return json_text(found)
+        return "".join(msgspec.json.encode(one).decode() + "\n" for one in found)
+    tags = list(dict.fromkeys(tag for row in rows for tag in row.tags))
+    columns = (
+        *fields("", "exam", "model", "question", "sample", "outcome", "answer"),
+        Column(None, lambda row: _codes(_agreed(row)), key="labels"),
+        Column(None, lambda row: "; ".join(f"{judge}: {_codes(vote)}" for judge, vote in row.votes), key="votes"),
+        *(Column(None, item("tags", tag, ""), key=tag) for tag in tags),
+    )
+    return csv_text(*Table("Labels", columns, rows).records(written=True))
+
+
+def _codes(labels: tuple[str, ...] | None) -> str:
+    return "?" if labels is None else " ".join(labels) or "none"

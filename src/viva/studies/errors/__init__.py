@@ -1,1 +1,0 @@
-"""Why wrong answers are wrong: types of error, labelled by judges."""

@@ -1,0 +1,4 @@
+"""The papers' own tables, with sources and contradictions."""
+
+HEADING = "Compare"
+COMMAND = "published"

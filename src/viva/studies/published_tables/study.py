@@ -1,0 +1,262 @@
+"""Published tables and figures by benchmark, name and model, with the models of runs among them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from viva.commands import command
+from viva.errors import DataError, VivaError
+from viva.fields import note
+from viva.published import NONE, SAMPLING, Column, Entry, Figure, Table, about, catalogue, plain, similar, table, tables
+from viva.render.findings import Findings
+from viva.studies.published_tables.chart import chart
+from viva.studies.published_tables.tables import entries, findings, listing
+
+if TYPE_CHECKING:
+    from viva.engine.folder import ExamRecord, RunRecord
+    from viva.render.result import Result
+
+SPREAD = "score_std"
+"""The column of the standard deviation of groups of answers."""
+
+
+class PublishedConfig(Struct, kw_only=True):
+    """The papers' own tables, as printed, with their sources and notes on what contradicts itself.
+
+    Without TABLE: which tables BENCHMARK has, with the notes on them. Without BENCHMARK: all there are. The papers'
+    figures, drawn from their tables or from runs.
+
+    \b
+    viva published csbench
+    viva published csbench en_domains --model gpt-4 --model llama3
+    viva published infibench 7 --run runs/NAME                     the paper's Table 7, with a run's models
+    viva published infibench leaderboard --model gpt4 --run runs/t0 --run runs/t0.6      its sampling, and yours
+    viva published infibench --figure 4 --chart figure4.svg
+    viva published csbench --figure 4c --run runs/zero --run runs/five --run runs/cot --chart figure4c.svg
+    viva published infibench leaderboard --format csv --out leaderboard.csv
+    """
+
+    benchmark: Annotated[str, note("Of which benchmark; all without it.", argument=True)] = ""
+    name: Annotated[
+        str,
+        note("Which table, or its number in the paper; without it, which there are.", argument=True, metavar="TABLE"),
+    ] = ""
+    model: Annotated[
+        tuple[str, ...],
+        note(
+            "Only rows with this in their name, however it is written (gpt-4, llama3 8b); repeatable.", metavar="NAME"
+        ),
+    ] = ()
+    run: Annotated[
+        tuple[str, ...], note("The models of this run as further rows, or in the figure; repeatable.", metavar="FOLDER")
+    ] = ()
+    figure: Annotated[str, note("In place of tables: BENCHMARK's figure of this number, as 4a.", metavar="NUMBER")] = ""
+    bibtex: Annotated[bool, note("Instead: the BibTeX entry of the paper.")] = False
+    all: Annotated[bool, note("Every table of BENCHMARK.")] = False
+
+
+@command(PublishedConfig, chart="Draw the table or figure")
+def study(config: PublishedConfig) -> Findings[Any]:
+    """The papers' own tables and figures, as printed, with their sources and notes on what contradicts itself.
+
+    Raises VivaError for unknown benchmarks, tables, figures and models, and for runs that have none of the figures.
+    """
+    if config.bibtex:
+        if config.model or config.all or config.name or config.run or config.figure:
+            raise VivaError(
+                "prints a paper's entry: it goes with a benchmark, or none for all, and alone", field="bibtex"
+            )
+        return entries([config.benchmark] if config.benchmark else catalogue())
+    if config.figure:
+        return _figure(config)
+    found = _tables_of(config.benchmark, config.name)
+    if config.run and not config.name:
+        raise VivaError("the models of a run are rows of one table: name it after its benchmark")
+    if config.name or config.all or config.model:
+        kept = _narrowed(found, config.model)
+        return _drawn(tuple(_with_runs(one, config.run) for one in kept))
+    return listing(found, partial(chart, found, listing=True), notes=bool(config.benchmark))
+
+
+def _tables_of(benchmark: str, name: str) -> tuple[Table, ...]:
+    if not benchmark:
+        return tuple(found for one in catalogue() for found in tables(one))
+    if name:
+        numbered = tuple(one for one in tables(benchmark) if one.source.table == f"Table {name}")
+        return numbered or (table(benchmark, name),)
+    about(benchmark)
+    return tables(benchmark)
+
+
+def _drawn(found: tuple[Table, ...]) -> Findings[tuple[Table, ...]]:
+    return findings(found, partial(chart, found))
+
+
+def _figure(config: PublishedConfig) -> Findings[Any]:
+    """Return a paper's figure. Raises VivaError for one that is not drawn here, and for one of runs without any."""
+    if not config.benchmark:
+        raise VivaError(f"{config.figure[:20]!r} is a figure of which paper? name its benchmark", field="figure")
+    figures = about(config.benchmark).figures
+    figure = figures.get(config.figure)
+    if figure is None or config.name:
+        known = "; ".join(f"{number}: {one.shows}" for number, one in figures.items()) or "none"
+        raise VivaError(f"{config.benchmark} has no figure {config.figure[:20]!r} here; it has {known}")
+    if figure.from_runs and not config.run:
+        raise VivaError(f"figure {config.figure} of {config.benchmark} is drawn from runs alone; name their folders")
+    if figure.study:
+        return _studied(figure, config)
+    if not figure.table:
+        return _drawn((_by_way(figure, config),))
+    found = table(config.benchmark, figure.table)
+    kept = tuple(one for one in found.columns if not figure.columns or one.name.startswith(figure.columns))
+    (drawn,) = _narrowed([replace(found, columns=kept, title=figure.shows)], config.model)
+    return _drawn((_with_runs(drawn, config.run),))
+
+
+def _studied(figure: Figure, config: PublishedConfig) -> Findings[Any]:
+    """Return what a study finds in the benchmark's published table, or in runs. Raises VivaError as the study does, for
+    runs without an exam of the benchmark, and for models where they cannot be chosen.
+    """
+    options: dict[str, Any] = figure.options
+    if config.run:  # names of published models are not those of runs
+        _results(config.benchmark, config.run)
+        options = {name: value for name, value in options.items() if name not in ("model", "exclude", "reach")}
+    if config.model:
+        if figure.study != "scaling":
+            raise VivaError(f"is not for figure {config.figure}, which shows all models: leave it out", field="model")
+        options = options | {"model": config.model}
+    study = importlib.import_module(f"viva.studies.{figure.study}.study").study
+    if figure.study == "training":
+        return cast("Findings[Any]", study(study.config(runs=tuple(map(Path, config.run)), **options)))
+    return cast("Findings[Any]", study(study.config(sources=config.run or (config.benchmark,), **options)))
+
+
+class _Asked(NamedTuple):
+    """A model of a run on an exam of the benchmark."""
+
+    folder: str
+    run: RunRecord
+    exam: ExamRecord
+    result: Result
+
+    @property
+    def way(self) -> str:
+        """How it was asked."""
+        return f"{self.exam.spec.shots}-shot" + (" CoT" if self.exam.spec.chain_of_thought else "")
+
+    @property
+    def sampling(self) -> str:
+        """Temperature and top-p as InfiBench's authors write them; "" for what the server takes by itself."""
+        sampling = self.exam.sampling or self.run.sampling
+        if sampling.temperature is None:
+            return ""
+        return f"({float(sampling.temperature):g},{float(1 if sampling.top_p is None else sampling.top_p):g})"
+
+
+def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
+    """Return every model of the runs on an exam of the benchmark.
+
+    Raises DataError where the runs have none.
+    """
+    from viva.runs.answers import read_run
+
+    found: list[_Asked] = []
+    for name in runs:
+        reported = read_run(Path(name), NONE)
+        run = reported.folder.record
+        exams = {exam.spec.label: exam for exam in run.exams}
+        found += [
+            _Asked(Path(name).name, run, exams[result.exam], result)
+            for result in reported.results
+            if result.benchmark == benchmark
+        ]
+    if not found:
+        raise DataError(f"{', '.join(runs)[:200]}: no exam of {benchmark} was asked there")
+    return found
+
+
+def _with_runs(found: Table, runs: Sequence[str]) -> Table:
+    """Return the table with a row for each model of the runs, where it has a figure of the table's columns."""
+    if not runs:
+        return found
+    paper = about(found.benchmark)
+    columns = {column.name for column in found.columns}
+    blocks = next(one.cells for one in paper.tables if one.name == found.name)
+    cells = {place: name for block in blocks for place, name in block.named().items() if name in columns}
+    languages = {setting.language for setting in paper.settings if found.name in setting.tables}
+    rows: list[Entry] = []
+    notes: list[str] = []
+    for one in _results(found.benchmark, runs):
+        if languages and one.result.language not in languages:
+            continue
+        scores = {
+            cells[place]: cell
+            for shown in one.result.tables
+            for row, line in zip(shown.rows, shown.cells, strict=True)
+            for column, cell in zip(shown.columns, line, strict=True)
+            if (place := (shown.name, row, column)) in cells and cell.mean is not None
+        }
+        figures = {name: 100 * cell.mean for name, cell in scores.items() if cell.mean is not None}
+        if not figures:
+            continue
+        spread = scores["score"].sd if SPREAD in columns and "score" in scores else None
+        figures |= {} if spread is None else {SPREAD: 100 * spread}
+        words = {SAMPLING: one.sampling} if any(SAMPLING in entry.words for entry in found.entries) else {}
+        model = f"{one.result.model} ({one.folder}, {one.way})"
+        rows.append(Entry(model=model, figures=figures, words=words, kind="run"))
+        if one.exam.data is None:
+            notes.append(f"{one.folder} asked Viva's bundled sample, which no published figure is about.")
+    if not rows:
+        raise DataError(f"{', '.join(runs)[:200]}: these runs have no figure of {found.benchmark}'s table {found.name}")
+    notes.append("Rows of runs are Viva's own figures, means without intervals; `viva score` has these.")
+    return replace(found, entries=(*found.entries, *rows), notes=(*found.notes, *dict.fromkeys(notes)))
+
+
+def _by_way(figure: Figure, config: PublishedConfig) -> Table:
+    """Return the models of runs, each with its overall score in every way in which it was asked."""
+    scores: dict[str, dict[str, float]] = {}
+    for one in _results(config.benchmark, config.run):
+        if (mean := one.result.overall.mean) is not None:
+            language = one.exam.spec.language
+            name = one.result.model if language == "en" else f"{one.result.model}, {language}"
+            scores.setdefault(name, {})[one.way] = 100 * mean
+    ways = sorted({way for ways in scores.values() for way in ways}, key=lambda way: (way.endswith("CoT"), way))
+    if not ways:
+        raise DataError(f"{', '.join(config.run)[:200]}: nothing is scored there")
+    return Table(
+        benchmark=config.benchmark,
+        name=f"figure {config.figure}",
+        title=figure.shows,
+        source=replace(tables(config.benchmark)[0].source, table=f"Figure {config.figure}, from runs"),
+        columns=tuple(Column(way, way) for way in ways),
+        entries=tuple(Entry(model=name, figures=figures, kind="run") for name, figures in scores.items()),
+        notes=("Means without intervals; `viva compare` says whether a difference is more than chance.",),
+    )
+
+
+def _narrowed(found: Sequence[Table], names: Sequence[str]) -> list[Table]:
+    """Return the tables with only the rows of these names, and of them those that have such a row."""
+    if not names:
+        return list(found)
+    entries = [entry for one in found for entry in one.entries if entry.kind != "count"]
+    for name in names:
+        if not plain(name) or not any(_is_called(entry, name) for entry in entries):
+            near = dict.fromkeys(entry.name for entry in similar(entries, name[:3], limit=200))
+            hint = f"; near: {', '.join(list(near)[:8])}" if near else ""
+            raise DataError(f"{name[:60]!r}: no row is called so{hint}", field="model")
+    kept = [
+        replace(one, entries=tuple(entry for entry in one.entries if any(_is_called(entry, name) for name in names)))
+        for one in found
+    ]
+    return [one for one in kept if one.entries]
+
+
+def _is_called(entry: Entry, name: str) -> bool:
+    return entry.kind != "count" and plain(name) in plain(entry.name)

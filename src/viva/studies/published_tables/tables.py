@@ -1,0 +1,124 @@
+"""The papers' tables, printed: with where they stand and what contradicts itself in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import itemgetter
+
+from msgspec.structs import replace
+
+from viva.published import Kind as RowKind
+from viva.published import Size, bibtex
+from viva.published import Table as PublishedTable
+from viva.render.findings import Drawing, Findings
+from viva.render.table import COUNT, FIGURE, NAME, TEXT, Column, Kind, Table, fields, figure, item, places
+
+WIDTH = 1000
+"""Characters a line, where it is no terminal that reads: the widest table of a paper takes less."""
+FEW = 6
+"""So many rows stand beside each other where there is much to tell of each."""
+KINDS: dict[RowKind, str] = {
+    "model": "",
+    "baseline": "baseline",
+    "human": "people",
+    "average": "mean of rows",
+    "ablation": "ablation",
+    "run": "run",
+}
+
+
+_LIST = (
+    Column("benchmark", "benchmark", NAME), Column("table", "name"), Column("about", "title"),
+    Column("rows", lambda table: len(table.entries), COUNT), Column("notes", lambda table: len(table.notes), COUNT),
+    Column("where", "source.table"),
+)  # fmt: skip
+_ABOUT = fields("", "benchmark", "name", "title", "source", "columns", "notes")
+UNITS = {"%": figure(".2f"), "coefficient": figure(".3f"), "points": figure("+.2f"), "billions": figure("g")}
+"""How figures are printed; all others are counts."""
+_FLUSH = {"kind", "access", "family", "type", "domain", "base", "area"}
+"""Columns of words that are set as such."""
+
+
+def table_of(table: PublishedTable, *, turn: bool = False) -> Table:
+    """Return a table as printed; `turn`: with few rows and many columns it is turned round."""
+    shown = table.columns
+    named = [one.label for one in shown if one.label.startswith(("overall", "Overall", "average", "Average"))]
+    headline = (named or [one.label for one in shown[:1]])[-1:]
+    columns = (
+        Column("", "name", NAME, key="model"), *_before(table), *fields("size", "total", "active", form="g"),
+        *(Column(one.label, item("figures", one.name), UNITS.get(one.unit, figure(",.0f")), key=one.name,
+                 keep=one.label in headline, form="g") for one in shown),
+    )  # fmt: skip
+    made = Table(f"{table.title} · {table.benchmark} {table.name}", columns, table.entries)
+    if not turn or len(table.entries) > FEW or len(shown) <= FEW:
+        return made
+    header, *rows = zip(*(made.header, *made.texts()), strict=True)
+    across = (Column(name, itemgetter(place), FIGURE if place else NAME) for place, name in enumerate(header))
+    return replace(made, columns=tuple(across), rows=rows)
+
+
+def _before(table: PublishedTable) -> list[Column]:
+    """Return the columns between name and figures: kind, words, of which people see those that differ, size."""
+    columns = list(fields("", "kind"))
+    if any(KINDS.get(entry.kind) for entry in table.entries):
+        columns.append(Column("kind", lambda entry: KINDS.get(entry.kind, ""), key=None))
+    words = dict.fromkeys(word for entry in table.entries for word in entry.words)
+    for name in words:
+        differ = len({entry.words.get(name, "") for entry in table.entries}) > 1
+        title = name.replace("_", " ") if differ else None
+        columns.append(Column(title, item("words", name, ""), TEXT if title in _FLUSH else FIGURE, key=name))
+    if any(entry.size for entry in table.entries) and not any(one.title == "parameters" for one in columns):
+        columns.append(Column("billions", "size", Kind(size_text), key=None))
+    return columns
+
+
+def closing(table: PublishedTable) -> list[str]:
+    """Source, unit, notes."""
+    units = dict.fromkeys(column.unit for column in table.columns)
+    said = {"%": "per cent", "billions": "billions of parameters"}
+    lines = [f"Source of {table.name}: {table.source.cited}, {table.source.url}"]
+    lines.append(f"Figures as printed: {', '.join(said.get(unit, unit) for unit in units)}; a dash: not published.")
+    if any(one.title == "billions" for one in _before(table)):
+        lines.append("Billions of parameters: as stated or as the name says; of a mixture of experts all / active.")
+    return lines + [f"Note: {note}" for note in table.notes]
+
+
+def size_text(size: Size) -> str:
+    """Return `70`, `46.7 / 12.9` (all / active)."""
+    return f"{size.total:g}" if size.active == size.total else f"{size.total:g} / {size.active:g}"
+
+
+def findings(found: tuple[PublishedTable, ...], drawing: Drawing) -> Findings[tuple[PublishedTable, ...]]:
+    """Return the tables; `rows` has the only one's rows, in the columns' own names, figures as printed: what `viva
+    correlate` and `viva scaling` read."""
+
+    tables, notes = [table_of(one) for one in found], [line for one in found for line in closing(one)]
+    turned = [table_of(one, turn=True) for one in found]
+    names = ", ".join(f"{one.benchmark} {one.name}" for one in found[:8])
+    several = f"CSV or a frame holds one table, and here are {len(found)}: name one of {names}" if tables[1:] else ""
+    return Findings(
+        found=found, shown=[*tables, Table("Tables", _ABOUT, found)],
+        rows=Table("Rows", (), ()) if several else tables[0], notes=notes, terminal=(turned, notes), wide=WIDTH,
+        undivided=several, drawing=drawing,
+    )  # fmt: skip
+
+
+def listing(
+    found: tuple[PublishedTable, ...], drawing: Drawing, *, notes: bool
+) -> Findings[tuple[PublishedTable, ...]]:
+    """Return a list of the tables, one row each; `notes`: with the notes on them."""
+    made = Table("Published tables", _LIST, found)
+    lines = [f"{one.name}: {note}" for one in found for note in one.notes] if notes else [_MORE]
+    return Findings(
+        found=found, shown=[made, Table("Tables", _ABOUT, found)], rows=made, notes=lines, wide=WIDTH, drawing=drawing
+    )
+
+
+_MORE = "`viva published BENCHMARK` also shows the notes on its tables, `viva published BENCHMARK TABLE` a table."
+
+
+def entries(benchmarks: Iterable[str]) -> Findings[dict[str, str]]:
+    """Return the BibTeX entries of the benchmarks' papers."""
+    made = {name: bibtex(name) for name in benchmarks}
+    rows = Table("BibTeX entries", places("benchmark", "bibtex"), list(made.items()))
+    return Findings(found=made, shown=[rows], rows=rows, notes=[], text="\n".join(made.values()))
