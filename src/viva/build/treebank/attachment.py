@@ -9,9 +9,9 @@ belongs where the treebank has it; those that begin with `could_` that it could 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import takewhile
 
-from viva.build.treebank.categories import is_empty
+from viva.build.treebank.categories import CONJUNCTIONS, is_empty
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node
 from viva.build.treebank.verbs import VERB_TAGS, VerbSequence
@@ -79,11 +79,11 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     the verb asks for it ("put money in the bank").
     """
     if phrase.end <= verb.last.start:
-        between = [leaf for leaf in sentence.tree.leaves[phrase.end : verb.last.start] if leaf.tag in VERB_TAGS]
-        if any(leaf not in verb.verbs for leaf in between):
+        between = sentence.tree.leaves[phrase.end : verb.last.start]
+        if any(leaf.tag in VERB_TAGS and leaf not in verb.verbs for leaf in between):
             return False
         return phrase.tag in ("ADVP", "RB") or (phrase.tag == "PP" and _has_comma_before(sentence, phrase))
-    between = [leaf for leaf in sentence.tree.leaves[verb.last.end : phrase.start] if leaf.text]
+    between = sentence.between(verb.last.end, phrase.start)
     if any(leaf.tag in VERB_TAGS for leaf in between):
         return False
     if phrase.tag != "PP" and (between or phrase.tag == "NP") and _is_governed(verb):
@@ -98,7 +98,7 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
         case "SBAR":
             return not after_noun or (phrase.children[0].tag == "IN" and not phrase.text.lower().startswith("that "))
         case "S":  # participles go with the subject to some: "..., dividing responsibilities"
-            return not after_noun and not comma and _first_tag(sentence, phrase) == "TO"
+            return not after_noun and not comma and _tags(sentence.between(phrase.start)[:1]) == ["TO"]
         case "ADVP":
             return not after_noun or "TMP" in phrase.functions or phrase.text.lower().endswith("ly")
         case _:
@@ -141,7 +141,7 @@ def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
     """
     if phrase.start < head.end:
         return False
-    between = [leaf for leaf in sentence.tree.leaves[head.end : phrase.start] if leaf.text]
+    between = sentence.between(head.end, phrase.start)
     if is_of(phrase):
         return not between
     return not any(leaf.tag in VERB_TAGS or leaf.tag in (",", ":") for leaf in between)
@@ -155,12 +155,12 @@ def nothing_follows(sentence: Sentence, head: Node) -> bool:
 
 def _is_governed(verb: VerbSequence) -> bool:
     """Return whether a verb phrase lies in that of another verb, relative clauses apart."""
-    above = verb.top.parent
-    while above is not None and not (above.tag == "SBAR" and above.children[0].tag in _RELATIVE):
-        if above.tag == "VP":
-            return True
-        above = above.parent
-    return False
+    around = takewhile(lambda node: not _is_relative(node), verb.top.above())
+    return any(node.tag == "VP" for node in around)
+
+
+def _is_relative(node: Node) -> bool:
+    return node.tag == "SBAR" and node.children[0].tag in _RELATIVE
 
 
 def _is_name(sentence: Sentence, head: Node, phrase: Node) -> bool:
@@ -176,15 +176,13 @@ def _is_coordinated(head: Node) -> bool:
     if any(leaf.tag == "CC" for leaf in head.walk()):
         return True
     outer = head.parent
-    around = outer.parent if outer is not None else None
-    if outer is None or around is None or around.tag not in ("NP", "UCP"):
+    if outer is None or outer.parent is None or outer.parent.tag not in ("NP", "UCP"):
         return False
-    return any(child.tag in ("CC", "CONJP") for child in around.children[: outer.position])
+    return any(child.tag in CONJUNCTIONS for child in outer.before)
 
 
 def _follows_predicate(phrase: Node) -> bool:
-    before = phrase.parent.children[: phrase.position] if phrase.parent is not None else []
-    return any("PRD" in child.functions for child in before)
+    return any("PRD" in child.functions for child in phrase.before)
 
 
 def _is_required(phrase: Node) -> bool:
@@ -196,7 +194,7 @@ def _is_required(phrase: Node) -> bool:
 
 def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
     """Return whether nothing but a comma or quotation marks stands between a noun phrase and what follows it."""
-    between = [leaf.tag for leaf in sentence.tree.leaves[head.end : phrase.start] if leaf.text]
+    between = _tags(sentence.between(head.end, phrase.start))
     return phrase.start >= head.end and all(tag in ("``", ",") for tag in between)
 
 
@@ -211,12 +209,11 @@ def _ends_a_verb_phrase(head: Node) -> bool:
 
 
 def _has_comma_before(sentence: Sentence, phrase: Node) -> bool:
-    before = next((leaf for leaf in reversed(sentence.tree.leaves[: phrase.start]) if leaf.text), None)
-    return before is not None and before.tag == ","
+    return _tags(sentence.between(0, phrase.start)[-1:]) == [","]
 
 
-def _first_tag(sentence: Sentence, phrase: Node) -> str:
-    return next((leaf.tag for leaf in sentence.tree.leaves[phrase.start :] if leaf.text), "")
+def _tags(leaves: list[Node]) -> list[str]:
+    return [leaf.tag for leaf in leaves]
 
 
 def _looks_adverbial(node: Node) -> bool:
@@ -231,10 +228,9 @@ def _looks_adverbial(node: Node) -> bool:
 
 def _is_purpose_clause(node: Node) -> bool:
     """Return an infinitive without a subject of its own that follows something else in its phrase."""
-    subject = next((child for child in node.children if "SBJ" in child.functions), None)
-    if subject is None or not is_empty(subject) or node.parent is None:
+    if node.subject is None or not is_empty(node.subject):
         return False
-    before = [child for child in node.parent.children[: node.position] if child.text]
+    before = [child for child in node.before if child.text]
     return bool(before) and before[-1].tag not in VERB_TAGS and node.text[:3].lower() == "to "
 
 
@@ -253,19 +249,8 @@ def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
     verb: it belongs to a verb there.
     """
     return any(
-        (above.tag == "SBAR" and above.children[0].tag in _RELATIVE)
-        or (above.tag == "VP" and above.parent is not None and above.parent.tag == "NP")
-        or (above.tag in _SENTENCES and above.parent is not None and above.parent.tag == "S" and _has_subject(above))
-        for above in _between(node, verb)
+        _is_relative(above)
+        or (above.parent is not None and (above.tag, above.parent.tag) == ("VP", "NP"))
+        or (above.parent is not None and above.parent.tag == "S" and above.tag in _SENTENCES and above.has_subject)
+        for above in takewhile(lambda around: not _covers(around, verb.last), node.above())
     )
-
-
-def _has_subject(clause: Node) -> bool:
-    return any("SBJ" in child.functions and child.text for child in clause.children)
-
-
-def _between(node: Node, verb: VerbSequence) -> Iterator[Node]:
-    above = node.parent
-    while above is not None and not _covers(above, verb.last):
-        yield above
-        above = above.parent

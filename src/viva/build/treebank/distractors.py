@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
+from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
 from viva.build.treebank.attachment import could_modify_noun, could_modify_verb, is_of
@@ -18,7 +19,7 @@ from viva.build.treebank.categories import CONJUNCTIONS, is_possessive
 from viva.build.treebank.findings import Finding, Reading, Unpaired
 from viva.build.treebank.modifiers import is_phrase
 from viva.build.treebank.phrases import bare, tidy_text
-from viva.build.treebank.points.adjective_modifier import is_plain
+from viva.build.treebank.points.modifiers import is_plain
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node
 from viva.build.treebank.verbs import BE
@@ -172,12 +173,8 @@ def _governs(verb: Node, finding: Finding) -> bool:
     below = finding.answer_verb
     if below is None or verb.parent is None or not verb.parent.holds(below.last):
         return False
-    above = below.top.parent
-    while above is not None and above is not verb.parent:
-        if above.tag == "SBAR":
-            return False
-        above = above.parent
-    return True
+    between = takewhile(lambda node: node is not verb.parent, below.top.above())
+    return all(node.tag != "SBAR" for node in between)
 
 
 def _is_easy(phrase: Phrase) -> bool:
@@ -192,10 +189,8 @@ def _is_no_complement(phrase: Phrase) -> bool:
 
 def _coordinated(one: Node, other: Node) -> bool:
     """Return whether the smallest phrase that holds both coordinates something."""
-    node = one.parent
-    while node is not None and not node.holds(other):
-        node = node.parent
-    return node is not None and any(child.tag in CONJUNCTIONS or child.tag == ":" for child in node.children)
+    both = next((node for node in one.above() if node.holds(other)), None)
+    return both is not None and any(child.tag in CONJUNCTIONS or child.tag == ":" for child in both.children)
 
 
 def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:

@@ -59,24 +59,6 @@ class Existence(Shown):
     exists: bool
 
 
-def existence(
-    point: KnowledgePoint, slot_kind: SlotKind, slot: str, subtype: str, nodes: tuple[Node, ...], *, exists: bool
-) -> Existence:
-    """Return whether a phrase of a kind has a modifier, as what is asked about."""
-    kind = "existent" if exists else "not-existent"
-    tags = (f"subtype:{subtype}", kind)
-    return Existence(
-        knowledge_point=point,
-        slot_kind=slot_kind,
-        slot=slot,
-        category=kind,
-        tags=tags,
-        nodes=nodes,
-        rule="existence",
-        exists=exists,
-    )
-
-
 @dataclass(slots=True, frozen=True, eq=False, kw_only=True)
 class Unpaired(Shown):
     """A slot to be paired with a phrase that it is not coordinated with (CO)."""

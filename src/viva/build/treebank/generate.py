@@ -10,7 +10,8 @@ from typing import TypeVar
 from viva.benchmarks.syneval.facts import Fact, Item
 from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
 from viva.build.treebank.phrases import overlap, tidy_text, times
-from viva.build.treebank.points import EXISTENCES, POINTS, UNPAIRED
+from viva.build.treebank.points import EXISTENCES, POINTS
+from viva.build.treebank.points.conjuncts import find_unpaired
 from viva.build.treebank.question_wording import Asker
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import parse
@@ -41,7 +42,7 @@ def generate(
         asker.learn(finding)
     items = [item for finding in findings for item in asker.ask(finding)]
     existences = [found for exists in EXISTENCES for found in exists(reading)]
-    unpaired = list(UNPAIRED(reading))
+    unpaired = list(find_unpaired(reading))
     if not published:
         existences = list(tidy_shown(existences, parsed.sentence))
         unpaired = list(tidy_shown(unpaired, parsed.sentence))

@@ -6,10 +6,11 @@ Specification, section 2, ADJ and ADV.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from viva.build.treebank.arguments import has_noun_complement, is_verb_modifier
-from viva.build.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
-from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, with_head
+from viva.build.treebank.categories import CONJUNCTIONS, is_possessive
+from viva.build.treebank.sentence import Sentence, relative_head, with_head
 from viva.build.treebank.tree import Node
 from viva.build.treebank.verbs import VerbSequence
 
@@ -84,17 +85,12 @@ def _noun_modifiers(sentence: Sentence, after: list[Node]) -> list[Modifier]:
             continue
         # As published, the first sister is asked about the last one's tag: an index of -1 (quirk 11).
         before = after[position - 1] if position or sentence.published else None
-        if before is not None and _ends_in_comma(before):
-            if node.tag == "SBAR":
-                found.append(Modifier(node, _visible(sentence, node), _recognised(sentence, node, NON_RESTRICTIVE)))
-            continue
-        found.append(Modifier(node, _visible(sentence, node), _recognised(sentence, node)))
+        set_off = before is not None and _ends_in_comma(before)
+        if not set_off or node.tag == "SBAR":
+            category = _recognised(sentence, node, NON_RESTRICTIVE if set_off else "")
+            # Of one that stands elsewhere in the sentence (*ICH*), the text there.
+            found.append(Modifier(node, node.text or _rebuilt(sentence, node), category))
     return found
-
-
-def _visible(sentence: Sentence, node: Node) -> str:
-    """Return a modifier's text; of one that stands elsewhere in the sentence (*ICH*), the text there."""
-    return node.text or _rebuilt(sentence, node)
 
 
 def _ends_in_comma(node: Node) -> bool:
@@ -116,12 +112,9 @@ def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:
     level.
     """
     nodes: list[Node] = []
-    parent = verb.top.parent
-    if parent is not None:
-        before = parent.children[: verb.top.position]
-        subjects = [child.position for child in before if "SBJ" in child.functions]
-        if subjects:
-            nodes.extend(child for child in before[subjects[-1] + 1 :] if is_verb_modifier(child))
+    subjects = [child for child in verb.top.before if "SBJ" in child.functions]
+    if subjects:
+        nodes.extend(child for child in verb.top.before[subjects[-1].position + 1 :] if is_verb_modifier(child))
     for level, vp in enumerate(verb.levels):
         below = verb.levels[level + 1] if level + 1 < len(verb.levels) else None
         nodes.extend(child for child in _sisters(vp, below) if is_verb_modifier(child))
@@ -145,12 +138,11 @@ def _verb_modifier(sentence: Sentence, node: Node) -> Modifier | None:
     if node.tag in ("RB", "PRT"):
         return Modifier(node, node.text, "")
     rebuilt = _rebuilt(sentence, node)
-    if rebuilt:
-        # "the river on which it flows", "when it left": by default, what stands elsewhere is counted, not asked for.
-        return Modifier(node, rebuilt, _category_of(sentence, node) if sentence.published else "", moved=True)
-    if not node.text:
+    if not (rebuilt or node.text):
         return None
-    return Modifier(node, node.text, _category_of(sentence, node))
+    # "the river on which it flows", "when it left": by default, what stands elsewhere is counted, not asked for.
+    asked = sentence.published or not rebuilt
+    return Modifier(node, rebuilt or node.text, _category_of(sentence, node) if asked else "", moved=bool(rebuilt))
 
 
 def _category_of(sentence: Sentence, node: Node) -> str:
@@ -162,9 +154,7 @@ def _rebuilt(sentence: Sentence, node: Node) -> str:
     """Return the text of a modifier that moved with a WH-word: "in which" of "the climate in which" is "in the
     climate".
     """
-    if node.text or not is_empty(node):
-        return ""
-    antecedent = sentence.antecedents.get(empty_leaf(node).index)
+    antecedent = sentence.antecedent(node)
     if antecedent is None:
         return ""
     head = relative_head(antecedent)
@@ -179,8 +169,7 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
     answer either, and a verb phrase that has it is not said to have no modifier.
     """
     found: list[Node] = []
-    clause = verb.top.parent
-    while clause is not None and clause.tag in ("S", "SINV"):
+    for clause in takewhile(lambda node: node.tag in ("S", "SINV"), verb.top.above()):
         found.extend(
             child
             for child in clause.children
@@ -188,18 +177,17 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
         )
         if is_verb_modifier(clause):
             break  # an adverbial clause: what modifies the clause around it does not modify this one
-        clause = clause.parent
     return found
 
 
 def governing_modifiers(verb: VerbSequence) -> list[Node]:
     """Return what precedes a verb phrase and modifies a clause around it: "after the war he hoped to return"."""
-    found: list[Node] = []
-    around = verb.top.parent
-    while around is not None and around.tag in ("S", "SINV", "VP", "SBAR"):
-        found.extend(child for child in around.children if child.end <= verb.verbs[0].start and _is_adverbial(child))
-        around = around.parent
-    return found
+    return [
+        child
+        for around in takewhile(lambda node: node.tag in ("S", "SINV", "VP", "SBAR"), verb.top.above())
+        for child in around.children
+        if child.end <= verb.verbs[0].start and _is_adverbial(child)
+    ]
 
 
 def _is_adverbial(node: Node) -> bool:
@@ -208,6 +196,6 @@ def _is_adverbial(node: Node) -> bool:
 
 def _follows_subject(node: Node, verb: VerbSequence) -> bool:
     """Between subject and verb phrase: there the published construct counts it already."""
-    if node.parent is not verb.top.parent or node.position > verb.top.position or node.parent is None:
+    if node.parent is not verb.top.parent or node.position > verb.top.position:
         return False
-    return any("SBJ" in child.functions for child in node.parent.children[: node.position])
+    return any("SBJ" in child.functions for child in node.before)

@@ -113,14 +113,36 @@ class Node:
         """Return whether one of the two lies within the other: nodes of a tree share words only then."""
         return self.start < other.end and other.start < self.end
 
+    def above(self) -> Iterator[Node]:
+        """Yield what it lies in, the innermost first."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
     def holds(self, other: Node) -> bool:
         """Return whether `other` is this node or lies below it."""
-        node: Node | None = other
-        while node is not None:
-            if node is self:
-                return True
-            node = node.parent
-        return False
+        return other is self or any(node is self for node in other.above())
+
+    @property
+    def before(self) -> list[Node]:
+        """Its sisters on the left."""
+        return self.parent.children[: self.position] if self.parent is not None else []
+
+    @property
+    def after(self) -> list[Node]:
+        """Its sisters on the right."""
+        return self.parent.children[self.position + 1 :] if self.parent is not None else []
+
+    @property
+    def subject(self) -> Node | None:
+        """Its first child with -SBJ."""
+        return next((child for child in self.children if "SBJ" in child.functions), None)
+
+    @property
+    def has_subject(self) -> bool:
+        """Whether a subject of its own can be seen."""
+        return any("SBJ" in child.functions and child.text for child in self.children)
 
     def __repr__(self) -> str:
         return f"<{self.tag} {self.path} {self.text!r}>"

@@ -178,31 +178,24 @@ def _links(verb: Node) -> bool:
 
 
 def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:
-    bare: list[int] = []
-    negated: list[int] = []
-    adverbs: list[int] = []
+    negated: list[int] = []  # the verbs with `not`
+    adverbs: list[int] = []  # with the adverb phrases that follow them
     both: list[int] = []
     for verb in path.verbs:
-        assert verb.parent is not None
-        for rendering in (bare, negated, adverbs, both):
+        for rendering in (negated, adverbs, both):
             rendering.append(verb.start)
-        siblings = verb.parent.children
-        after = verb.position + 1
-        following = siblings[after] if after < len(siblings) else None
-        if following is not None and following.tag == "RB" and following.word in _NOT and (published or _links(verb)):
-            negated.append(following.start)
-            both.append(following.start)
-            following = siblings[after + 1] if after + 1 < len(siblings) else None
-            if following is not None and following.tag == "ADVP":
-                both.extend(range(following.start, following.end))
-        elif following is not None and following.tag == "ADVP":
-            adverbs.extend(range(following.start, following.end))
-            both.extend(range(following.start, following.end))
-    text = layout.join(negated) if len(negated) > len(bare) else layout.join(bare)
-    form = verb_form(path.verbs)
+        following = verb.after[:2]
+        negation = bool(following) and following[0].tag == "RB" and following[0].word in _NOT
+        if negation and (published or _links(verb)):
+            negated.append(following[0].start)
+            both.append(following.pop(0).start)
+        if following and following[0].tag == "ADVP":
+            phrase = range(following[0].start, following[0].end)
+            both += phrase
+            adverbs += phrase if not negation else ()
+    text, form = layout.join(negated), verb_form(path.verbs)
     if published:
-        plain = layout.join(adverbs) if len(adverbs) > len(bare) else layout.join(bare)
-        return VerbSequence(top, path.levels, path.verbs, plain, text, *form)
+        return VerbSequence(top, path.levels, path.verbs, layout.join(adverbs), text, *form)
     return VerbSequence(top, path.levels, path.verbs, text, text, *form, layout.join(both))
 
 
@@ -210,21 +203,12 @@ def verb_form(verbs: tuple[Node, ...]) -> VerbForm:
     """Form, voice and tense of a sequence; word tests are case-sensitive, as published."""
     words = [verb.word or "" for verb in verbs]
     tags = [verb.tag for verb in verbs]
-    modal = ""
-    start = 0
-    if tags[0] == "MD":
-        modal = words[0]
-        start = 1
-    to = start < len(tags) and tags[start] == "TO"
-    if to:
-        start += 1
-    words, tags = words[start:], tags[start:]
-    if not 1 <= len(words) <= 3:
-        return _UNRECOGNIZED
-    form = _form_of(tags, words, modal, to)
-    if not form:
-        return _UNRECOGNIZED
-    return VerbForm(form, _voice(words, tags), _tense(words, tags, modal))
+    modal = words[0] if tags[0] == "MD" else ""
+    start = 1 if modal else 0
+    to = tags[start : start + 1] == ["TO"]
+    words, tags = words[start + to :], tags[start + to :]
+    form = _form_of(tags, words, modal, to) if 1 <= len(words) <= 3 else ""
+    return VerbForm(form, _voice(words, tags), _tense(words, tags, modal)) if form else _UNRECOGNIZED
 
 
 def _form_of(tags: list[str], words: list[str], modal: str, to: bool) -> str:

@@ -1,32 +1,21 @@
-"""The nine knowledge points, named as the paper names them; those of arguments in one module, each other in its own."""
+"""The nine knowledge points, named as the paper names them, those of one kind in one module."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
-from viva.build.treebank.points import (
-    adjective_modifier,
-    adverbial_modifier,
-    argument,
-    coordinated_phrase,
-    main_verb_phrase,
-    prepositional_phrase_attachment,
-)
+from viva.build.treebank.findings import Existence, Finding, Reading
+from viva.build.treebank.points import arguments, conjuncts, modifiers
 
 POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
-    argument.surface_subject,
-    argument.subject_complement,
-    argument.direct_object,
-    argument.indirect_object,
-    main_verb_phrase.find,
-    adjective_modifier.find,
-    adverbial_modifier.find,
-    coordinated_phrase.find,
-    prepositional_phrase_attachment.find,
+    arguments.find,
+    arguments.find_verbs,
+    modifiers.find_adjectives,
+    modifiers.find_adverbs,
+    conjuncts.find,
+    modifiers.find_attachments,
 )
 EXISTENCES: tuple[Callable[[Reading], Iterator[Existence]], ...] = (
-    adjective_modifier.find_existence,
-    adverbial_modifier.find_existence,
+    modifiers.find_modified_nouns,
+    modifiers.find_modified_verbs,
 )
-UNPAIRED: Callable[[Reading], Iterator[Unpaired]] = coordinated_phrase.find_unpaired
