@@ -22,8 +22,15 @@ from viva.benchmarks.clrbench.schema import read_records, to_questions
 from viva.build.approval import Event, State
 from viva.build.reasoning.checks import Checked
 from viva.build.reasoning.export import export
-from viva.build.reasoning.project import Project, fold
-from viva.build.reasoning.prompt import Rejected, bundled_instructions, read_draft, read_instructions, request
+from viva.build.reasoning.project import (
+    Project,
+    Rejected,
+    bundled_instructions,
+    fold,
+    read_draft,
+    read_instructions,
+    request,
+)
 from viva.build.reasoning.sheet import Collected, approval_key, as_item
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError

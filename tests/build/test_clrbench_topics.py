@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from build.clrbench_project import build, collected
 from rows import each_row, tables_beside
 from viva.build.reasoning.coverage import coverage, paths, picture
-from viva.build.reasoning.toc import outline, parse
 from viva.build.reasoning.topics import (
     Graph,
     check,
     find_cycle,
     merged,
+    outline,
+    parse,
     read_triples,
     similar,
     written_triples,

@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 from build.dumps import answer, posts, question, row
 from rows import each_row, table
 from viva.build.stackexchange.dump import CHUNK, batches
-from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, attributes, attributes_of_all
-from viva.build.stackexchange.scan import Block, Scanner, split_tags
+from viva.build.stackexchange.scan import (
+    MAX_ROW,
+    Block,
+    BrokenRowError,
+    Scanner,
+    attributes,
+    attributes_of_all,
+    split_tags,
+)
 from viva.build.stackexchange.tagtree import TagTree, read_tree
 from viva.errors import DataError
 

@@ -33,10 +33,9 @@ from viva.build.reasoning import export as sets
 from viva.build.reasoning import sheet as sheets
 from viva.build.reasoning import topics
 from viva.build.reasoning.coverage import Concept, Level, picture
-from viva.build.reasoning.project import TOPICS, Project, opened_project
-from viva.build.reasoning.prompt import bundled_instructions, read_instructions
+from viva.build.reasoning.project import TOPICS, Project, bundled_instructions, opened_project, read_instructions
 from viva.build.reasoning.sheet import TYPES
-from viva.build.reasoning.toc import outline, read_contents
+from viva.build.reasoning.topics import outline, read_contents
 from viva.build.spreadsheet import tidy
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from viva.build.stackexchange.parquet import ParquetFiles
-from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, Row, attributes, is_row, row_of
-from viva.build.stackexchange.scan import Block, Scanner
+from viva.build.stackexchange.scan import MAX_ROW, Block, BrokenRowError, Row, Scanner, attributes, is_row, row_of
 from viva.build.stackexchange.tagtree import TagTree
 from viva.contracts import WorkerPool
 from viva.errors import DataError, flag

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from viva.build.stackexchange.rows import Row, row_of
 from viva.build.stackexchange.scan import (
     ANSWER,
     LAST_DAY,
@@ -26,6 +25,8 @@ from viva.build.stackexchange.scan import (
     TOLD,
     Block,
     Broken,
+    Row,
+    row_of,
     split_tags,
 )
 from viva.build.stackexchange.tagtree import TagTree

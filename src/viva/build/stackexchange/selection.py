@@ -36,8 +36,7 @@ from viva.build.stackexchange.pool import (
     PoolAnswer,
     PoolQuestion,
 )
-from viva.build.stackexchange.rows import Row
-from viva.build.stackexchange.scan import EPOCH, LAST_DAY, MOST, Block, Index, Rules, Steps, split_tags
+from viva.build.stackexchange.scan import EPOCH, LAST_DAY, MOST, Block, Index, Row, Rules, Steps, split_tags
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line, ViewAges
 from viva.contracts import WorkerPool

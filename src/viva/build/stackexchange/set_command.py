@@ -19,7 +19,6 @@ from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sa
 from viva.build.files import content_of
 from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, print_tables, tell_held
 from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
-from viva.build.stackexchange import crosscheck
 from viva.build.stackexchange.coverage import (
     Places,
     coverage_table,
@@ -29,11 +28,17 @@ from viva.build.stackexchange.coverage import (
     read_day,
 )
 from viva.build.stackexchange.decisions import State
-from viva.build.stackexchange.kit import human_references, write_human_answers
+from viva.build.stackexchange.export import grading_problems, release
+from viva.build.stackexchange.kit import (
+    asked,
+    bundled_instructions,
+    human_references,
+    read_instructions,
+    request,
+    write_human_answers,
+)
 from viva.build.stackexchange.pilots import KINDS, Answers, Finding, findings, gather_answers, named_runs, tried_scores
-from viva.build.stackexchange.project import MANY, Project, take_pool
-from viva.build.stackexchange.prompt import asked, bundled_instructions, read_instructions, request
-from viva.build.stackexchange.release import grading_problems, release
+from viva.build.stackexchange.project import MANY, Project, decide, refusal, take_over, take_pool
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
 from viva.fields import note
@@ -274,8 +279,8 @@ def review(config: ReviewConfig) -> int:
         items(),
         config,
         f"{flag('everything')} shows what is decided, {flag('kits')} what is not written yet",
-        refuse=partial(crosscheck.refusal, opened),
-        saved=partial(crosscheck.take_over, opened),
+        refuse=partial(refusal, opened),
+        saved=partial(take_over, opened),
         renewed=items,
     )
 
@@ -301,7 +306,7 @@ def approve(config: ApproveConfig) -> int:
     """Approve or reject questions without a browser."""
     refuse_name(config.reviewer)
     opened = Project(config.project)
-    count = crosscheck.decide(opened, config.questions, config.reviewer, reject=config.reject, comment=config.comment)
+    count = decide(opened, config.questions, config.reviewer, reject=config.reject, comment=config.comment)
     tell_decisions(count, Counter(state.status for state in opened.states()))
     return EXIT_OK
 

@@ -15,8 +15,7 @@ from viva.build.options import Force, Language, ListAll, ProjectPath, Told, list
 from viva.build.project import DRAFTS, DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.build.translation.alignment import compared, write_sheet
 from viva.build.translation.checks import Finding, affected, check_set
-from viva.build.translation.export import write_export
-from viva.build.translation.project import Project
+from viva.build.translation.project import Project, write_export
 from viva.commands import command
 from viva.contracts import Model
 from viva.engine.asking import Run

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from viva.build.treebank.categories import CONJUNCTIONS, category, is_empty, is_possessive
-from viva.build.treebank.detokenise import EMPTY
 from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, resolved, with_antecedents, with_head
-from viva.build.treebank.tree import Node
+from viva.build.treebank.tree import EMPTY, Node
 from viva.build.treebank.verbs import (
     BE,
     COPULAS,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from viva.build.treebank.detokenise import EMPTY
-from viva.build.treebank.tree import Node
+from viva.build.treebank.tree import EMPTY, Node
 from viva.build.treebank.verbs import verb_form, verb_paths
 
 _NOMINAL = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "POS"))

@@ -12,10 +12,9 @@ from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
 from viva.build.treebank.phrases import overlap, tidy_text, times
 from viva.build.treebank.points import EXISTENCES, POINTS
 from viva.build.treebank.points.conjuncts import find_unpaired
-from viva.build.treebank.question_wording import Asker
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import parse
-from viva.build.treebank.wordings import Wordings, wordings
+from viva.build.treebank.wordings import Asker, Wordings, wordings
 
 _UNANALYSED = "X"
 """The treebank's mark for what its annotators could not analyse: a typing error, a sentence cut off."""

@@ -6,8 +6,7 @@ import re
 from collections import Counter
 
 from viva.build.treebank.categories import category, is_empty
-from viva.build.treebank.detokenise import EMPTY
-from viva.build.treebank.tree import Node, Tree
+from viva.build.treebank.tree import EMPTY, Node, Tree
 from viva.build.treebank.verbs import VerbSequence, sequences
 
 _CAPITALS = ("NNP", "JJ", "FW")

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from viva.build.treebank.detokenise import Layout
-from viva.build.treebank.tree import Node, Tree, TreeError
+from viva.build.treebank.tree import Layout, Node, Tree, TreeError
 from viva.files import shipped_table
 
 VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
