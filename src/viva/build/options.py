@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypeAlias
 
@@ -25,6 +25,17 @@ _FORMS = {int: ",", float: ",.2f"}
 """How a number is printed."""
 Force = Annotated[bool, note("Replace the set that --out holds.")]
 ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", spelled=("--all",))]
+
+
+def counts_text(counts: Mapping[Any, int]) -> str:
+    """Return how many of what, in words: `3 rejected, 1 waiting`."""
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
+
+
+def tell_notes(notes: Iterable[str]) -> None:
+    """Print what somebody should know beside the result."""
+    for line in notes:
+        print(escape_invisible(line), file=sys.stderr)
 
 
 def list_first(lines: Sequence[object], *, everything: bool, file: TextIO | None = None) -> None:

@@ -33,6 +33,11 @@ class Table(Struct, frozen=True, kw_only=True):
     encoding: str = "utf-8"
 
 
+def column_name(title: str) -> str:
+    """Return what a column is known by, however people write its title: `Also accepted` is also_accepted."""
+    return "_".join(title.casefold().split())
+
+
 def guarded(text: str) -> str:
     """Return a text for a CSV cell: an apostrophe keeps a spreadsheet from running what begins like a formula."""
     return f"'{text}" if _runs(text) else text
@@ -116,7 +121,7 @@ def read_table(content: bytes, name: str, known: Iterable[str]) -> Table:
         titles.pop()
     if not titles:
         raise DataError(f"{name} is empty: its first row must name the columns")
-    columns = tuple("_".join(title.casefold().split()) for title in titles)
+    columns = tuple(map(column_name, titles))
     return Table(titles=tuple(titles), columns=columns, rows=rows, delimiter=delimiter, encoding=encoding)
 
 
@@ -129,7 +134,7 @@ def _delimiter(text: str, known: set[str]) -> str:
             titles = next((record for record in reader if any(map(str.strip, record))), [])
         except csv.Error:
             return 0, 0
-        return len(known & {"_".join(title.casefold().split()) for title in titles}), len(titles)
+        return len(known.intersection(map(column_name, titles))), len(titles)
 
     return max((",", ";", "\t"), key=found)
 

@@ -13,6 +13,7 @@ from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.clrbench.schema import Record, Type, problems
 from viva.build.approval import Status
 from viva.build.files import counted
+from viva.build.options import counts_text
 from viva.build.reasoning.checks import Checked
 from viva.build.reasoning.project import ApprovalStates, Proposal
 from viva.build.reasoning.sheet import TYPES, as_item, slug
@@ -91,7 +92,7 @@ def export(
     usable = folded.approved
     held = _held(folded, checked)
     if not usable:
-        why = ", ".join(f"{count:,} {reason}" for reason, count in Counter(one.why for one in held).items())
+        why = counts_text(Counter(one.why for one in held))
         raise DataError(f"nothing is approved, so there is no set ({why or 'the sheet has no question'})")
     chosen, notes, without = _exemplars(usable, seed)
     picked = {proposal.question.row for proposal in chosen}

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.schema import LETTERS
 from viva.build.approval import Event, State, replay
-from viva.build.drafting import draft_and_doubt, drafting_request, texts_of
+from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request, texts_of
 from viva.build.files import toml_of
 from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject, review_item
 from viva.build.reasoning.checks import Checked, check_sheet
@@ -29,7 +29,6 @@ from viva.build.reasoning.sheet import NAMES, TYPES, Collected, Sheet, approval_
 from viva.build.reasoning.topics import Graph, check, read_triples
 from viva.build.spreadsheet import clean
 from viva.errors import DataError, option
-from viva.files import shipped_table, shipped_text
 from viva.review.items import Item
 from viva.scorers.rationale import take_apart
 from viva.types import RATIONALE, Generate, Sampling
@@ -97,6 +96,7 @@ TOPICS, SHEET, SHEET_JSONL = "topics.csv", "collection.csv", "collection.jsonl"
 class Project(TextProject[Proposal]):
     """The folder, each file read once, when it is asked for."""
 
+    module = __file__
     scope = "clrbench-draft/"
     aspect = RATIONALE
     titles = (
@@ -260,11 +260,6 @@ class Rejected(Struct, frozen=True):
     """How many drafts there were so far."""
 
 
-def bundled_instructions() -> str:
-    """instructions.toml as a new project gets it."""
-    return shipped_text(__file__, "instructions.toml")
-
-
 def read_instructions(content: bytes, name: str) -> dict[str, str]:
     """Return the expert's instructions: `all` and one for each type. Raises DataError for a type that is not there."""
     known = ("all", *TYPES)
@@ -275,11 +270,6 @@ def read_instructions(content: bytes, name: str) -> dict[str, str]:
     if missing:
         raise DataError(f"{name} has no instructions for {missing} ({NAMES[missing]})")
     return told
-
-
-@cache
-def _templates() -> dict[str, str]:
-    return shipped_table(__file__, "drafting.toml", dict[str, dict[str, str]])["draft"]
 
 
 def request(
@@ -298,7 +288,7 @@ def request(
     }
     return drafting_request(
         question.id,
-        _templates(),
+        draft_texts(__file__),
         values,
         sampling,
         again=rejected is not None,

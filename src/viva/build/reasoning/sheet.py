@@ -21,12 +21,14 @@ from viva.build.spreadsheet import (
     Table,
     cell_name,
     clean,
+    column_name,
     decoded,
     read_table,
     tidy,
     written_table,
 )
 from viva.errors import DataError
+from viva.fields import pick
 from viva.io.tables import json_lines
 
 TYPES: Final[tuple[Type, ...]] = ("MC", "MS", "TF", "FB", "OE")
@@ -82,18 +84,15 @@ def as_item(question: Collected, rationale: str, name: str) -> Record:
     answers: tuple[str, ...] = ()
     if several:
         answers = tuple(question.gold) if question.type == "MS" else (question.gold, *question.accepted)
-    return Record(
+    return pick(
+        Record,
+        msgspec.structs.asdict(question),
         id=name,
         discipline=question.path[0],
         topic=question.path,
-        type=question.type,
-        question=question.question,
-        options=question.options,
         answer=answer,
         answers=answers,
         rationale=rationale,
-        difficulty=question.difficulty,
-        source=question.source,
     )
 
 
@@ -132,7 +131,7 @@ COLUMNS = (
 )  # fmt: skip
 NEEDED = ("discipline", "type", "question", "answer", "source")
 _CONTENT = ("question", "answer", "also_accepted", "rationale", *LETTERS.lower())
-_KNOWN = frozenset("_".join(column.casefold().split()) for column in COLUMNS) | set(LETTERS.lower())
+_KNOWN = {*map(column_name, COLUMNS), *LETTERS.lower()}
 
 
 class Row(Struct, frozen=True):
@@ -274,7 +273,7 @@ def _texts(value: object, where: str, column: str) -> list[str]:
 
 def new_sheet(stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes:
     """Return a sheet of places to fill in."""
-    return written_table(COLUMNS, [[_stub(column, *stub) for column in _columns()] for stub in stubs])
+    return written_table(COLUMNS, [[_stub(column_name(title), *stub) for title in COLUMNS] for stub in stubs])
 
 
 def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes | None:
@@ -298,10 +297,6 @@ def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> by
     if not added and not named:
         return None
     return written_table(table.titles, [*rows, *added], table.delimiter, table.encoding)
-
-
-def _columns() -> tuple[str, ...]:
-    return tuple("_".join(column.casefold().split()) for column in COLUMNS)
 
 
 def _stub(column: str, path: tuple[str, ...], kind: Type) -> str:

@@ -27,6 +27,7 @@ from viva.benchmarks.infibench.cases import areas
 from viva.benchmarks.infibench.caseset import FORMAT, KIND, MANIFEST, find_built
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.build.files import counted, readable_json, write_set
+from viva.build.options import counts_text
 from viva.build.stackexchange.coverage import created, exposed
 from viva.build.stackexchange.decisions import MEANING, State
 from viva.build.stackexchange.kit import accepted_text, answer_url, digest, question_id, url
@@ -221,8 +222,7 @@ def export(chosen: Sequence[Chosen], audit: bytes, begun: Manifest, cutoffs: Map
     Raises DataError where nothing is chosen, or a question cannot be written.
     """
     if not chosen:
-        why = ", ".join(f"{count:,} {reason}" for reason, count in begun.held_back.items())
-        raise DataError(f"there is nothing to export ({why or 'the pool is empty'})")
+        raise DataError(f"there is nothing to export ({counts_text(begun.held_back) or 'the pool is empty'})")
     groups: dict[str, list[Chosen]] = {}
     for one in chosen:
         groups.setdefault(_file(one.about.area), []).append(one)

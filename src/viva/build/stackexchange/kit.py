@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from viva.build.drafting import draft_and_doubt, drafting_request
+from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request
 from viva.build.files import digest_of, toml_of
 from viva.build.stackexchange.plaintext import INDENT, one_title, plain
 from viva.build.stackexchange.pool import PoolAnswer, PoolQuestion
 from viva.errors import DataError
-from viva.files import shipped_table, shipped_text, write_whole
+from viva.files import write_whole
 from viva.prompting import clip
 from viva.types import Generate, Sampling
 
@@ -241,22 +241,12 @@ LONGEST_DRAFT = 20_000
 """Characters of a draft: a model that does not stop fills no page."""
 
 
-def bundled_instructions() -> str:
-    """instructions.toml as a new project gets it."""
-    return shipped_text(__file__, "instructions.toml")
-
-
 def read_instructions(content: bytes, name: str) -> str:
     """Return the experts' instructions. Raises DataError."""
     found = toml_of(content, name).get("instructions")
     if not isinstance(found, str) or not found.strip():
         raise DataError(f'{name} should hold a text: instructions = """..."""')
     return found.strip()
-
-
-@cache
-def _templates() -> dict[str, str]:
-    return shipped_table(__file__, "drafting.toml", dict[str, dict[str, str]])["draft"]
 
 
 def asked(question: PoolQuestion) -> str:
@@ -271,7 +261,7 @@ def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Ge
         "question": clip(original_text(question)),
         "answer": clip(accepted_text(question)) or "there is none",
     }
-    return drafting_request(question_id(question), _templates(), values, sampling, instructions=instructions)
+    return drafting_request(question_id(question), draft_texts(__file__), values, sampling, instructions=instructions)
 
 
 def read_draft(reply: str) -> tuple[str, str]:

@@ -75,6 +75,7 @@ class Exported(Struct, frozen=True):
 class Project(ProjectFolder):
     """The folder, each file read once, when it is asked for; question files and decisions as they are now."""
 
+    module = __file__
     scope = "infibench-draft/"
 
     def __init__(self, path: Path) -> None:

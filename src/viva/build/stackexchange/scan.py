@@ -344,11 +344,8 @@ class Kept(NamedTuple):
 class Steps(NamedTuple):
     """Questions of each place in the tag tree, step by step; and the ids of those that are left."""
 
-    questions: NDArray[np.int64]
-    accepted: NDArray[np.int64]
-    answered: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    seed: NDArray[np.int64]
+    counts: dict[str, NDArray[np.int64]]
+    """Step (questions, accepted, answered, seen, seed) → how many of each place are left after it."""
     ids: dict[int, NDArray[np.uint32]]
     """Place → the ids of `seed`, in the order of the dump."""
 
@@ -442,7 +439,8 @@ class Index:
             for place in np.unique(kept.places[chosen]):
                 found[int(place)].append(kept.ids[chosen & (kept.places == place)])
         ids = {place: np.concatenate(some) for place, some in found.items() if some}
-        return Steps(self._questions, self._accepted, answered, seen, seed, ids)
+        counts = {"questions": self._questions, "accepted": self._accepted}
+        return Steps(counts | {"answered": answered, "seen": seen, "seed": seed}, ids)
 
     def view_ages(self, rules: Rules) -> ViewAges:
         """Return where the questions with enough answers lie in the plane of age and views, and which are above the

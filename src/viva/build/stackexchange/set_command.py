@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.infibench.caseset import read_built
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
 from viva.build.files import content_of
-from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, print_tables, tell_held
+from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, print_tables, tell_held, tell_notes
 from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
 from viva.build.stackexchange.coverage import (
     Places,
@@ -31,7 +30,6 @@ from viva.build.stackexchange.decisions import State
 from viva.build.stackexchange.export import grading_problems, release
 from viva.build.stackexchange.kit import (
     asked,
-    bundled_instructions,
     human_references,
     read_instructions,
     request,
@@ -93,7 +91,7 @@ def kit(config: KitConfig) -> int:
     if sum(one.text is None for one in states) > MANY:
         say("viva: writing kits")
     new = opened.write_kits(states, None if config.everything else opened.places(states, day).holders)
-    opened.instructions(bundled_instructions())
+    opened.instructions()
     kits = sum(one.text is not None for one in states) + new
     print(
         f"{config.project / 'questions'}: {plural(new, 'new kit')}, {kits:,} in all; "
@@ -140,8 +138,7 @@ def check(config: CheckConfig) -> int:
     told.sort(key=lambda pair: pair[1].severity != "error")
     shown = [escape_invisible(f"{opened.file(state.about)}:{problem}", limit=600) for state, problem in told]
     list_first(shown, everything=config.everything)
-    for said in notes:
-        print(escape_invisible(said), file=sys.stderr)
+    tell_notes(notes)
     _print_shared_text(written, everything=config.everything)
     wrong = [state.id for state, problem in told if problem.severity == "error"]
     errors, faulty = len(wrong), len(set(wrong))
@@ -231,7 +228,7 @@ def draft(config: DraftConfig) -> int:
     """Let a model draft the prompts that are not written yet."""
     day = day_of(config.after)
     opened = Project(config.project)
-    instructions = read_instructions(*opened.instructions(bundled_instructions()))
+    instructions = read_instructions(*opened.instructions())
     model, sampling = model_and_sampling(config)
     with opened.locked():
         states = opened.states()
@@ -411,8 +408,7 @@ def export(config: ExportConfig) -> int:
         force=config.force,
     )
     tell_held([f"{state.id}: {why}" for state, why in made.held], everything=config.everything)
-    for said in made.notes:
-        print(escape_invisible(said), file=sys.stderr)
+    tell_notes(made.notes)
     print(
         f"{plural(made.questions, 'question')} {'is' if made.questions == 1 else 'are'} in {config.out}, "
         f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "

@@ -11,7 +11,17 @@ from msgspec import Meta, Struct
 
 from viva.benchmarks.csbench.recordfiles import read_set
 from viva.build.drafting import DraftOptions, MaxTokens, ask_and_keep, ending, model_and_sampling, price_given
-from viva.build.options import Force, Language, ListAll, ProjectPath, Told, list_first, print_tables, tell_held
+from viva.build.options import (
+    Force,
+    Language,
+    ListAll,
+    ProjectPath,
+    Told,
+    counts_text,
+    list_first,
+    print_tables,
+    tell_held,
+)
 from viva.build.project import DRAFTS, DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.build.translation.alignment import compared, write_sheet
 from viva.build.translation.checks import Finding, affected, check_set
@@ -164,13 +174,13 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    made = write_export(config.project, config.out, force=config.force, unreviewed=config.unreviewed)
-    tell_held([f"{name}: {why}" for name, why in made.held], everything=config.everything)
+    made, held = write_export(config.project, config.out, force=config.force, unreviewed=config.unreviewed)
+    tell_held([f"{name}: {why}" for name, why in held], everything=config.everything)
+    unseen = f", {made.unreviewed:,} of them seen by nobody" if made.unreviewed else ""
     print(
         f"{plural(made.test, 'question')} and {made.valid:,} of the validation half are in {config.out}, "
-        f"{len(made.held):,} held back{f', {made.unseen:,} of them seen by nobody' if made.unseen else ''}; examine "
-        f"with: viva run csbench {flag('data')} {config.out} {flag('language')} {made.language} "
-        f"{flag('model')} ..."
+        f"{len(held):,} held back{unseen}; examine with: viva run csbench {flag('data')} {config.out} "
+        f"{flag('language')} {made.to} {flag('model')} ..."
     )
     return EXIT_OK
 
@@ -240,7 +250,7 @@ def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
     doubtful = {finding.question for finding in findings} - worst
     come_to = (
         f"{len(questions):,} questions "
-        f"({', '.join(f'{count:,} {state}' for state, count in states.items()) or 'none'}); the checks found errors in "
+        f"({counts_text(states) or 'none'}); the checks found errors in "
         f"{len(worst):,}, warnings in {len(doubtful):,} more. Decide: viva build translate review {project.path}"
     )
     return ending(run, asked, come_to, "not asked or answered yet")

@@ -17,12 +17,13 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, VALID, Raw, RawSet, asked, named, read_set, text, written
 from viva.build.approval import State, replay
 from viva.build.files import counted, readable_json, replace_file, write_set
+from viva.build.options import counts_text
 from viva.build.project import TextProject, review_item
 from viva.build.spreadsheet import clean
 from viva.build.translation.checks import Finding, Reference, check_pair, check_record
@@ -373,19 +374,32 @@ def told(findings: list[Finding]) -> str:
 AUDIT, MANIFEST = "audit.jsonl", "build.json"
 
 
-class Export(Struct, frozen=True, kw_only=True):
-    """What was written: questions of both halves, how many of them nobody decided about, and what was held back."""
+class Manifest(Struct, kw_only=True):
+    """All of build.json."""
 
-    language: Language
+    format: int = 1
+    viva: str = __version__
+    made_by: str = "translate"
+    source_fingerprint: str
+    from_: Language = field(name="from")
+    to: Language
+    each: Each
     test: int
     valid: int
-    unseen: int
-    held: list[tuple[str, str]]
-    """Question, why."""
+    unreviewed: int
+    """Questions that nobody decided about."""
+    held_back: dict[str, int]
+    translated_by: dict[str, int]
+    reviewers: list[str]
+    instructions: str
+    """SHA-256 of what the model was told."""
+    fingerprint: str
 
 
-def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Export:
-    """Write the set of a project; `unreviewed`: also what nobody decided about. Raises DataError where nothing is."""
+def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tuple[Manifest, list[tuple[str, str]]]:
+    """Write the set of a project; `unreviewed`: also what nobody decided about. Returns its manifest, and which
+    questions were held back, and why. Raises DataError where nothing is approved.
+    """
     project = Project(path)
     settings = project.settings
     kept: dict[str, list[Raw]] = {"test": [], "valid": []}
@@ -400,30 +414,27 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> Exp
         kept[question.part].append(record)
     reasons = counted(why for _, why in held)
     if not kept["test"]:
-        why = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
-        raise DataError(f"no question of the test half is approved, so there is no set ({why or 'it has no question'})")
+        why = counts_text(reasons) or "it has no question"
+        raise DataError(f"no question of the test half is approved, so there is no set ({why})")
     contents = {TEST: written(kept["test"])}
     if kept["valid"]:
         contents[VALID] = written(kept["valid"])
-    manifest = {
-        **{"format": 1, "viva": __version__, "made_by": "translate"},
-        **{"source_fingerprint": settings.fingerprint, "from": settings.source_language},
-        **{"to": settings.target_language, "each": settings.each},
-        **{"test": len(kept["test"]), "valid": len(kept["valid"]), "unreviewed": unseen},
-        "held_back": reasons,
-        "translated_by": counted(entry.model for entry in project.drafts.values()),
-        "reviewers": sorted({review.reviewer for review in project.log.reviews}),
-        "instructions": hashlib.sha256((path / TEMPLATES).read_bytes()).hexdigest(),
-        "fingerprint": fingerprint(contents.values()),
-    }
+    manifest = Manifest(
+        source_fingerprint=settings.fingerprint,
+        from_=settings.source_language,
+        to=settings.target_language,
+        each=settings.each,
+        test=len(kept["test"]),
+        valid=len(kept["valid"]),
+        unreviewed=unseen,
+        held_back=reasons,
+        translated_by=counted(entry.model for entry in project.drafts.values()),
+        reviewers=sorted({review.reviewer for review in project.log.reviews}),
+        instructions=hashlib.sha256((path / TEMPLATES).read_bytes()).hexdigest(),
+        fingerprint=fingerprint(contents.values()),
+    )
     contents[AUDIT] = msgspec.json.Encoder().encode_lines(project.log.reviews)
     contents[MANIFEST] = readable_json(manifest)
     target = out / FOLDERS[settings.target_language]
     write_set(target, contents, (TEST, VALID, AUDIT, MANIFEST), MANIFEST, force=force)
-    return Export(
-        language=settings.target_language,
-        test=len(kept["test"]),
-        valid=len(kept["valid"]),
-        unseen=unseen,
-        held=held,
-    )
+    return manifest, held

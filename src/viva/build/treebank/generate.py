@@ -12,9 +12,10 @@ from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
 from viva.build.treebank.phrases import overlap, tidy_text, times
 from viva.build.treebank.points import EXISTENCES, POINTS
 from viva.build.treebank.points.conjuncts import find_unpaired
+from viva.build.treebank.questions import Asker
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import parse
-from viva.build.treebank.wordings import Asker, Wordings, wordings
+from viva.build.treebank.wordings import Wordings, wordings
 
 _UNANALYSED = "X"
 """The treebank's mark for what its annotators could not analyse: a typing error, a sentence cut off."""
@@ -55,17 +56,12 @@ def _fact(finding: Finding, sentence: str, file: str, tree: int) -> Fact:
         file=file,
         tree=tree,
         sentence=sentence,
-        knowledge_point=finding.knowledge_point,
-        slot_kind=finding.slot_kind,
-        slot=finding.slot,
-        answer=finding.answer,
-        category=finding.category,
-        tags=finding.tags,
         nodes=tuple(node.path for node in finding.nodes),
-        rule=finding.rule,
+        **{name: getattr(finding, name) for name in _OF_FINDING},
     )
 
 
+_OF_FINDING = ("knowledge_point", "slot_kind", "slot", "answer", "category", "tags", "rule")
 _Shown = TypeVar("_Shown", Existence, Unpaired)
 
 

@@ -21,7 +21,7 @@ from viva.analysis.uncertainty import Interval
 from viva.build.files import content_of, filled_rows, new_sheet
 from viva.build.halves.splitting import share_of
 from viva.build.options import cut
-from viva.build.spreadsheet import LONGEST_CELL, clean, read_table, written_table
+from viva.build.spreadsheet import LONGEST_CELL, clean, column_name, read_table, written_table
 from viva.commands import command
 from viva.contracts import Exam
 from viva.errors import DataError, VivaError, option
@@ -302,7 +302,7 @@ def _column_of(path: Path) -> str:
 
 def _read(path: Path, aspect: Aspect, known: dict[str, Question]) -> dict[str, str]:
     """Return question → the label, in one sheet; "unsure" is one."""
-    column = "_".join(aspect.column.casefold().split())
+    column = column_name(aspect.column)
     columns = ("question", "item", column)
     labels = {label.casefold(): label for label in (*aspect.labels, UNSURE)}
     found: dict[str, str] = {}
