@@ -8,27 +8,13 @@ of what is wanted; how much memory that takes is up to the size of the files' ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from viva.build.stackexchange.scan import (
-    ANSWER,
-    LAST_DAY,
-    MAX_CACHE,
-    MAX_COUNT,
-    MAX_ID,
-    OTHER,
-    QUESTION,
-    TOLD,
-    Block,
-    Broken,
-    Row,
-    row_of,
-    split_tags,
-)
+from viva.build.stackexchange.scan import FIGURES, Block, Row, block_of, placer, row_of
 from viva.build.stackexchange.tagtree import TagTree
 from viva.contracts import WorkerPool
 from viva.errors import DataError
@@ -36,7 +22,7 @@ from viva.visible import one_line
 
 SLICE = 200_000
 """Rows that are read at a time."""
-NARROW = ("Id", "PostTypeId", "AcceptedAnswerId", "ParentId", "CreationDate", "Score", "ViewCount", "Tags")
+NARROW = (*FIGURES, "CreationDate", "Tags")
 WIDE = (*NARROW, "Title", "Body")
 
 
@@ -52,13 +38,13 @@ class ParquetFiles:
 
     def blocks(self, workers: WorkerPool, tree: TagTree) -> Iterator[Block]:
         """Read in this process; Polars has threads of its own."""
-        places: dict[str, int] = {}
+        place = placer(tree)
         self.done = 0
         for path in self._paths:
             frame = _scan(path, NARROW)
             rows = _collected(frame.select(_pl().len()), path).item()
             for start in range(0, rows, SLICE):
-                yield _block(_collected(frame.slice(start, SLICE), path), tree, places)
+                yield _block(_collected(frame.slice(start, SLICE), path), place)
                 self.done += path.stat().st_size * min(SLICE, rows - start) // rows
 
     def texts(self, workers: WorkerPool, wanted: frozenset[int]) -> Iterator[list[Row]]:
@@ -120,55 +106,8 @@ def _scan(path: Path, names: Sequence[str]) -> Any:
     return frame.select(columns)
 
 
-def _block(frame: Any, tree: TagTree, places: dict[str, int]) -> Block:
-    """Return rows as columns; rows without what they need are broken."""
-
-    def figures(name: str, missing: int) -> np.ndarray[Any, Any]:
-        found: np.ndarray[Any, Any] = frame[name].fill_null(missing).to_numpy()
-        return found
-
-    ids, kinds, scores = figures("Id", -1), figures("PostTypeId", -1), figures("Score", MAX_COUNT + 1)
-    parents, views, accepted = figures("ParentId", -1), figures("ViewCount", 0), figures("AcceptedAnswerId", 0)
-    days = frame["CreationDate"].to_physical().fill_null(-1).to_numpy()
-    asks, answers = kinds == 1, kinds == 2
-    tests = {
-        "no Id": (ids <= 0) | (ids > MAX_ID),
-        "no date": (days <= 0) | (days > LAST_DAY),
-        "no PostTypeId": kinds < 0,
-        "no ViewCount": asks & ((views < 0) | (views > MAX_COUNT)),
-        "no answer": asks & ((accepted < 0) | (accepted > MAX_COUNT)),
-        "an answer without ParentId": answers & ((parents < 0) | (parents > MAX_ID)),
-        "no Score": answers & (np.abs(scores) > MAX_COUNT),
-    }
-    well = np.ones(len(ids), np.bool_)
-    told: list[Broken] = []
-    broken: dict[str, int] = {}
-    for kind, bad in tests.items():
-        some = np.flatnonzero(bad & well)
-        if len(some):
-            broken[kind] = len(some)
-            told += [Broken(int(place), kind, f"Id {ids[place]}".encode()) for place in some[:TOLD]]
-        well &= ~bad
-    asks, answers = asks & well, answers & well
-    if len(places) > MAX_CACHE:  # a block fits in besides; the site has millions of combinations of tags
-        places.clear()
-    for tags in frame["Tags"].filter(_pl().Series(asks)).unique():
-        if tags not in places:
-            places[tags] = tree.place(split_tags(tags or ""))
-    own = [places[tags] for tags in frame["Tags"].filter(_pl().Series(asks))]
-    return Block(
-        lines=len(ids),
-        bytes=0,
-        ids=ids[well].astype(np.uint32),
-        kinds=np.where(asks, QUESTION, np.where(answers, ANSWER, OTHER))[well].astype(np.uint8),
-        days=days[asks].astype(np.uint16),
-        views=views[asks].astype(np.uint32),
-        accepted=accepted[asks].astype(np.uint32),
-        places=np.array(own, np.uint8),
-        parents=parents[answers].astype(np.uint32),
-        liked=scores[answers] > 0,
-        newest=int(days[well].max(initial=0)),
-        told=sorted(told)[:TOLD],
-        broken=broken,
-        closed=True,
-    )
+def _block(frame: Any, place: Callable[[str], int]) -> Block:
+    """Return rows as columns."""
+    figures = {name: frame[name].fill_null(missing).to_numpy() for name, missing in FIGURES.items()}
+    days = frame["CreationDate"].to_physical().fill_null(-1).to_numpy().astype(np.int64)
+    return block_of(figures, days, frame["Tags"], place, lambda row: f"Id {figures['Id'][row]}".encode())
