@@ -21,10 +21,10 @@ from servers.fixtures import Serve, Viva
 from viva.benchmarks.clrbench.schema import read_records, to_questions
 from viva.build.approval import Event, State
 from viva.build.reasoning.checks import Checked
-from viva.build.reasoning.export import export
 from viva.build.reasoning.project import (
     Project,
     Rejected,
+    export,
     fold,
     read_draft,
     read_instructions,

@@ -19,9 +19,8 @@ from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 from msgspec import Meta, Struct
 
 from viva.build.approval import Event, State, event_of
-from viva.build.files import filled_rows, new_sheet, replace_file
+from viva.build.files import clean, filled_rows, new_sheet, replace_file, written_table
 from viva.build.options import ProjectPath, counts_text
-from viva.build.spreadsheet import clean, written_table
 from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import EXIT_OK, DataError, StorageError, VivaError, flag, option

@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
-from viva.build.files import content_of, readable_json, replace_file, write_set
+from viva.build.files import content_of, readable_json, replace_file, tidy, write_set
 from viva.build.options import (
     SHOWN,
     Force,
@@ -40,14 +40,13 @@ from viva.build.options import (
 )
 from viva.build.project import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.build.reasoning import coverage as coverages
-from viva.build.reasoning import export as sets
+from viva.build.reasoning import project as sets
 from viva.build.reasoning import sheet as sheets
 from viva.build.reasoning import topics
 from viva.build.reasoning.coverage import Concept, Level, picture
 from viva.build.reasoning.project import TOPICS, Project, opened_project, read_instructions
 from viva.build.reasoning.sheet import TYPES
 from viva.build.reasoning.topics import outline, read_contents
-from viva.build.spreadsheet import tidy
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note

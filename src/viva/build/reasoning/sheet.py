@@ -15,14 +15,14 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.schema import LETTERS, Record, Type
-from viva.build.files import digest_of
-from viva.build.spreadsheet import (
+from viva.build.files import (
     LONGEST_CELL,
     Table,
     cell_name,
     clean,
     column_name,
     decoded,
+    digest_of,
     read_table,
     tidy,
     written_table,

@@ -20,7 +20,7 @@ from graphlib import CycleError, TopologicalSorter
 import msgspec
 from msgspec import Struct
 
-from viva.build.spreadsheet import decoded, read_table, tidy, written_table
+from viva.build.files import decoded, read_table, tidy, written_table
 from viva.errors import DataError
 from viva.files import shipped_table
 from viva.io.tables import json_lines

@@ -28,8 +28,7 @@ from viva.benchmarks.infibench.caseset import FORMAT, KIND, MANIFEST, find_built
 from viva.benchmarks.rubric_exam import RubricExam
 from viva.build.files import counted, readable_json, write_set
 from viva.build.options import counts_text
-from viva.build.stackexchange.coverage import created, exposed
-from viva.build.stackexchange.decisions import MEANING, State
+from viva.build.stackexchange.coverage import MEANING, State, created, exposed
 from viva.build.stackexchange.kit import accepted_text, answer_url, digest, question_id, url
 from viva.build.stackexchange.kitchecks import at, graded_problems, metrics_of, tried_texts
 from viva.build.stackexchange.pool import POOL, PoolQuestion

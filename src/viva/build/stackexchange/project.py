@@ -24,8 +24,7 @@ from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
 from viva.build.approval import Event
 from viva.build.files import append_line, content_of, replace_file
 from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder, new_review, review_item
-from viva.build.stackexchange.coverage import Candidate, Places, created, places
-from viva.build.stackexchange.decisions import State, Status, standing
+from viva.build.stackexchange.coverage import Candidate, Places, State, Status, created, places, standing
 from viva.build.stackexchange.kit import (
     DRAFT,
     FILE,

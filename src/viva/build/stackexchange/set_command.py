@@ -20,13 +20,13 @@ from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, p
 from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
 from viva.build.stackexchange.coverage import (
     Places,
+    State,
     coverage_table,
     exposure_table,
     metric_lines,
     read_cutoffs,
     read_day,
 )
-from viva.build.stackexchange.decisions import State
 from viva.build.stackexchange.export import grading_problems, release
 from viva.build.stackexchange.kit import (
     asked,

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
 from viva.build.treebank.arguments import Argument, arguments
-from viva.build.treebank.attachment import adverbials
-from viva.build.treebank.modifiers import Modifier, NounHost, fronted_modifiers, noun_hosts, verb_modifiers
+from viva.build.treebank.modifiers import Modifier, NounHost, adverbials, fronted_modifiers, noun_hosts, verb_modifiers
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node, Tree
 from viva.build.treebank.verbs import VerbSequence

@@ -19,10 +19,9 @@ from itertools import chain, takewhile
 from typing import NamedTuple, TypeVar
 
 from viva.benchmarks.syneval.facts import Format, Item
-from viva.build.treebank.attachment import could_modify_noun, could_modify_verb, is_of
 from viva.build.treebank.categories import CONJUNCTIONS, is_possessive
 from viva.build.treebank.findings import Existence, Finding, Reading, Shown, Unpaired
-from viva.build.treebank.modifiers import is_phrase
+from viva.build.treebank.modifiers import could_modify_noun, could_modify_verb, is_of, is_phrase
 from viva.build.treebank.phrases import bare, tidy_text
 from viva.build.treebank.points.modifiers import is_plain
 from viva.build.treebank.sentence import Sentence

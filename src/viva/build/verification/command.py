@@ -18,10 +18,18 @@ from msgspec import Struct
 from viva.analysis.estimate import range_text
 from viva.analysis.raters.ratings import Measure
 from viva.analysis.uncertainty import Interval
-from viva.build.files import content_of, filled_rows, new_sheet
+from viva.build.files import (
+    LONGEST_CELL,
+    clean,
+    column_name,
+    content_of,
+    filled_rows,
+    new_sheet,
+    read_table,
+    written_table,
+)
 from viva.build.halves.splitting import share_of
 from viva.build.options import cut
-from viva.build.spreadsheet import LONGEST_CELL, clean, column_name, read_table, written_table
 from viva.commands import command
 from viva.contracts import Exam
 from viva.errors import DataError, VivaError, option

@@ -28,16 +28,18 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
-from viva.build.treebank.attachment import (
+from viva.build.treebank.categories import is_possessive
+from viva.build.treebank.findings import Existence, Finding, Reading
+from viva.build.treebank.modifiers import (
+    Modifier,
+    governing_modifiers,
     has_other_adverbials,
     is_complement,
+    is_phrase,
     nothing_follows,
     noun_attachment_is_clear,
     verb_attachment_is_clear,
 )
-from viva.build.treebank.categories import is_possessive
-from viva.build.treebank.findings import Existence, Finding, Reading
-from viva.build.treebank.modifiers import Modifier, governing_modifiers, is_phrase
 from viva.build.treebank.points.arguments import renderings
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node
