@@ -23,6 +23,13 @@ Told: TypeAlias = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 """A table that is printed: its title, what its columns are called, and its rows, names first."""
 _FORMS = {int: ",", float: ",.2f"}
 """How a number is printed."""
+SetFolder = Annotated[Path, note("Folder for the set.")]
+SetName = Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")]
+CsbenchFiles = Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
+FilesLanguage = Annotated[Language | None, note("Of SET, where its files do not say, or are in several.")]
+HostExecution = Annotated[
+    bool, note("Run the tests WITHOUT a sandbox, with all your rights.", spelled=("--unsafe-host-execution",))
+]
 Force = Annotated[bool, note("Replace the set that --out holds.")]
 ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", spelled=("--all",))]
 

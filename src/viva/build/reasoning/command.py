@@ -31,6 +31,8 @@ from viva.build.options import (
     Force,
     ListAll,
     ProjectPath,
+    SetFolder,
+    SetName,
     Told,
     list_first,
     print_tables,
@@ -305,10 +307,10 @@ class ExportConfig(Struct, kw_only=True):
     """
 
     project: ProjectPath
-    out: Annotated[Path, note("Folder for the set.")]
+    out: SetFolder
     force: Force = False
     seed: Annotated[int, note("Draws exemplars where the sheet marks none.")] = 0
-    name: Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")] = ""
+    name: SetName = ""
     everything: ListAll = False
 
 

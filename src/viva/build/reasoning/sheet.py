@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -29,6 +29,7 @@ from viva.build.files import (
 )
 from viva.errors import DataError
 from viva.fields import pick
+from viva.files import shipped_table
 from viva.io.tables import json_lines
 
 TYPES: Final[tuple[Type, ...]] = ("MC", "MS", "TF", "FB", "OE")
@@ -39,6 +40,8 @@ NAMES: Final[dict[Type, str]] = {
     "FB": "fill in the blank",
     "OE": "open-ended",
 }
+CELLS: Final = shipped_table(__file__, "cells.toml", dict[str, frozenset[str]])
+"""What people write into cells, by what it means."""
 DIFFICULTIES: Final = ("easy", "medium", "hard")
 
 
@@ -113,14 +116,7 @@ def slug(name: str) -> str:
 def as_type(text: str) -> Type | None:
     """Return a type by its letters or its name, however written; None for anything else."""
     bare = re.sub(r"[^a-z]", "", text.casefold())
-    for kind, name in NAMES.items():
-        if bare in (kind.casefold(), re.sub(r"[^a-z]", "", name)):
-            return kind
-    return cast("Type | None", _ALSO.get(bare))
-
-
-_ALSO = {"multiselect": "MS", "multipleselect": "MS", "trueorfalse": "TF", "truefalse": "TF", "fillinblank": "FB",
-         "fillintheblanks": "FB", "open": "OE", "openended": "OE"}  # fmt: skip
+    return next((kind for kind in TYPES if bare in CELLS[kind]), None)
 
 
 OFFERED = "ABCDEF"

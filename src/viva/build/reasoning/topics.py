@@ -294,11 +294,10 @@ _RULE = re.compile(r"[-=_*~#.\s]{2,}\Z")
 
 
 class Entry(Struct, frozen=True):
-    """A line of a table of contents: its level (1 is the outermost), its title, its line."""
+    """A line of a table of contents: its level (1 is the outermost), and its title."""
 
     level: int
     title: str
-    line: int
 
 
 class Contents(Struct, frozen=True):
@@ -330,10 +329,10 @@ def parse(text: str) -> Contents:
     """A heading that is no topic: what lies below it is none either."""
     lines = re.split(r"\r\n|[\n\r\f\v\x85\u2028\u2029]", text)
     paged = _has_pages(lines)
-    for at, raw in enumerate(lines, 1):
+    for raw in lines:
         line = _read(_PAGE.sub("", raw) if paged else raw, heading, number)
-        if line is None:
-            continue
+        if line is None or not any(c.isalnum() for c in line.title):
+            continue  # its title says nothing
         heading, number = line.rank[0], (line.rank[1] if line.numbered else (0 if line.rank[2] == 0 else number))
         # A plain "Preface" has only what is indented below it; what is numbered goes its own way.
         if muted is not None and line.rank > muted.rank and (muted.numbered or not line.numbered):
@@ -349,7 +348,7 @@ def parse(text: str) -> Contents:
         while stack and stack[-1].rank >= line.rank:
             stack.pop()
         stack.append(line)
-        entries.append(Entry(len(stack), line.title, at))
+        entries.append(Entry(len(stack), line.title))
     return Contents(tuple(entries), tuple(left_out))
 
 
@@ -367,25 +366,19 @@ def _read(raw: str, heading: int, number: int) -> _Line | None:
     if not body or len(body) > 2_000 or _RULE.match(body):
         return None
     if found := _HEADING.match(body):
-        line = _Line((len(found[1]), 0, 0), _title(found[2].rstrip("# \t"), strip_number=True), numbered=True)
-        return _kept(line)
+        return _Line((len(found[1]), 0, 0), _title(found[2].rstrip("# \t"), strip_number=True), numbered=True)
     if found := _BULLET.match(body):
-        return _kept(_Line((heading, number, 1 + indent), _title(found[1], strip_number=True)))
+        return _Line((heading, number, 1 + indent), _title(found[1], strip_number=True))
     if found := _NUMBER.match(body):
         parts = found[1].count(".") + 1
         # "1." may be an item of a nested list, whose level is its indentation; "1.2" says its own level.
-        return _kept(_Line((heading, parts, indent if parts == 1 else 0), _title(found[3]), numbered=True))
+        return _Line((heading, parts, indent if parts == 1 else 0), _title(found[3]), numbered=True)
     counted, title = _counted(body)
     if counted:
-        return _kept(_Line((heading, 1, 0), _title(title), numbered=True))
+        return _Line((heading, 1, 0), _title(title), numbered=True)
     if found := _LETTER.match(body):
         body = found[1]
-    return _kept(_Line((heading, number if indent else 0, 1 + indent if indent else 0), _title(body)))
-
-
-def _kept(line: _Line) -> _Line | None:
-    """Return none for a line whose title says nothing."""
-    return line if any(c.isalnum() for c in line.title) else None
+    return _Line((heading, number if indent else 0, 1 + indent if indent else 0), _title(body))
 
 
 def _indent(line: str) -> int:

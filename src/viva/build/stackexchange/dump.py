@@ -229,14 +229,19 @@ def _skip(file: IO[bytes], limit: int | None) -> int:
     return -skipped
 
 
+def lines_of(piece: Range) -> Iterator[list[bytes] | int]:
+    """Yield the lines of a range."""
+    with Path(piece.path).open("rb") as file:
+        yield from batches(file, piece.start, piece.end)
+
+
 def scan_range(tree: TagTree) -> Callable[[Range], Block]:
     """Return the recipe of a crew: the columns of a range."""
     scanner = Scanner(tree)
 
     def scan(piece: Range) -> Block:
-        with Path(piece.path).open("rb") as file:
-            for batch in batches(file, piece.start, piece.end):
-                scanner.feed(batch)
+        for batch in lines_of(piece):
+            scanner.feed(batch)
         return scanner.block()
 
     return scan
@@ -246,8 +251,7 @@ def texts_of_range(wanted: frozenset[int]) -> Callable[[Range], list[Row]]:
     """Return the recipe of a crew: the texts in a range."""
 
     def find(piece: Range) -> list[Row]:
-        with Path(piece.path).open("rb") as file:
-            return [row for batch in batches(file, piece.start, piece.end) for row in rows_about(batch, wanted)]
+        return [row for batch in lines_of(piece) for row in rows_about(batch, wanted)]
 
     return find
 

@@ -16,7 +16,19 @@ from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.infibench.caseset import read_built
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
 from viva.build.files import content_of
-from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, print_tables, tell_held, tell_notes
+from viva.build.options import (
+    SHOWN,
+    Force,
+    HostExecution,
+    ListAll,
+    ProjectPath,
+    SetFolder,
+    SetName,
+    list_first,
+    print_tables,
+    tell_held,
+    tell_notes,
+)
 from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
 from viva.build.stackexchange.coverage import (
     Places,
@@ -113,7 +125,7 @@ class CheckConfig(Struct, kw_only=True):
     project: ProjectPath
     questions: Annotated[tuple[str, ...], note("Only these.", metavar="QUESTION...", argument=True)] = ()
     no_run: Annotated[bool, note("Only read: grade no example, run no test.")] = False
-    unsafe_host_execution: Annotated[bool, note("Run the tests WITHOUT a sandbox, with all your rights.")] = False
+    unsafe_host_execution: HostExecution = False
     everything: ListAll = False
 
 
@@ -380,17 +392,15 @@ class ExportConfig(Struct, kw_only=True):
     """
 
     project: ProjectPath
-    out: Annotated[Path, note("Folder for the set.")]
+    out: SetFolder
     force: Force = False
-    name: Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")] = ""
+    name: SetName = ""
     pilot: Annotated[
         bool, note("Everything without errors, approved or not: for `calibrate`, not to be published.")
     ] = False
     after: After = None
     cutoffs: Cutoffs = None
-    unsafe: Annotated[
-        bool, note("Run the tests WITHOUT a sandbox, with all your rights.", spelled=("--unsafe-host-execution",))
-    ] = False
+    unsafe: HostExecution = False
     everything: ListAll = False
 
 

@@ -12,10 +12,13 @@ from msgspec import Meta, Struct
 from viva.benchmarks.csbench.recordfiles import read_set
 from viva.build.drafting import DraftOptions, MaxTokens, ask_and_keep, ending, model_and_sampling, price_given
 from viva.build.options import (
+    CsbenchFiles,
+    FilesLanguage,
     Force,
     Language,
     ListAll,
     ProjectPath,
+    SetFolder,
     Told,
     counts_text,
     list_first,
@@ -74,8 +77,8 @@ class CheckConfig(Struct, kw_only=True):
     are compared. Exit code 3 where errors were found.
     """
 
-    target: Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
-    language: Annotated[Language | None, note("Of SET, where its files do not say, or are in several.")] = None
+    target: CsbenchFiles
+    language: FilesLanguage = None
     beside: Annotated[
         Path | None,
         note("What it was translated from: questions are paired.", metavar="SOURCE", spelled=("--reference",)),
@@ -162,7 +165,7 @@ class ExportConfig(Struct, kw_only=True):
     """
 
     project: ProjectPath
-    out: Annotated[Path, note("Folder for the set.")]
+    out: SetFolder
     force: Force = False
     unreviewed: Annotated[
         bool,
@@ -209,10 +212,10 @@ class AskConfig(DraftOptions, kw_only=True):
     endpoint refuses key or model; 5 something cannot be written; 130 interrupted.
     """
 
-    source: Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
+    source: CsbenchFiles
     target: Annotated[Language, note("The language to translate into.", spelled=("--to",))]
     project: Annotated[Path, note("Folder for all files of the project; may exist already.")]
-    language: Annotated[Language | None, note("Of SET, where its files do not say, or are in several.")] = None
+    language: FilesLanguage = None
     each: Annotated[
         Literal["question", "field"],
         note("What one request holds: a question with its options and answer, or one field."),

@@ -132,10 +132,7 @@ def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
     """Return the translations in a reply about a whole question: those of the fields that were asked for; {} for
     none.
     """
-    start, unfinished = after_thinking(reply[:LONGEST])
-    if unfinished:
-        return {}
-    body = reply[start:LONGEST]
+    body = _answer(reply)
     first, last = body.find("{"), body.rfind("}")
     if first < 0 or last < first:
         return {}
@@ -148,12 +145,14 @@ def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
     return {field: _clean(found[field]) for field in wanted if isinstance(found.get(field), str)}
 
 
+def _answer(reply: str) -> str:
+    start, unfinished = after_thinking(reply[:LONGEST])
+    return "" if unfinished else reply[start:LONGEST]
+
+
 def read_text(reply: str, original: str) -> str:
     """Return the translation in a reply about one text: without a fence around it that the original does not have."""
-    start, unfinished = after_thinking(reply[:LONGEST])
-    if unfinished:
-        return ""
-    body = reply[start:LONGEST]
+    body = _answer(reply)
     fenced = _FENCED.match(body)
     return _clean(fenced[1] if fenced and "```" not in original else body)
 

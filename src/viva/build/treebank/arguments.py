@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from viva.build.treebank.categories import CONJUNCTIONS, category, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, resolved, with_antecedents, with_head
-from viva.build.treebank.tree import EMPTY, Node
+from viva.build.treebank.tree import EMPTY, TAGS, Node
 from viva.build.treebank.verbs import (
     BE,
     COPULAS,
@@ -27,20 +27,18 @@ from viva.build.treebank.verbs import (
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
 OMITTED = "omitted"
 """The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
-_ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
+_ADVERBIAL = TAGS["adverbial"]
 _EXTENT = frozenset(("EXT", "DIR"))
-_PLACES = frozenset(("LOC", "DIR", "TMP", "EXT", "MNR"))
-"""Function tags of predicates that many grammars call adverbials: "is in storage", "had been around"."""
+_PLACES = TAGS["places"]
 _AMOUNTS = frozenset(("number", "currency", "quantifier_phrase"))
 _BARE = frozenset(("adjective_phrase", "comparative_adjective_phrase", "adverbial_phrase"))
 """Noun phrases without a noun: "don't think much" has no object, "assumed certain of its liabilities" has."""
 _MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
-_PUNCTUATION = frozenset((",", "CC", "CONJP", "PRN", "``", "''", ".", "-LRB-", "-RRB-"))
+_PUNCTUATION = TAGS["punctuation"]
 _CLAUSES = frozenset(("S", "SBAR", "SQ"))
-_NO_END = frozenset(("JJ", "JJR", "JJS", "ADJP", "DT", "PDT", "VBN", "VBG", "RB", "ADVP", "POS"))
-"""What a noun phrase does not end in: the comma behind it parts adjectives."""
+_NO_END = TAGS["no_end"]
 _EXTENDING = frozenset(("PP", "SBAR", "S"))
-_NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "PRP", "DT", "CD"))
+_NOUNS = TAGS["nouns"]
 
 
 class ArgumentText(NamedTuple):

@@ -18,11 +18,11 @@ from itertools import takewhile
 from viva.build.treebank.arguments import has_noun_complement, is_verb_modifier
 from viva.build.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, relative_head, with_head
-from viva.build.treebank.tree import Node
+from viva.build.treebank.tree import TAGS, Node
 from viva.build.treebank.verbs import VERB_TAGS, VerbSequence
 
-_FOLLOWING = frozenset(("PP", "ADJP", "ADVP", "NP", "SBAR", "VP", "S", "RRC", ","))
-_MODIFYING = frozenset(("PP", "ADJP", "ADVP", "SBAR", "VP", "S", "RRC"))
+_FOLLOWING = TAGS["following"]
+_MODIFYING = TAGS["modifying"]
 _NOUNS = frozenset(("NP", "NN", "NNS", "NNP", "NNPS"))
 NON_RESTRICTIVE = "(non-restrictive)"
 REDUCED_RELATIVE = "reduced_relative_clause"
@@ -208,20 +208,19 @@ def _follows_subject(node: Node, verb: VerbSequence) -> bool:
     return any("SBJ" in child.functions for child in node.before)
 
 
-_WITHIN = frozenset(("NP", "PP", "ADJP", "ADVP", "QP", "UCP", "PRN", "NX", "NAC", "VP", "RRC", "WHPP", "WHNP"))
-"""What a phrase may lie in and still end a verb's phrase; a VP ends the search."""
+_WITHIN = TAGS["within"]
 _REQUIRED = frozenset(("DTV", "PUT"))
 """Function tags of what a verb asks for: nobody gives that to the object before it."""
 _OF_VERBS = ("into ", "onto ", "as ")
 """How a -CLR begins that is no noun's: "paid a premium for it" reads both ways, "turned it into gold" one."""
-_NOUN_WORDS = frozenset(("NN", "NNS", "NNP", "NNPS", "CD", "$", "JJ", "JJR", "DT", "%"))
-_ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
+_NOUN_WORDS = TAGS["noun_words"]
+_ADVERBIAL = TAGS["adverbial"]
 _SENTENCES = frozenset(("S", "SINV", "SQ"))
-_CLAUSAL = frozenset(("S", "SINV", "SQ", "SBAR", "VP"))
+_CLAUSAL = TAGS["clausal"]
 _HEDGES = frozenset(("kind", "sort"))
 """Nouns that are none before `of` where they stand alone: "as sort of a separate premises"."""
 _RELATIVE = ("WHNP", "WHPP", "WHADVP", "WHADJP")
-_ENDS = frozenset(("MD", "VBD", "VBZ", "VBP", ".", ":", "CC"))
+_ENDS = TAGS["ends"]
 _QUOTES = frozenset(("``", "''"))
 
 

@@ -330,22 +330,18 @@ class Asker:
     def ask(self, finding: Finding) -> Iterator[Item]:
         """Yield all questions about a finding."""
         point = finding.knowledge_point
-        nodes = tuple(node.path for node in finding.nodes)
-        dice = Dice(f"{point} {self._file} {self._tree} {' '.join(nodes)} {finding.slot}")
+        dice = self._dice(finding, point, finding.slot)
         others = [text for text in self._right[point, finding.slot] if text != finding.answer]
         wrong = wrong_answers(self._pools, finding, dice, others)
-        role = self._words.roles.get(finding.slot_kind, "") if point == "MVP" else ""
         if finding.blank:
-            yield self._item(finding, "FITB", "blank", dice, nodes, finding.answer, role=role)
+            yield self._item(finding, "FITB", "blank", dice, finding.answer)
         if len(wrong) == WANTED and finding.choice:
             options, letter = self._options(finding.answer, wrong, dice)
-            yield self._item(finding, "MC", "choice", dice, nodes, letter, options=options, role=role)
-        if point == "MVP" or not finding.statements:
-            return
-        for answer, truth in self._statements(finding, wrong):
-            yield self._item(finding, "TF", "is", dice, nodes, _truth(truth), stated=answer)
-            if point not in _PLAIN_STATEMENTS:
-                yield self._item(finding, "TF", "is_not", dice, nodes, _truth(not truth), stated=answer)
+            yield self._item(finding, "MC", "choice", dice, letter, options=options)
+        if point != "MVP" and finding.statements:
+            uses = ("is",) if point in _PLAIN_STATEMENTS else ("is", "is_not")
+            for answer, truth in self._statements(finding, wrong):
+                yield from self._state(finding, uses, dice, truth, answer)
 
     def _statements(self, finding: Finding, wrong: list[str]) -> list[tuple[str, bool]]:
         """Return what is stated of a slot, and whether it is true: the answer, and a wrong phrase.
@@ -368,19 +364,24 @@ class Asker:
 
     def pair(self, slot: Unpaired) -> Iterator[Item]:
         """Yield two statements that pair a slot with a phrase that it is not coordinated with."""
-        nodes = tuple(node.path for node in slot.nodes)
-        dice = Dice(f"CO-unpaired {self._file} {self._tree} {' '.join(nodes)} {slot.slot}")
+        dice = self._dice(slot, "CO-unpaired", slot.slot)
         partner = wrong_partner(self._pools, slot, dice)
         if partner is not None:
-            yield self._item(slot, "TF", "is", dice, nodes, "false", stated=partner)
-            yield self._item(slot, "TF", "is_not", dice, nodes, "true", stated=partner)
+            yield from self._state(slot, ("is", "is_not"), dice, False, partner)
 
     def exist(self, found: Existence) -> Iterator[Item]:
         """Yield two statements on whether a slot has a modifier."""
-        nodes = tuple(node.path for node in found.nodes)
-        dice = Dice(f"{found.knowledge_point}-exists {self._file} {self._tree} {' '.join(nodes)}")
-        yield self._item(found, "TF", "exists", dice, nodes, _truth(found.exists))
-        yield self._item(found, "TF", "exists_not", dice, nodes, _truth(not found.exists))
+        dice = self._dice(found, f"{found.knowledge_point}-exists")
+        yield from self._state(found, ("exists", "exists_not"), dice, found.exists)
+
+    def _dice(self, found: Shown, *names: str) -> Dice:
+        first, *others = names
+        return Dice(" ".join((first, self._file, str(self._tree), *(node.path for node in found.nodes), *others)))
+
+    def _state(self, found: Shown, uses: tuple[str, ...], dice: Dice, truth: bool, stated: str = "") -> Iterator[Item]:
+        """Yield a statement, and the opposite one if there is a second use."""
+        for use, right in zip(uses, (truth, not truth), strict=False):
+            yield self._item(found, "TF", use, dice, "true" if right else "false", stated=stated)
 
     def _options(self, gold: str, wrong: list[str], dice: Dice) -> tuple[tuple[str, ...], str]:
         options = dice.shuffled([gold, *wrong])
@@ -395,14 +396,13 @@ class Asker:
         form: Format,
         use: str,
         dice: Dice,
-        nodes: tuple[str, ...],
         answer: str,
         *,
         stated: str = "",
         options: tuple[str, ...] = (),
-        role: str = "",
     ) -> Item:
         point = found.knowledge_point
+        role = self._words.roles.get(found.slot_kind, "") if point == "MVP" else ""
         choices = self._words.of(point, found.slot_kind, use)
         # Drawn even where there is one: other wordings leave the options as they are.
         wording: Wording = choices[0] if self._published else choices[dice.below(len(choices))]
@@ -421,11 +421,7 @@ class Asker:
             tags=found.tags,
             file=self._file,
             tree=self._tree,
-            nodes=nodes,
+            nodes=tuple(node.path for node in found.nodes),
             rule=found.rule,
             wording=wording.name,
         )
-
-
-def _truth(value: bool) -> str:
-    return "true" if value else "false"

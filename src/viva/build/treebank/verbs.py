@@ -10,24 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from viva.build.treebank.tree import Layout, Node, Tree, TreeError
+from viva.build.treebank.tree import TAGS, Layout, Node, Tree, TreeError
 from viva.files import shipped_table
 
-VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
+VERB_TAGS = TAGS["verbs"]
 _PARTING = frozenset(("S", "SBAR", "CC", "CONJP"))
-_FINITE = frozenset(("VBD", "VBZ", "VBP"))
-_WORDS = shipped_table(__file__, "verbs.toml", dict[str, list[str]])
-BE = frozenset(_WORDS["be"])
-COPULAS = BE | frozenset(_WORDS["copulas"])
-TO_CLAUSE_OBJECTS = frozenset(_WORDS["infinitive_objects"])
-NO_CLAUSE_OBJECTS = frozenset(_WORDS["copulas"]) | frozenset(_WORDS["clauses_no_objects"])
-MEASURES = frozenset(_WORDS["measures"])
-WEAK_COMPLEMENTS = frozenset(_WORDS["weak_complements"])
-_HAVE = frozenset(_WORDS["have"])
-LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
-_NOT = frozenset(_WORDS["not"])
-_FUTURE = frozenset(_WORDS["future"])
-_FUTURE_IN_PAST = frozenset(_WORDS["future_in_past"])
+_FINITE = {"VBD": "past", "VBZ": "present", "VBP": "present"}
+_WORDS = shipped_table(__file__, "verbs.toml", dict[str, frozenset[str]])
+BE = _WORDS["be"]
+COPULAS = BE | _WORDS["copulas"]
+TO_CLAUSE_OBJECTS = _WORDS["infinitive_objects"]
+NO_CLAUSE_OBJECTS = _WORDS["copulas"] | _WORDS["clauses_no_objects"]
+MEASURES = _WORDS["measures"]
+WEAK_COMPLEMENTS = _WORDS["weak_complements"]
+_HAVE = _WORDS["have"]
+LINKING = BE | _HAVE | _WORDS["linking"]
+_NOT = _WORDS["not"]
+_FUTURE = _WORDS["future"]
+_FUTURE_IN_PAST = _WORDS["future_in_past"]
 
 PARTICIPLES = frozenset(("present_participle", "perfect_participle", "past_participle"))
 """Forms without a grammatical subject of their own, in most grammars."""
@@ -226,29 +226,20 @@ def _form_of(tags: list[str], words: list[str], modal: str, to: bool) -> str:
 
 
 def _voice(words: list[str], tags: list[str]) -> Voice:
-    if tags[0] == "VBN":
-        return "passive"
+    passive = tags[-1] == "VBN"
     if len(words) == 2:
-        return "passive" if words[0] in BE and tags[1] == "VBN" else "active"
-    if len(words) == 3 and tags[2] == "VBN":
-        if words[0] in BE and tags[1] == "VBG":
-            return "passive"
-        if words[0] in _HAVE and words[1] == "been":
-            return "passive"
-    return "active"
+        passive = passive and words[0] in BE
+    elif len(words) == 3:  # "is being joined", "has been joined"
+        being = words[0] in BE and tags[1] == "VBG"
+        passive = passive and (being or (words[0] in _HAVE and words[1] == "been"))
+    return "passive" if passive or tags[0] == "VBN" else "active"
 
 
 def _tense(words: list[str], tags: list[str], modal: str) -> str:
-    if modal in _FUTURE:
-        when = "future"
-    elif modal in _FUTURE_IN_PAST:
-        when = "future_in_past"
-    elif tags[0] == "VBD":
-        when = "past"
-    elif tags[0] in ("VBZ", "VBP"):
-        when = "present"
+    if modal in _FUTURE or modal in _FUTURE_IN_PAST:
+        when = "future" if modal in _FUTURE else "future_in_past"
     else:
-        when = "None"
+        when = _FINITE.get(tags[0], "None")
     aspect = "None"
     if words[0] in _HAVE and len(words) > 1:
         if len(words) == 3 and words[1] == "been" and tags[2] == "VBG":

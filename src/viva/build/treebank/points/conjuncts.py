@@ -21,10 +21,10 @@ from viva.build.treebank.findings import Finding, Reading, Unpaired
 from viva.build.treebank.modifiers import REDUCED_RELATIVE, Modifier
 from viva.build.treebank.points.arguments import particle_end
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import Node, TreeError
+from viva.build.treebank.tree import TAGS, Node, TreeError
 from viva.build.treebank.verbs import BE, VERB_TAGS, VerbSequence, verb_paths
 
-_PARTS = frozenset(("NP", "DT", "CC", "CONJP", ",", ":", "``", "''"))
+_PARTS = TAGS["coordination"]
 _NAMES = {
     "prepositional_phrase": ("with_prepositional_phrase",),
     REDUCED_RELATIVE: ("with_relative_clause", "with_reduced_relative_clause"),

@@ -42,11 +42,10 @@ from viva.build.treebank.modifiers import (
 )
 from viva.build.treebank.points.arguments import renderings
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import Node
+from viva.build.treebank.tree import TAGS, Node
 from viva.build.treebank.verbs import VerbSequence
 
 _CLAUSES = frozenset(("NP", "S", "SBAR"))
-_HOLDERS = _CLAUSES | frozenset(("ADJP", "ADVP", "PP", "VP", "RRC"))
 _RECIPROCAL = frozenset(("one", "each"))
 """What "another" and "other" do not modify."""
 _PP = "prepositional_phrase"
@@ -156,7 +155,7 @@ def find_modified_nouns(reading: Reading) -> Iterator[Existence]:
         if _occurs_once(sentence, host.head) and (first := next(known, None)):
             yield _of_noun(sentence, host.head, first.node)
     # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
-    holders = _CLAUSES if reading.published else _HOLDERS
+    holders = _CLAUSES if reading.published else TAGS["holders"]
     for node in sentence.tree.nodes:
         if node.tag != "NP" or (node.parent is not None and node.parent.tag == "NP"):
             continue
