@@ -376,8 +376,8 @@ def _graded(
     wanted: Sequence[State], notes: list[str], *, unsafe: bool
 ) -> tuple[list[State], list[tuple[State, Problem]]]:
     """Return those whose examples score as they should, and the others with the first problem."""
-    pairs = [(state.about, state.checked.question) for state in wanted]
-    found = grading_problems([(about, own) for about, own in pairs if own is not None], notes, unsafe=unsafe)
+    asked = [(state.about, own) for state in wanted if (own := state.checked.question) is not None]
+    found = grading_problems(asked, notes, unsafe=unsafe)
     untried = sum(
         any(problem.text.startswith(UNTRIED) for problem in found.get(state.about.id, ())) for state in wanted
     )

@@ -14,7 +14,7 @@ that an expert rewrites.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from msgspec import Struct
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request
 from viva.build.files import digest_of, toml_of
 from viva.build.stackexchange.plaintext import INDENT, one_title, plain
-from viva.build.stackexchange.pool import PoolAnswer, PoolQuestion
+from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import DataError
 from viva.files import write_whole
 from viva.prompting import clip
@@ -196,16 +196,8 @@ class HumanAnswer(Struct, frozen=True):
     text: str
 
 
-def _accepted_of(question: PoolQuestion) -> Sequence[PoolAnswer]:
-    return [answer for answer in question.answers if answer.id == question.accepted]
-
-
-REFERENCES: dict[str, tuple[Callable[[PoolQuestion], Sequence[PoolAnswer]], int]] = {
-    "accepted": (_accepted_of, 1),
-    "top-voted": (lambda question: question.answers[:1], 1),
-    "best-of-ten": (lambda question: question.answers[:TEN], TEN),
-}
-"""File → which answers of a question, and how many samples it has."""
+REFERENCES = {"accepted": 1, "top-voted": 1, "best-of-ten": TEN}
+"""File → how many answers of a question it has: the accepted one, or those with most votes."""
 
 
 def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> dict[str, list[HumanAnswer]]:
@@ -218,10 +210,11 @@ def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> d
     if not asked:
         raise DataError("the pool holds none of the set's questions: name the project that the set was exported from")
     found: dict[str, list[HumanAnswer]] = {}
-    for name, (chosen, samples) in REFERENCES.items():
+    for name, samples in REFERENCES.items():
         rows = found.setdefault(name, [])
         for question in asked:
-            texts = [fenced(plain(answer.body)) for answer in chosen(question)]
+            chosen = [one for one in question.answers if name != "accepted" or one.id == question.accepted]
+            texts = [fenced(plain(answer.body)) for answer in chosen[:samples]]
             texts += [""] * (samples - len(texts))
             rows += [HumanAnswer(question_id(question), sample, text) for sample, text in enumerate(texts)]
     return found

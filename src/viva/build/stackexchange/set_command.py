@@ -137,13 +137,11 @@ def check(config: CheckConfig) -> int:
     states = [state for state in opened.states() if not named or state.about.id in named]
     skipped = ("unwritten",) if named else ("unwritten", "rejected")
     written = [state for state in states if state.text is not None and state.status not in skipped]
-    sound = [(state.about, state.checked.question) for state in written if state.checked.question is not None]
+    sound = [(state.about, own) for state in written if (own := state.checked.question) is not None]
     notes: list[str] = []
     graded: Mapping[int, Sequence[Problem]] = {}
     if sound and not config.no_run:
-        graded = grading_problems(
-            [(about, own) for about, own in sound if own], notes, unsafe=config.unsafe_host_execution
-        )
+        graded = grading_problems(sound, notes, unsafe=config.unsafe_host_execution)
     told = [
         (state, problem) for state in written for problem in (*state.checked.problems, *graded.get(state.about.id, ()))
     ]

@@ -249,8 +249,8 @@ def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
     listed = [finding for finding in findings if finding.severity == "error" or everything]
     list_first(listed, everything=everything)
     states = Counter(question.state.status for question in questions)
-    worst = {finding.question for finding in findings if finding.severity == "error"}
-    doubtful = {finding.question for finding in findings} - worst
+    worst = affected(findings, "error")
+    doubtful = affected(findings, "warning") - worst
     come_to = (
         f"{len(questions):,} questions "
         f"({counts_text(states) or 'none'}); the checks found errors in "
