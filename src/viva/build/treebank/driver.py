@@ -45,7 +45,7 @@ CHUNK_ENTRIES = 500
 Chunk: TypeAlias = list[RawTree | Problem]
 Numbered: TypeAlias = tuple[int, Chunk]
 Generate: TypeAlias = Callable[..., tuple[list[Fact], list[Item]]]
-"""build.generate.generate: (text, file, tree, *, published) → facts and questions; raises TreeError."""
+"""`generate.generate`: (text, file, tree, *, published) → facts and questions; raises TreeError."""
 
 
 class BuildSettings(Struct, frozen=True, kw_only=True):
