@@ -297,9 +297,12 @@ def _draw(pool: list[Phrase], taken: list[str], filler: str, around: str = "") -
     """
     found: dict[str, str] = {}
     for text in (*(phrase.text for phrase in pool), *wordings().fillers[filler]):
-        if text.lower() not in taken and not (around and text.lower() in around):
-            found.setdefault(text.lower(), text)
-    return list(found.values())[:WANTED]
+        lowered = text.lower()
+        if lowered not in taken and not (around and lowered in around):
+            found.setdefault(lowered, text)
+            if len(found) == WANTED:
+                break
+    return list(found.values())
 
 
 LETTERS = "ABCD"

@@ -251,7 +251,7 @@ class Node:
 
     def holds(self, other: Node) -> bool:
         """Return whether `other` is this node or lies below it."""
-        return other is self or any(node is self for node in other.above())
+        return f"{other.path}.".startswith(f"{self.path}.")
 
     @property
     def before(self) -> list[Node]:
