@@ -21,15 +21,7 @@ from servers.fixtures import Serve, Viva
 from viva.benchmarks.clrbench.schema import read_records, to_questions
 from viva.build.approval import Event, State
 from viva.build.reasoning.checks import Checked
-from viva.build.reasoning.project import (
-    Project,
-    Rejected,
-    export,
-    fold,
-    read_draft,
-    read_instructions,
-    request,
-)
+from viva.build.reasoning.project import Project, Rejected, export, fold, read_draft, read_instructions, request
 from viva.build.reasoning.sheet import Collected, approval_key, as_item
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
