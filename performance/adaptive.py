@@ -25,8 +25,8 @@ from commandline import add_tiny
 
 from viva.analysis.items.weightedsampling import Draw
 from viva.analysis.uncertainty import Z
+from viva.lab.adaptive.asking import Rounds
 from viva.lab.adaptive.calibration import Calibration
-from viva.lab.adaptive.rounds import Rounds
 from viva.lab.items.curves import Floats
 from viva.runs.draws import Until, estimate
 

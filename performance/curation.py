@@ -141,7 +141,7 @@ for start in range(0, posts, size):
         parents=ids[kinds == 2] - dice.integers(0, min(start + 1, 10**6), answers, "u4"),
         liked=dice.random(answers) < 0.7, newest=19_500, told=[], broken={}, closed=False))
 steps = index.steps(Rules(3, Line(), 19_500, 0, 65_536), 17)
-print(index.rows, index.questions, int(steps.accepted.sum()), int(steps.seen.sum()))
+print(index.rows, index.questions, *(int(steps.counts[step].sum()) for step in ("accepted", "seen")))
 """
 
 

@@ -11,12 +11,11 @@ from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank import generate as generation
 from viva.build.treebank.arguments import OMITTED, has_conjunction
 from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
-from viva.build.treebank.points import POINTS
-from viva.build.treebank.question_wording import Asker
+from viva.build.treebank.generate import POINTS
+from viva.build.treebank.questions import Asker, wordings
 from viva.build.treebank.tree import Node, TreeError, parse
 from viva.build.treebank.treebank import RawTree, Reader, survey
 from viva.build.treebank.verbs import VerbSequence
-from viva.build.treebank.wordings import wordings
 
 ARGUMENTS = frozenset(("GS", "SC", "DO", "IO", "MVP"))
 LETTERS = "ABCD"

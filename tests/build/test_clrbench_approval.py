@@ -21,12 +21,11 @@ from servers.fixtures import Serve, Viva
 from viva.benchmarks.clrbench.schema import read_records, to_questions
 from viva.build.approval import Event, State
 from viva.build.reasoning.checks import Checked
-from viva.build.reasoning.export import export
-from viva.build.reasoning.project import Project, fold
-from viva.build.reasoning.prompt import Rejected, bundled_instructions, read_draft, read_instructions, request
+from viva.build.reasoning.project import Project, Rejected, export, fold, read_draft, read_instructions, request
 from viva.build.reasoning.sheet import Collected, approval_key, as_item
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
+from viva.files import shipped_text
 from viva.prompting import fence, prompt_text
 from viva.types import RATIONALE, Sampling
 
@@ -343,7 +342,7 @@ def test_the_page_gets_items_whose_marks_are_decisions(tmp_path: Path) -> None:
 
 @cache
 def bundled() -> dict[str, str]:
-    return read_instructions(bundled_instructions().encode(), "instructions.toml")
+    return read_instructions(shipped_text(Project.module, "instructions.toml").encode(), "instructions.toml")
 
 
 @each_row("question", "gold", "options")

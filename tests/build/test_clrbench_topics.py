@@ -12,18 +12,19 @@ from hypothesis import strategies as st
 
 from build.clrbench_project import build, collected
 from rows import each_row, tables_beside
+from viva.build.files import guarded, read_table, unguarded, written_table
 from viva.build.reasoning.coverage import coverage, paths, picture
-from viva.build.reasoning.toc import outline, parse
 from viva.build.reasoning.topics import (
     Graph,
     check,
     find_cycle,
     merged,
+    outline,
+    parse,
     read_triples,
     similar,
     written_triples,
 )
-from viva.build.spreadsheet import guarded, read_table, unguarded, written_table
 from viva.errors import DataError, VivaError
 from viva.render.charts import save, spec
 
@@ -172,7 +173,7 @@ def test_a_cell_comes_back_and_never_begins_like_a_formula(text: str) -> None:
 
 @given(st.lists(st.lists(texts, min_size=3, max_size=3), max_size=5), st.sampled_from([",", ";", "\t"]))
 def test_tables_come_back_whatever_is_in_them(rows: list[list[str]], delimiter: str) -> None:
-    from viva.build.spreadsheet import clean
+    from viva.build.files import clean
 
     titles = ("head", "relation", "tail")
     cleaned = [[clean(cell) for cell in row] for row in rows]

@@ -15,13 +15,14 @@ from viva.benchmarks.csbench.recordfiles import Raw, RawSet, is_csbench, read_ra
 from viva.build.translation.alignment import Pair, agreement, pair_up
 from viva.build.translation.checks import (
     Finding,
+    Reference,
     affected,
     blanks,
+    check_pair,
     check_record,
     check_set,
     other_language,
 )
-from viva.build.translation.comparison import Reference, check_pair
 from viva.errors import DataError
 from viva.types import Language
 

@@ -19,8 +19,7 @@ from rows import each_row, tabled, tables_beside
 from viva.benchmarks.custom.questionloading import read_content, read_questions
 from viva.benchmarks.infibench.infibench import SAMPLE
 from viva.build.approval import Event
-from viva.build.stackexchange.coverage import Candidate, exposed, places, read_cutoffs, read_day
-from viva.build.stackexchange.decisions import standing
+from viva.build.stackexchange.coverage import Candidate, exposed, places, read_cutoffs, read_day, standing
 from viva.build.stackexchange.export import emit, licence_of, question_node, reads_as, verify
 from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
 from viva.build.stackexchange.kitchecks import check_kit

@@ -28,9 +28,8 @@ from build.infibench_pool import (
 )
 from cli.collected import dangerous
 from viva.benchmarks import find_benchmark
-from viva.build.stackexchange.crosscheck import refusal, take_over
 from viva.build.stackexchange.kit import human_references
-from viva.build.stackexchange.project import Project
+from viva.build.stackexchange.project import Project, refusal, take_over
 from viva.cli.main import main
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError

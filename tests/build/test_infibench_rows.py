@@ -13,8 +13,15 @@ from hypothesis import strategies as st
 from build.dumps import answer, posts, question, row
 from rows import each_row, table
 from viva.build.stackexchange.dump import CHUNK, batches
-from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, attributes, attributes_of_all
-from viva.build.stackexchange.scan import Block, Scanner, split_tags
+from viva.build.stackexchange.scan import (
+    MAX_ROW,
+    Block,
+    BrokenRowError,
+    Scanner,
+    attributes,
+    attributes_of_all,
+    split_tags,
+)
 from viva.build.stackexchange.tagtree import TagTree, read_tree
 from viva.errors import DataError
 
@@ -42,30 +49,9 @@ def each(*lines: bytes) -> list[dict[str, str]] | None:
 
 PIECES = (
     *(b"<row ", b" />", b"/>", b">", b"</row>", b"<row/>", b"  ", b"\t", b"\r\n", b"\n", b"=", b'"', b"'", b"<", b"&"),
-    *(
-        b"Id=",
-        b' Id="4"',
-        b' Id="5"',
-        b' PostTypeId="1"',
-        b' Tags="&lt;c&gt;"',
-        b' Body="a&#xA;b"',
-        b" Body='x'",
-        b' x:y="1"',
-    ),
-    *(
-        b"&lt;",
-        b"&quot;",
-        b"&nbsp;",
-        b"&#x0;",
-        b"&#65;",
-        b"&#xA;",
-        b"&quo",
-        b"\x00",
-        b"\x1b",
-        b"\xff",
-        b"\xc3\xa9",
-        b"\xef\xbf\xbf",
-    ),
+    *(b"Id=", b' Id="4"', b' Id="5"', b' PostTypeId="1"', b' Tags="&lt;c&gt;"', b' Body="a&#xA;b"', b" Body='x'"),
+    *(b' x:y="1"', b"&lt;", b"&quot;", b"&nbsp;", b"&#x0;", b"&#65;", b"&#xA;", b"&quo", b"\x00", b"\x1b", b"\xff"),
+    *(b"\xc3\xa9", b"\xef\xbf\xbf"),
     *(b"\xed\xa0\x80", b"<!-- -->", b"<![CDATA[x]]>", b"<?x?>", b'<!DOCTYPE row [<!ENTITY a "b">]>', b"&a;", b"x"),
 )
 

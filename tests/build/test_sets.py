@@ -27,8 +27,17 @@ from servers.fixtures import Serve, wait_until
 from viva.benchmarks.csbench.recordfiles import Raw, read_raw
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.build.approval import Event, replay
-from viva.build.translation.project import Project, headed, item_key, unheaded
-from viva.build.translation.prompt import has_words, read_fields, read_templates, read_text, to_translate
+from viva.build.translation.project import (
+    Project,
+    has_words,
+    headed,
+    item_key,
+    read_fields,
+    read_templates,
+    read_text,
+    to_translate,
+    unheaded,
+)
 from viva.cli.main import cli
 from viva.errors import DataError, StorageError, VivaError
 from viva.pages.review.reviewpages import application

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from build.toy_generator import bracketed
 from rows import each_row, tabled
-from viva.build.treebank import archives
+from viva.build.treebank import treebank as archives
 from viva.build.treebank.tree_stream import Flaw, Span, Splitter
 from viva.build.treebank.treebank import Problem, RawTree, Reader, survey
 from viva.errors import DataError

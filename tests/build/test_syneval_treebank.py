@@ -8,8 +8,7 @@ from collections import Counter
 from build.generated import BUNDLED, bundled, covered
 from rows import table, tabled
 from viva.benchmarks.syneval.facts import KNOWLEDGE_POINTS
-from viva.build.treebank.detokenise import EMPTY
-from viva.build.treebank.tree import Node, Tree, parse
+from viva.build.treebank.tree import EMPTY, Node, Tree, parse
 
 _WORDS = """CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH
 VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB -NONE- -LRB- -RRB- `` '' , . : $ #"""

@@ -28,7 +28,7 @@ COMMANDS = {
     "build infibench calibrate": (f"{_SO}:calibrate", "Which questions are no good, by pilot runs."),
     "build infibench export": (f"{_SO}:export", "Write the set of all that is approved."),
     "build infibench human-answers": (f"{_SO}:human_answers", "What people answered, as answers that can be graded."),
-    "build split": ("viva.build.halves.command:split", "Validation and test, by strata."),
+    "build split": ("viva.build.halves.splitting:split", "Validation and test, by strata."),
     "build stats": ("viva.build.statistics.study:study", "Counts by every dimension, and lengths."),
     "build translate": (f"{_TRANSLATION}:ask", "A set in another language, checked and approved."),
     "build translate check": (f"{_TRANSLATION}:check", "What is wrong with a set of CS-Bench's format."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
@@ -18,6 +19,7 @@ from viva.engine.journal import Journal, Keys
 from viva.engine.sendingslots import Fixed, Pace, Policy
 from viva.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, EXIT_REFUSED, DataError, VivaError, option
 from viva.fields import note
+from viva.files import shipped_table
 from viva.prompting import fence, fill
 from viva.runs.config import BaseUrl, KeyVariable, Progress
 from viva.runs.open import price_of
@@ -165,6 +167,12 @@ def texts_of(given: Mapping[str, object], name: str, known: Mapping[str, Collect
                 raise DataError(f"{name}: {table}.{key} should be a text")
         found[table] = texts
     return found
+
+
+@cache
+def draft_texts(module: str) -> dict[str, str]:
+    """Return drafting.toml, which lies beside a module: what a model that drafts is told."""
+    return shipped_table(module, "drafting.toml", dict[str, dict[str, str]])["draft"]
 
 
 def drafting_request(

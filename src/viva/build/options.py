@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypeAlias
 
@@ -23,8 +23,26 @@ Told: TypeAlias = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 """A table that is printed: its title, what its columns are called, and its rows, names first."""
 _FORMS = {int: ",", float: ",.2f"}
 """How a number is printed."""
+SetFolder = Annotated[Path, note("Folder for the set.")]
+SetName = Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")]
+CsbenchFiles = Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
+FilesLanguage = Annotated[Language | None, note("Of SET, where its files do not say, or are in several.")]
+HostExecution = Annotated[
+    bool, note("Run the tests WITHOUT a sandbox, with all your rights.", spelled=("--unsafe-host-execution",))
+]
 Force = Annotated[bool, note("Replace the set that --out holds.")]
 ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", spelled=("--all",))]
+
+
+def counts_text(counts: Mapping[Any, int]) -> str:
+    """Return how many of what, in words: `3 rejected, 1 waiting`."""
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
+
+
+def tell_notes(notes: Iterable[str]) -> None:
+    """Print what somebody should know beside the result."""
+    for line in notes:
+        print(escape_invisible(line), file=sys.stderr)
 
 
 def list_first(lines: Sequence[object], *, everything: bool, file: TextIO | None = None) -> None:

@@ -19,14 +19,13 @@ from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 from msgspec import Meta, Struct
 
 from viva.build.approval import Event, State, event_of
-from viva.build.files import filled_rows, new_sheet, replace_file
-from viva.build.options import ProjectPath
-from viva.build.spreadsheet import clean, written_table
+from viva.build.files import clean, filled_rows, new_sheet, replace_file, written_table
+from viva.build.options import ProjectPath, counts_text
 from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import EXIT_OK, DataError, StorageError, VivaError, flag, option
 from viva.fields import note
-from viva.files import LockedError, lock, reading
+from viva.files import LockedError, lock, reading, shipped_text
 from viva.pages.review.invitations import Token, TokenFile, token_given
 from viva.review.items import Item, name_problem
 from viva.types import ReviewItem
@@ -48,6 +47,8 @@ class Drafted(Struct, frozen=True):
 class ProjectFolder:
     """The folder, each file read once, when it is asked for; the decisions as they are now."""
 
+    module: ClassVar[str]
+    """A file beside which are the instructions of a new project."""
     scope: ClassVar[str]
     """What a draft's entry calls its benchmark, before what is asked."""
 
@@ -68,13 +69,11 @@ class ProjectFolder:
         except OSError as problem:
             raise StorageError(f"cannot read {self.path / name}: {problem.strerror or problem}") from None
 
-    def instructions(self, bundled: str) -> tuple[bytes, str]:
-        """Return what a drafting model is told, and the file's name; the file is made of `bundled` where there is
-        none.
-        """
+    def instructions(self) -> tuple[bytes, str]:
+        """Return what a drafting model is told, and the file's name; the file is made where there is none."""
         content = self.read(INSTRUCTIONS)
         if content is None:
-            content = bundled.encode()
+            content = shipped_text(self.module, INSTRUCTIONS).encode()
             replace_file(self.path / INSTRUCTIONS, content)
         return content, str(self.path / INSTRUCTIONS)
 
@@ -347,8 +346,7 @@ def decide_by_file(project: Callable[[Path], TextProject[Any]], config: FileOpti
 
 def tell_decisions(count: int, states: dict[str, int]) -> None:
     """How many decisions were taken over, and how many texts are in which state now."""
-    now = ", ".join(f"{number:,} {state}" for state, number in states.items())
-    print(f"{plural(count, 'decision')} taken over; now {now}")
+    print(f"{plural(count, 'decision')} taken over; now {counts_text(states)}")
 
 
 def refuse_name(reviewer: str) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from viva.benchmarks.clrbench.schema import GAP, LETTERS, Type
 from viva.build.reasoning.sheet import (
+    CELLS,
     DIFFICULTIES,
     NAMES,
     TYPES,
@@ -58,12 +59,8 @@ def near_duplicates(texts: Sequence[str], threshold: float = THRESHOLD) -> Itera
 
 FEWEST = 10
 """Questions below which no distribution is told: chance alone would be blamed."""
-_TRUE = frozenset({"true", "t", "yes", "wahr", "vrai", "verdadero", "vero", "1", "对", "真", "√"})
-_FALSE = frozenset({"false", "f", "no", "falsch", "faux", "falso", "0", "错", "假", "×"})
-"""Spreadsheets translate TRUE and FALSE into their user's language."""
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]*(?:/[a-z0-9][a-z0-9._-]*){0,5}")
 _LETTER_FIRST = re.compile(r"\(?([A-Za-z])[.):]\s")
-_MARKED = frozenset({"x", "yes", "true", "1", "exemplar", "wahr", "vrai"})
 
 
 class Problem(Struct, frozen=True):
@@ -164,7 +161,7 @@ class _Reader:
             rationale=row["rationale"],
             difficulty=row["difficulty"].casefold(),
             source=row["source"],
-            exemplar=row["exemplar"].casefold() in _MARKED,
+            exemplar=row["exemplar"].casefold() in CELLS["exemplar"],
         )
         self._leaks(question)
         return question
@@ -270,9 +267,9 @@ class _Reader:
             return self._letters(kind, options), ()
         if kind == "TF":
             said = answer.casefold().rstrip(".")
-            if said not in _TRUE | _FALSE:
+            if said not in CELLS["true"] | CELLS["false"]:
                 self.error("answer", "answer", f"{answer[:40]!r}: write true or false")
-            return "true" if said in _TRUE else "false", ()
+            return "true" if said in CELLS["true"] else "false", ()
         accepted = [line.strip() for line in row["also_accepted"].split("\n") if line.strip()] if kind == "FB" else []
         return answer, tuple(text for text in dict.fromkeys(accepted) if text != answer)
 

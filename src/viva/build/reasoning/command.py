@@ -25,19 +25,30 @@ import msgspec
 from msgspec import Meta, Struct
 
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
-from viva.build.files import content_of, readable_json, replace_file, write_set
-from viva.build.options import SHOWN, Force, ListAll, ProjectPath, Told, list_first, print_tables, tell_held, tell_more
+from viva.build.files import content_of, readable_json, replace_file, tidy, write_set
+from viva.build.options import (
+    SHOWN,
+    Force,
+    ListAll,
+    ProjectPath,
+    SetFolder,
+    SetName,
+    Told,
+    list_first,
+    print_tables,
+    tell_held,
+    tell_more,
+    tell_notes,
+)
 from viva.build.project import DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.build.reasoning import coverage as coverages
-from viva.build.reasoning import export as sets
+from viva.build.reasoning import project as sets
 from viva.build.reasoning import sheet as sheets
 from viva.build.reasoning import topics
 from viva.build.reasoning.coverage import Concept, Level, picture
-from viva.build.reasoning.project import TOPICS, Project, opened_project
-from viva.build.reasoning.prompt import bundled_instructions, read_instructions
+from viva.build.reasoning.project import TOPICS, Project, opened_project, read_instructions
 from viva.build.reasoning.sheet import TYPES
-from viva.build.reasoning.toc import outline, read_contents
-from viva.build.spreadsheet import tidy
+from viva.build.reasoning.topics import outline, read_contents
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note
@@ -45,7 +56,7 @@ from viva.files import shipped_text
 from viva.render.charts import check_chart, save
 from viva.runs.progress import say
 from viva.version import __version__
-from viva.visible import escape_invisible, one_line, plural
+from viva.visible import one_line, plural
 
 Least = Annotated[Annotated[int, Meta(ge=1, le=100)], note("Questions of each type a concept.")]
 Concepts = Annotated[Level, note("Which topics are concepts.")]
@@ -117,7 +128,7 @@ def _outlined(table: str) -> topics.Graph:
     if found.too_deep:
         notes.append(f"{plural(found.too_deep, 'entry', 'entries')} below the third level")
     if notes:
-        print(escape_invisible(f"{rest}: left out {' and '.join(notes)}"), file=sys.stderr)
+        tell_notes([f"{rest}: left out {' and '.join(notes)}"])
     return found.graph
 
 
@@ -158,7 +169,7 @@ def sheet(config: SheetConfig) -> int:
         if before is not None and path.read_bytes() != before:
             raise VivaError(f"{path} was saved by somebody else just now; try again")
         replace_file(path, content)
-    opened.instructions(bundled_instructions())
+    opened.instructions()
     print(f"{path}: {plural(len(stubs), 'row')} to fill in {'added' if before is not None else 'written'}; "
                f"`viva build clrbench sheet {flag('example')}` shows filled ones")  # fmt: skip
     return EXIT_OK
@@ -243,7 +254,7 @@ class DraftConfig(DraftOptions, kw_only=True):
 def draft(config: DraftConfig) -> int:
     """Let a model draft the rationales that are missing."""
     opened = opened_project(config.project)
-    instructions = read_instructions(*opened.instructions(bundled_instructions()))
+    instructions = read_instructions(*opened.instructions())
     model, sampling = model_and_sampling(config)
     with opened.locked():
         requests = opened.requests(instructions, sampling, rejected=config.rejected)
@@ -296,10 +307,10 @@ class ExportConfig(Struct, kw_only=True):
     """
 
     project: ProjectPath
-    out: Annotated[Path, note("Folder for the set.")]
+    out: SetFolder
     force: Force = False
     seed: Annotated[int, note("Draws exemplars where the sheet marks none.")] = 0
-    name: Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")] = ""
+    name: SetName = ""
     everything: ListAll = False
 
 
@@ -323,11 +334,8 @@ def export(config: ExportConfig) -> int:
     write_set(config.out, contents, sets.FILES, sets.MANIFEST, force=config.force)
     held = [f"row {one.row}{f', {one.question}' if one.question else ''}: {one.why}" for one in made.held]
     tell_held(held, everything=config.everything)
-    for said in (
-        *made.notes,
-        *(f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar),
-    ):
-        print(escape_invisible(f"note: {said}"), file=sys.stderr)
+    lacking = [f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar]
+    tell_notes(f"note: {said}" for said in (*made.notes, *lacking))
     shots = "" if made.manifest.exemplars else f" {flag('shots', '0')}"
     print(
         f"{plural(made.manifest.test, 'question')} and {plural(made.manifest.exemplars, 'exemplar')} are "

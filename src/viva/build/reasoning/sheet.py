@@ -9,24 +9,27 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.clrbench.schema import LETTERS, Record, Type
-from viva.build.files import digest_of
-from viva.build.spreadsheet import (
+from viva.build.files import (
     LONGEST_CELL,
     Table,
     cell_name,
     clean,
+    column_name,
     decoded,
+    digest_of,
     read_table,
     tidy,
     written_table,
 )
 from viva.errors import DataError
+from viva.fields import pick
+from viva.files import shipped_table
 from viva.io.tables import json_lines
 
 TYPES: Final[tuple[Type, ...]] = ("MC", "MS", "TF", "FB", "OE")
@@ -37,6 +40,8 @@ NAMES: Final[dict[Type, str]] = {
     "FB": "fill in the blank",
     "OE": "open-ended",
 }
+CELLS: Final = shipped_table(__file__, "cells.toml", dict[str, frozenset[str]])
+"""What people write into cells, by what it means."""
 DIFFICULTIES: Final = ("easy", "medium", "hard")
 
 
@@ -82,18 +87,15 @@ def as_item(question: Collected, rationale: str, name: str) -> Record:
     answers: tuple[str, ...] = ()
     if several:
         answers = tuple(question.gold) if question.type == "MS" else (question.gold, *question.accepted)
-    return Record(
+    return pick(
+        Record,
+        msgspec.structs.asdict(question),
         id=name,
         discipline=question.path[0],
         topic=question.path,
-        type=question.type,
-        question=question.question,
-        options=question.options,
         answer=answer,
         answers=answers,
         rationale=rationale,
-        difficulty=question.difficulty,
-        source=question.source,
     )
 
 
@@ -114,14 +116,7 @@ def slug(name: str) -> str:
 def as_type(text: str) -> Type | None:
     """Return a type by its letters or its name, however written; None for anything else."""
     bare = re.sub(r"[^a-z]", "", text.casefold())
-    for kind, name in NAMES.items():
-        if bare in (kind.casefold(), re.sub(r"[^a-z]", "", name)):
-            return kind
-    return cast("Type | None", _ALSO.get(bare))
-
-
-_ALSO = {"multiselect": "MS", "multipleselect": "MS", "trueorfalse": "TF", "truefalse": "TF", "fillinblank": "FB",
-         "fillintheblanks": "FB", "open": "OE", "openended": "OE"}  # fmt: skip
+    return next((kind for kind in TYPES if bare in CELLS[kind]), None)
 
 
 OFFERED = "ABCDEF"
@@ -132,7 +127,7 @@ COLUMNS = (
 )  # fmt: skip
 NEEDED = ("discipline", "type", "question", "answer", "source")
 _CONTENT = ("question", "answer", "also_accepted", "rationale", *LETTERS.lower())
-_KNOWN = frozenset("_".join(column.casefold().split()) for column in COLUMNS) | set(LETTERS.lower())
+_KNOWN = {*map(column_name, COLUMNS), *LETTERS.lower()}
 
 
 class Row(Struct, frozen=True):
@@ -274,7 +269,7 @@ def _texts(value: object, where: str, column: str) -> list[str]:
 
 def new_sheet(stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes:
     """Return a sheet of places to fill in."""
-    return written_table(COLUMNS, [[_stub(column, *stub) for column in _columns()] for stub in stubs])
+    return written_table(COLUMNS, [[_stub(column_name(title), *stub) for title in COLUMNS] for stub in stubs])
 
 
 def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes | None:
@@ -298,10 +293,6 @@ def refreshed(sheet: Sheet, stubs: Iterable[tuple[tuple[str, ...], Type]]) -> by
     if not added and not named:
         return None
     return written_table(table.titles, [*rows, *added], table.delimiter, table.encoding)
-
-
-def _columns() -> tuple[str, ...]:
-    return tuple("_".join(column.casefold().split()) for column in COLUMNS)
 
 
 def _stub(column: str, path: tuple[str, ...], kind: Type) -> str:

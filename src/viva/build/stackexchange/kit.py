@@ -6,23 +6,29 @@ its `type`. It begins as a template that asks nothing yet.
 What people answered is also written as answers to the questions of a set: the human reference points of InfiBench's
 Table 6. One file a reference: the accepted answer, the answer with most votes, and the ten with most votes, of which
 the best counts. It is given as a model would give it, Markdown with fenced code.
+
+A model may draft the prompt: the texts of a question are hostile and stand between fences, and a draft is a proposal
+that an expert rewrites.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from viva.build.files import digest_of
+from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request
+from viva.build.files import digest_of, toml_of
 from viva.build.stackexchange.plaintext import INDENT, one_title, plain
-from viva.build.stackexchange.pool import PoolAnswer, PoolQuestion
+from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import DataError
 from viva.files import write_whole
+from viva.prompting import clip
+from viva.types import Generate, Sampling
 
 QUESTIONS, FILE, DRAFT = "questions", "question.yaml", "draft.md"
 TYPES = ("code completion", "code debugging", "knowledge question-answering", "non-code debugging")
@@ -190,16 +196,8 @@ class HumanAnswer(Struct, frozen=True):
     text: str
 
 
-def _accepted_of(question: PoolQuestion) -> Sequence[PoolAnswer]:
-    return [answer for answer in question.answers if answer.id == question.accepted]
-
-
-REFERENCES: dict[str, tuple[Callable[[PoolQuestion], Sequence[PoolAnswer]], int]] = {
-    "accepted": (_accepted_of, 1),
-    "top-voted": (lambda question: question.answers[:1], 1),
-    "best-of-ten": (lambda question: question.answers[:TEN], TEN),
-}
-"""File → which answers of a question, and how many samples it has."""
+REFERENCES = {"accepted": 1, "top-voted": 1, "best-of-ten": TEN}
+"""File → how many answers of a question it has: the accepted one, or those with most votes."""
 
 
 def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> dict[str, list[HumanAnswer]]:
@@ -212,10 +210,11 @@ def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> d
     if not asked:
         raise DataError("the pool holds none of the set's questions: name the project that the set was exported from")
     found: dict[str, list[HumanAnswer]] = {}
-    for name, (chosen, samples) in REFERENCES.items():
+    for name, samples in REFERENCES.items():
         rows = found.setdefault(name, [])
         for question in asked:
-            texts = [fenced(plain(answer.body)) for answer in chosen(question)]
+            chosen = [one for one in question.answers if name != "accepted" or one.id == question.accepted]
+            texts = [fenced(plain(answer.body)) for answer in chosen[:samples]]
             texts += [""] * (samples - len(texts))
             rows += [HumanAnswer(question_id(question), sample, text) for sample, text in enumerate(texts)]
     return found
@@ -229,3 +228,40 @@ def write_human_answers(folder: Path, found: dict[str, list[HumanAnswer]]) -> li
         paths.append(folder / f"{name}.jsonl")
         write_whole(paths[-1], msgspec.json.Encoder().encode_lines(rows))
     return paths
+
+
+LONGEST_DRAFT = 20_000
+"""Characters of a draft: a model that does not stop fills no page."""
+
+
+def read_instructions(content: bytes, name: str) -> str:
+    """Return the experts' instructions. Raises DataError."""
+    found = toml_of(content, name).get("instructions")
+    if not isinstance(found, str) or not found.strip():
+        raise DataError(f'{name} should hold a text: instructions = """..."""')
+    return found.strip()
+
+
+def asked(question: PoolQuestion) -> str:
+    """32 hexadecimal digits for what a draft is about: an original that was edited since is asked about anew."""
+    return digest_of([question.id, question.title, question.body, accepted_text(question)])
+
+
+def request(question: PoolQuestion, instructions: str, sampling: Sampling) -> Generate:
+    """Return what the model is asked: one draft of one question's prompt."""
+    values = {
+        "language": question.language,
+        "question": clip(original_text(question)),
+        "answer": clip(accepted_text(question)) or "there is none",
+    }
+    return drafting_request(question_id(question), draft_texts(__file__), values, sampling, instructions=instructions)
+
+
+def read_draft(reply: str) -> tuple[str, str]:
+    """Return the draft in a model's reply, and why it holds a question to be unfit; each "" where there is none."""
+    return draft_and_doubt(reply, "UNFIT:", _tidy)
+
+
+def _tidy(reply: str) -> str:
+    text = reply.replace("\r\n", "\n").replace("\r", "\n")[:LONGEST_DRAFT].strip("\n").rstrip()
+    return text if text.startswith(" ") else text.strip()

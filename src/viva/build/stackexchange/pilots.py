@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -175,22 +176,19 @@ def findings(tried: Sequence[Tried]) -> list[Finding]:
 
 def _findings(one: Tried) -> list[Finding]:
     found: list[Finding] = []
+    told = partial(Finding, question=one.question)
     graded = one.graded
     total = sum(len(scores) for scores in one.scores.values())
     models = f"{len(one.scores):,} model{'' if len(one.scores) == 1 else 's'}"
     if graded and max(graded) < FULL:
         points = "none has a point" if max(graded) <= 0 else f"the best has {max(graded):.3g}"
-        found.append(_finding(one, "nobody", f"{len(graded):,} answers of {models}: {points}", "best"))
+        found.append(told(kind="nobody", said=f"{len(graded):,} answers of {models}: {points}", show="best"))
     elif graded and min(graded) >= FULL:
-        found.append(_finding(one, "everybody", f"{len(graded):,} answers of {models}", "worst"))
+        found.append(told(kind="everybody", said=f"{len(graded):,} answers of {models}", show="worst"))
     if len(graded) < total:
-        found.append(_finding(one, "unscored", f"{total - len(graded):,} of {total:,} answers", "best"))
+        found.append(told(kind="unscored", said=f"{total - len(graded):,} of {total:,} answers", show="best"))
     if one.discrimination is not None and one.discrimination < 0:
         sure = "also when it is kept in mind how many questions there are" if one.surely else "perhaps by chance"
         said = f"correlation with the rest {one.discrimination:+.2f} over {models}, {sure}"
-        found.append(_finding(one, "against the rest", said, "worst", chance=not one.surely))
+        found.append(told(kind="against the rest", said=said, show="worst", chance=not one.surely))
     return found
-
-
-def _finding(one: Tried, kind: Kind, said: str, show: Literal["best", "worst"], *, chance: bool = False) -> Finding:
-    return Finding(question=one.question, kind=kind, said=said, show=show, chance=chance)

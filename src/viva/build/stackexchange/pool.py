@@ -102,7 +102,7 @@ class Build(Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     viva: str
     settings: dict[str, Any]
-    """Every setting that the pool depends on: build.settings.PoolSettings, with the tag tree's fingerprint."""
+    """Every setting that the pool depends on: `selection.PoolSettings`, with the tag tree's fingerprint."""
     date: str
     """The day at which questions' ages are counted, ISO 8601."""
     rows: int

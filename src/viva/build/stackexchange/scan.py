@@ -6,6 +6,10 @@ Of sixty million rows are kept a byte for each id up to the newest one (whether 
 voted answers it has), and 11 bytes for each question with an accepted answer (id, day, views, place in the tag tree);
 of the others only counts. That is 80 + 130 MB for the whole of Stack Overflow: no database, no order of rows is needed.
 Texts are read a second time.
+
+A row is read from its line by expat: alone, so that a DTD, an entity or another row can do nothing to it. The dumps
+have a row a line, attributes in double quotes, line breaks in texts as `&#xA;`. Lines that hold one `<` each, where
+their rows begin, can hide nothing from one another: such are read together, which takes half of the time.
 """
 
 from __future__ import annotations
@@ -14,17 +18,105 @@ import hashlib
 import re
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
+from functools import lru_cache
+from pyexpat import ExpatError, ParserCreate
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viva.build.stackexchange.rows import MAX_ROW, BrokenRowError, attributes, attributes_of_all, is_row
 from viva.build.stackexchange.tagtree import TagTree
 from viva.build.stackexchange.view_line import Line, ViewAges, view_ages
 from viva.errors import DataError
+
+MAX_ROW = 1 << 20
+"""Bytes of a row. The site allows 30,000 characters a text; escaped, that is 200 kB at worst."""
+_ROW = re.compile(rb"[ \t]*<row[ \t/>]")
+
+
+class BrokenRowError(Exception):
+    """A row that cannot be read; `kind` names what is wrong with it in a few words."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class Row(NamedTuple):
+    """A question, or an answer, with its texts decoded."""
+
+    id: int
+    parent: int
+    """0 for a question."""
+    accepted: int
+    score: int
+    views: int
+    created: str
+    title: str
+    body: str
+    tags: str
+
+
+def row_of(values: Mapping[str, Any]) -> Row:
+    """Return a row of its attributes, by their names in Posts.xml. Raises KeyError, ValueError for none."""
+    return Row(
+        id=int(values["Id"]),
+        parent=int(values.get("ParentId") or 0) if int(values["PostTypeId"]) == 2 else 0,
+        accepted=int(values.get("AcceptedAnswerId") or 0),
+        score=int(values.get("Score") or 0),
+        views=int(values.get("ViewCount") or 0),
+        created=str(values["CreationDate"])[:10],
+        title=values.get("Title") or "",
+        body=values.get("Body") or "",
+        tags=values.get("Tags") or "",
+    )
+
+
+def is_row(line: bytes) -> bool:
+    """Return whether a line begins a row."""
+    return _ROW.match(line) is not None
+
+
+def attributes(line: bytes) -> dict[str, str]:
+    """Return all attributes of a row, decoded. Raises BrokenRowError."""
+    found: list[dict[str, str]] = []
+
+    def element(name: str, values: dict[str, str]) -> None:
+        if name != "row" or found:
+            raise BrokenRowError("more than a row in a line")
+        found.append(values)
+
+    parser = ParserCreate("utf-8")
+    parser.StartElementHandler = element
+    try:
+        parser.Parse(line, True)
+    except ExpatError:
+        raise BrokenRowError("not well-formed XML") from None
+    return found[0]
+
+
+def attributes_of_all(lines: Sequence[bytes]) -> list[dict[str, str]] | None:
+    """Return `attributes` of many lines at once; None where they are to be read one by one: not all of them are plain
+    rows.
+    """
+    text = b"".join(lines)
+    if text.count(b"<") != len(lines) or not all(map(is_row, lines)):
+        return None
+    rows: list[dict[str, str]] = []
+
+    def element(_: str, values: dict[str, str]) -> None:
+        rows.append(values)
+
+    parser = ParserCreate("utf-8")
+    parser.StartElementHandler = element
+    try:
+        parser.Parse(b"<posts>" + text + b"</posts>", True)
+    except ExpatError:
+        return None
+    return rows[1:]
+
 
 MAX_ID = 200_000_000
 """Ids of posts are below 80 million in 2024; a larger one is a mistake, or meant to take our memory."""
@@ -34,6 +126,12 @@ TOLD = 20
 MAX_CACHE = 200_000
 MAX_CACHED = 200
 """Characters of a text of tags whose place is remembered; the site's five tags have 190 at most."""
+BEGINS = 200
+"""Bytes of a broken row that are told."""
+NONE = MAX_COUNT + 1
+"""A figure that none can be."""
+FIGURES = {"Id": -1, "PostTypeId": NONE, "AcceptedAnswerId": 0, "ParentId": NONE, "Score": NONE, "ViewCount": 0}
+"""Attributes of rows, and what they are where a row has none."""
 OTHER, QUESTION, ANSWER = 0, 1, 2
 EPOCH = date(1970, 1, 1).toordinal()
 LAST_DAY = 65_535
@@ -79,15 +177,22 @@ class Block(NamedTuple):
     """Whether </posts> is among the lines."""
 
 
+@lru_cache(maxsize=MAX_CACHE)
 def day_of(text: str) -> int:
-    """Return a date's days since 1970. Raises BrokenRowError for what is none, or out of 16 bits."""
+    """Return a date's days since 1970; -1 for what is none."""
     try:
-        day = date.fromisoformat(text).toordinal() - EPOCH
+        return date.fromisoformat(text).toordinal() - EPOCH
     except ValueError:
-        day = -1
-    if not 0 < day <= LAST_DAY:
-        raise BrokenRowError("no date")
-    return day
+        return -1
+
+
+def figure(text: str | None, missing: int) -> int:
+    """Return a whole number; NONE for what is none, or absurd, `missing` where there is nothing."""
+    if not text:
+        return missing
+    if len(text) <= 10 and text.isascii() and text.removeprefix("-").isdigit():
+        return int(text)
+    return NONE
 
 
 def split_tags(text: str) -> tuple[str, ...]:
@@ -95,20 +200,80 @@ def split_tags(text: str) -> tuple[str, ...]:
     return tuple(tag for tag in _SPLIT.split(text[:4096].strip("<>| ")) if tag)[:32]
 
 
+def placer(tree: TagTree) -> Callable[[str], int]:
+    """Return what gives tags their place in a tree, and remembers it: the site has millions of combinations."""
+
+    def place(tags: str) -> int:
+        return tree.place(split_tags(tags))
+
+    known = lru_cache(MAX_CACHE)(place)
+    return lambda tags: known(tags) if len(tags) <= MAX_CACHED else place(tags)
+
+
+def block_of(
+    figures: Mapping[str, NDArray[np.int64]],
+    days: NDArray[np.int64],
+    tags: Sequence[str | None],
+    place: Callable[[str], int],
+    begins: Callable[[int], bytes],
+) -> Block:
+    """Return rows as columns, of `figures` by their names in Posts.xml; rows without what they need are broken.
+
+    `place` is that of tags in the tree, `begins` how a row begins, for who is told.
+    """
+    ids, kinds, accepted, parents, scores, views = (figures[name] for name in FIGURES)
+    asks, answers = kinds == 1, kinds == 2
+    tests = {
+        "no Id": (ids <= 0) | (ids > MAX_ID),
+        "no date": (days <= 0) | (days > LAST_DAY),
+        "no PostTypeId": (kinds < 0) | (kinds > MAX_COUNT),
+        "no ViewCount": asks & ((views < 0) | (views > MAX_COUNT)),
+        "no answer": asks & ((accepted < 0) | (accepted > MAX_COUNT)),
+        "an answer without ParentId": answers & ((parents < 0) | (parents > MAX_ID)),
+        "no Score": answers & (np.abs(scores) > MAX_COUNT),
+    }
+    well = np.ones(len(ids), np.bool_)
+    told: list[Broken] = []
+    broken: dict[str, int] = {}
+    for kind, bad in tests.items():
+        some = np.flatnonzero(bad & well)
+        if len(some):
+            broken[kind] = len(some)
+            told += [Broken(int(row), kind, begins(row)) for row in some[:TOLD]]
+        well &= ~bad
+    asks, answers = asks & well, answers & well
+    return Block(
+        lines=len(ids),
+        bytes=0,
+        ids=ids[well].astype(np.uint32),
+        kinds=np.where(asks, QUESTION, np.where(answers, ANSWER, OTHER))[well].astype(np.uint8),
+        days=days[asks].astype(np.uint16),
+        views=views[asks].astype(np.uint32),
+        accepted=accepted[asks].astype(np.uint32),
+        places=np.array([place(tags[int(row)] or "") for row in np.flatnonzero(asks)], np.uint8),
+        parents=parents[answers].astype(np.uint32),
+        liked=scores[answers] > 0,
+        newest=int(days[well].max(initial=0)),
+        told=sorted(told)[:TOLD],
+        broken=broken,
+        closed=True,
+    )
+
+
 class Scanner:
     """Reads lines and keeps what they say."""
 
     def __init__(self, tree: TagTree) -> None:
-        self._tree = tree
-        self._places: dict[str, int] = {}
-        self._days: dict[str, int] = {}
+        self._place = placer(tree)
         self._clear()
 
     def _clear(self) -> None:
-        self._ids, self._kinds = array("I"), bytearray()
-        self._created, self._views, self._accepted, self._tags = array("H"), array("I"), array("I"), bytearray()
-        self._parents, self._liked = array("I"), bytearray()
-        self._newest = self._lines = self._bytes = 0
+        self._figures = {name: array("q") for name in FIGURES}
+        self._taking = [(name, missing, self._figures[name].append) for name, missing in FIGURES.items()]
+        self._days, self._tags = array("q"), list[str]()
+        self._rows: list[tuple[int, bytes]] = []
+        """The line of each row, and how it begins."""
+        self._lines = self._bytes = 0
         self._told: list[Broken] = []
         self._broken: Counter[str] = Counter()
         self._closed = False
@@ -132,9 +297,9 @@ class Scanner:
         for place, line in enumerate(lines):
             try:
                 if together is not None:
-                    self._take(together[place])
+                    self._take(together[place], line)
                 elif is_row(line):
-                    self._take(attributes(line))
+                    self._take(attributes(line), line)
                 else:
                     self._between(line)
             except BrokenRowError as problem:
@@ -146,70 +311,30 @@ class Scanner:
         """Count the line that is being read as one that cannot be."""
         self._broken[kind] += 1
         if len(self._told) < TOLD:
-            self._told.append(Broken(self._lines, kind, line[:200].strip()))
+            self._told.append(Broken(self._lines, kind, line[:BEGINS].strip()))
 
     def block(self) -> Block:
         """Return what was read since the last time."""
-        found = Block(
+        figures = {name: np.array(column, np.int64) for name, column in self._figures.items()}
+        days, rows = np.array(self._days, np.int64), self._rows
+        found = block_of(figures, days, self._tags, self._place, lambda row: rows[row][1].strip())
+        told = [one._replace(place=rows[one.place][0]) for one in found.told]
+        found = found._replace(
             lines=self._lines,
             bytes=self._bytes,
-            ids=np.array(self._ids, np.uint32),
-            kinds=np.frombuffer(bytes(self._kinds), np.uint8),
-            days=np.array(self._created, np.uint16),
-            views=np.array(self._views, np.uint32),
-            accepted=np.array(self._accepted, np.uint32),
-            places=np.frombuffer(bytes(self._tags), np.uint8),
-            parents=np.array(self._parents, np.uint32),
-            liked=np.frombuffer(bytes(self._liked), np.bool_),
-            newest=self._newest,
-            told=self._told,
-            broken=dict(self._broken),
+            told=sorted([*self._told, *told])[:TOLD],
+            broken=dict(self._broken + Counter(found.broken)),
             closed=self._closed,
         )
         self._clear()
         return found
 
-    def _take(self, values: Mapping[str, str]) -> None:
-        identity = _whole(values.get("Id"), "no Id")
-        if not 0 < identity <= MAX_ID:
-            raise BrokenRowError("no Id")
-        created = values.get("CreationDate", "")[:10]
-        day = self._days.get(created)
-        if day is None:
-            day = day_of(created)
-            if len(self._days) < MAX_CACHE:
-                self._days[created] = day
-        kind = values.get("PostTypeId")
-        if kind == "1":
-            views = _whole(values.get("ViewCount") or "0", "no ViewCount")
-            accepted = _whole(values.get("AcceptedAnswerId") or "0", "no answer")
-            self._tags.append(self._place(values.get("Tags", "")))
-            self._created.append(day)
-            self._views.append(views)
-            self._accepted.append(accepted)
-            self._kinds.append(QUESTION)
-        elif kind == "2":
-            parent = _whole(values.get("ParentId"), "an answer without ParentId")
-            score = values.get("Score", "")
-            liked = _whole(score.removeprefix("-"), "no Score") > 0 and not score.startswith("-")
-            if parent > MAX_ID:
-                raise BrokenRowError("an answer without ParentId")
-            self._parents.append(parent)
-            self._liked.append(liked)
-            self._kinds.append(ANSWER)
-        else:
-            _whole(kind, "no PostTypeId")
-            self._kinds.append(OTHER)
-        self._ids.append(identity)
-        self._newest = max(self._newest, day)
-
-    def _place(self, tags: str) -> int:
-        place = self._places.get(tags)
-        if place is None:
-            place = self._tree.place(split_tags(tags))
-            if len(self._places) < MAX_CACHE and len(tags) <= MAX_CACHED:
-                self._places[tags] = place
-        return place
+    def _take(self, values: Mapping[str, str], line: bytes) -> None:
+        for name, missing, append in self._taking:
+            append(figure(values.get(name), missing))
+        self._days.append(day_of(values.get("CreationDate", "")[:10]))
+        self._tags.append(values.get("Tags", ""))
+        self._rows.append((self._lines, line[:BEGINS]))
 
     def _between(self, line: bytes) -> None:
         """A line that begins no row."""
@@ -229,13 +354,6 @@ class Scanner:
         self._closed = self._closed or text.startswith(b"</posts>")
 
 
-def _whole(text: str | None, problem: str) -> int:
-    """Return a count. Raises BrokenRowError for what is none, or absurd."""
-    if text is None or not (text.isascii() and text.isdigit()) or len(text) > 10 or (found := int(text)) > MAX_COUNT:
-        raise BrokenRowError(problem)
-    return found
-
-
 MOST = 63
 """Positive answers that are counted of a question; more are as good."""
 _READ, _OUT, _COUNT = 128, 64, 63
@@ -253,11 +371,8 @@ class Kept(NamedTuple):
 class Steps(NamedTuple):
     """Questions of each place in the tag tree, step by step; and the ids of those that are left."""
 
-    questions: NDArray[np.int64]
-    accepted: NDArray[np.int64]
-    answered: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    seed: NDArray[np.int64]
+    counts: dict[str, NDArray[np.int64]]
+    """Step (questions, accepted, answered, seen, seed) → how many of each place are left after it."""
     ids: dict[int, NDArray[np.uint32]]
     """Place → the ids of `seed`, in the order of the dump."""
 
@@ -351,7 +466,8 @@ class Index:
             for place in np.unique(kept.places[chosen]):
                 found[int(place)].append(kept.ids[chosen & (kept.places == place)])
         ids = {place: np.concatenate(some) for place, some in found.items() if some}
-        return Steps(self._questions, self._accepted, answered, seen, seed, ids)
+        counts = {"questions": self._questions, "accepted": self._accepted}
+        return Steps(counts | {"answered": answered, "seen": seen, "seed": seed}, ids)
 
     def view_ages(self, rules: Rules) -> ViewAges:
         """Return where the questions with enough answers lie in the plane of age and views, and which are above the

@@ -24,6 +24,7 @@ from msgspec import Struct
 from viva.benchmarks.basics import fingerprint
 from viva.build.files import readable_json, staged
 from viva.build.halves.stratify import rounded_shares
+from viva.build.options import counts_text
 from viva.build.stackexchange.dump import PIECE, Dump, Pipe, open_dump
 from viva.build.stackexchange.pool import (
     BROKEN,
@@ -36,12 +37,12 @@ from viva.build.stackexchange.pool import (
     PoolAnswer,
     PoolQuestion,
 )
-from viva.build.stackexchange.rows import Row
-from viva.build.stackexchange.scan import EPOCH, LAST_DAY, MOST, Block, Index, Rules, Steps, split_tags
+from viva.build.stackexchange.scan import EPOCH, LAST_DAY, MOST, Block, Index, Row, Rules, Steps, split_tags
 from viva.build.stackexchange.tagtree import NONE, SEVERAL, TagTree, read_tree
 from viva.build.stackexchange.view_line import Line, ViewAges
 from viva.contracts import WorkerPool
 from viva.errors import DataError, VivaError, option
+from viva.fields import pick
 from viva.version import __version__
 
 
@@ -193,7 +194,7 @@ class _Building:
         rules = self._rules(_day(self._settings.date) or self._index.newest)
         steps = self._index.steps(rules, len(self._tree.languages))
         names = [one.name for one in self._tree.languages]
-        seed = {name: int(count) for name, count in zip(names, steps.seed, strict=False)}
+        seed = {name: int(count) for name, count in zip(names, steps.counts["seed"], strict=False)}
         quota = quotas(seed, self._tree, size=self._settings.size, floor=self._settings.floor)
         drawn = [
             one
@@ -257,7 +258,7 @@ class _Building:
             closed |= block.closed
             self._watch.reading("rows", self._dump, index.rows)
         if not index.rows:
-            kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self._broken.items()))
+            kinds = counts_text(dict(sorted(self._broken.items())))
             hint = "; Posts.xml has a <row ... /> a line" if self._dump.unit == "line" else ""
             raise DataError(f"no row could be read in the dump ({kinds or 'it has none'}){hint}")
         if not closed:
@@ -312,18 +313,13 @@ class _Building:
         accepted = next((one for one in answers if one.id == row.accepted), None)
         if accepted and accepted not in best:
             best.append(accepted)
-        return PoolQuestion(
-            id=row.id,
-            title=row.title,
-            body=row.body,
+        return pick(
+            PoolQuestion,
+            row._asdict(),
             tags=split_tags(row.tags),
             language=language.name,
             area=language.area,
-            created=row.created,
-            views=row.views,
-            score=row.score,
-            accepted=row.accepted,
-            answers=tuple(PoolAnswer(id=one.id, score=one.score, body=one.body, created=one.created) for one in best),
+            answers=tuple(pick(PoolAnswer, one._asdict()) for one in best),
             rank=drawn.rank,
             reserve=drawn.reserve,
         )
@@ -335,30 +331,26 @@ class _Building:
             LanguageCount(
                 language=name,
                 area=areas.get(name, ""),
-                questions=int(steps.questions[place]),
-                accepted=int(steps.accepted[place]),
-                answered=int(steps.answered[place]),
-                seen=int(steps.seen[place]),
-                seed=int(steps.seed[place]),
                 quota=quota.get(name, 0),
                 drawn=pool[place],
+                **{step: int(counts[place]) for step, counts in steps.counts.items()},
             )
             for place, name in enumerate(self._tree.names)
             if place < len(areas)
             or name == NONE
-            or steps.questions[place]
+            or steps.counts["questions"][place]
             or (name == SEVERAL and self._settings.several == "drop")
         )
 
     def _nothing(self, steps: Steps) -> str:
-        left = {
-            "questions": steps.questions,
-            "with an accepted answer": steps.accepted,
-            f"with {self._settings.min_answers} positively voted answers": steps.answered,
-            "above the line": steps.seen,
-            "of a language and in the days asked for": steps.seed,
-        }
-        counts = ", ".join(f"{int(count.sum()):,} {what}" for what, count in left.items())
+        left = (
+            "questions",
+            "with an accepted answer",
+            f"with {self._settings.min_answers} positively voted answers",
+            "above the line",
+            "of a language and in the days asked for",
+        )
+        counts = ", ".join(f"{int(c.sum()):,} {what}" for what, c in zip(left, steps.counts.values(), strict=True))
         newest = _iso(self._index.newest)
         return f"no question is left: {counts}; ages at {self._settings.date or newest}, the newest post is of {newest}"
 

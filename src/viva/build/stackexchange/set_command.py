@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,23 +16,39 @@ from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.infibench.caseset import read_built
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
 from viva.build.files import content_of
-from viva.build.options import SHOWN, Force, ListAll, ProjectPath, list_first, print_tables, tell_held
+from viva.build.options import (
+    SHOWN,
+    Force,
+    HostExecution,
+    ListAll,
+    ProjectPath,
+    SetFolder,
+    SetName,
+    list_first,
+    print_tables,
+    tell_held,
+    tell_notes,
+)
 from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
-from viva.build.stackexchange import crosscheck
 from viva.build.stackexchange.coverage import (
     Places,
+    State,
     coverage_table,
     exposure_table,
     metric_lines,
     read_cutoffs,
     read_day,
 )
-from viva.build.stackexchange.decisions import State
-from viva.build.stackexchange.kit import human_references, write_human_answers
+from viva.build.stackexchange.export import grading_problems, release
+from viva.build.stackexchange.kit import (
+    asked,
+    human_references,
+    read_instructions,
+    request,
+    write_human_answers,
+)
 from viva.build.stackexchange.pilots import KINDS, Answers, Finding, findings, gather_answers, named_runs, tried_scores
-from viva.build.stackexchange.project import MANY, Project, take_pool
-from viva.build.stackexchange.prompt import asked, bundled_instructions, read_instructions, request
-from viva.build.stackexchange.release import grading_problems, release
+from viva.build.stackexchange.project import MANY, Project, decide, refusal, take_over, take_pool
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
 from viva.fields import note
@@ -88,7 +103,7 @@ def kit(config: KitConfig) -> int:
     if sum(one.text is None for one in states) > MANY:
         say("viva: writing kits")
     new = opened.write_kits(states, None if config.everything else opened.places(states, day).holders)
-    opened.instructions(bundled_instructions())
+    opened.instructions()
     kits = sum(one.text is not None for one in states) + new
     print(
         f"{config.project / 'questions'}: {plural(new, 'new kit')}, {kits:,} in all; "
@@ -110,7 +125,7 @@ class CheckConfig(Struct, kw_only=True):
     project: ProjectPath
     questions: Annotated[tuple[str, ...], note("Only these.", metavar="QUESTION...", argument=True)] = ()
     no_run: Annotated[bool, note("Only read: grade no example, run no test.")] = False
-    unsafe_host_execution: Annotated[bool, note("Run the tests WITHOUT a sandbox, with all your rights.")] = False
+    unsafe_host_execution: HostExecution = False
     everything: ListAll = False
 
 
@@ -122,21 +137,18 @@ def check(config: CheckConfig) -> int:
     states = [state for state in opened.states() if not named or state.about.id in named]
     skipped = ("unwritten",) if named else ("unwritten", "rejected")
     written = [state for state in states if state.text is not None and state.status not in skipped]
-    sound = [(state.about, state.checked.question) for state in written if state.checked.question is not None]
+    sound = [(state.about, own) for state in written if (own := state.checked.question) is not None]
     notes: list[str] = []
     graded: Mapping[int, Sequence[Problem]] = {}
     if sound and not config.no_run:
-        graded = grading_problems(
-            [(about, own) for about, own in sound if own], notes, unsafe=config.unsafe_host_execution
-        )
+        graded = grading_problems(sound, notes, unsafe=config.unsafe_host_execution)
     told = [
         (state, problem) for state in written for problem in (*state.checked.problems, *graded.get(state.about.id, ()))
     ]
     told.sort(key=lambda pair: pair[1].severity != "error")
     shown = [escape_invisible(f"{opened.file(state.about)}:{problem}", limit=600) for state, problem in told]
     list_first(shown, everything=config.everything)
-    for said in notes:
-        print(escape_invisible(said), file=sys.stderr)
+    tell_notes(notes)
     _print_shared_text(written, everything=config.everything)
     wrong = [state.id for state, problem in told if problem.severity == "error"]
     errors, faulty = len(wrong), len(set(wrong))
@@ -226,7 +238,7 @@ def draft(config: DraftConfig) -> int:
     """Let a model draft the prompts that are not written yet."""
     day = day_of(config.after)
     opened = Project(config.project)
-    instructions = read_instructions(*opened.instructions(bundled_instructions()))
+    instructions = read_instructions(*opened.instructions())
     model, sampling = model_and_sampling(config)
     with opened.locked():
         states = opened.states()
@@ -274,8 +286,8 @@ def review(config: ReviewConfig) -> int:
         items(),
         config,
         f"{flag('everything')} shows what is decided, {flag('kits')} what is not written yet",
-        refuse=partial(crosscheck.refusal, opened),
-        saved=partial(crosscheck.take_over, opened),
+        refuse=partial(refusal, opened),
+        saved=partial(take_over, opened),
         renewed=items,
     )
 
@@ -301,7 +313,7 @@ def approve(config: ApproveConfig) -> int:
     """Approve or reject questions without a browser."""
     refuse_name(config.reviewer)
     opened = Project(config.project)
-    count = crosscheck.decide(opened, config.questions, config.reviewer, reject=config.reject, comment=config.comment)
+    count = decide(opened, config.questions, config.reviewer, reject=config.reject, comment=config.comment)
     tell_decisions(count, Counter(state.status for state in opened.states()))
     return EXIT_OK
 
@@ -378,17 +390,15 @@ class ExportConfig(Struct, kw_only=True):
     """
 
     project: ProjectPath
-    out: Annotated[Path, note("Folder for the set.")]
+    out: SetFolder
     force: Force = False
-    name: Annotated[str, note("What build.json calls the set.  [default: the project folder's name]")] = ""
+    name: SetName = ""
     pilot: Annotated[
         bool, note("Everything without errors, approved or not: for `calibrate`, not to be published.")
     ] = False
     after: After = None
     cutoffs: Cutoffs = None
-    unsafe: Annotated[
-        bool, note("Run the tests WITHOUT a sandbox, with all your rights.", spelled=("--unsafe-host-execution",))
-    ] = False
+    unsafe: HostExecution = False
     everything: ListAll = False
 
 
@@ -406,8 +416,7 @@ def export(config: ExportConfig) -> int:
         force=config.force,
     )
     tell_held([f"{state.id}: {why}" for state, why in made.held], everything=config.everything)
-    for said in made.notes:
-        print(escape_invisible(said), file=sys.stderr)
+    tell_notes(made.notes)
     print(
         f"{plural(made.questions, 'question')} {'is' if made.questions == 1 else 'are'} in {config.out}, "
         f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "

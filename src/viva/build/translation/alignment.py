@@ -20,10 +20,8 @@ from msgspec import Struct
 
 from viva.benchmarks.csbench.csbench import english_number
 from viva.benchmarks.csbench.recordfiles import LETTERS, Raw, RawSet, named, text
-from viva.build.files import new_sheet
-from viva.build.spreadsheet import written_table
-from viva.build.translation.checks import Finding, folded
-from viva.build.translation.comparison import Reference, check_pair
+from viva.build.files import new_sheet, written_table
+from viva.build.translation.checks import Finding, Reference, check_pair, folded
 from viva.types import Language
 
 if TYPE_CHECKING:

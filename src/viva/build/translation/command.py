@@ -11,12 +11,24 @@ from msgspec import Meta, Struct
 
 from viva.benchmarks.csbench.recordfiles import read_set
 from viva.build.drafting import DraftOptions, MaxTokens, ask_and_keep, ending, model_and_sampling, price_given
-from viva.build.options import Force, Language, ListAll, ProjectPath, Told, list_first, print_tables, tell_held
+from viva.build.options import (
+    CsbenchFiles,
+    FilesLanguage,
+    Force,
+    Language,
+    ListAll,
+    ProjectPath,
+    SetFolder,
+    Told,
+    counts_text,
+    list_first,
+    print_tables,
+    tell_held,
+)
 from viva.build.project import DRAFTS, DecidingOptions, FileOptions, decide_by_file, serve_items
 from viva.build.translation.alignment import compared, write_sheet
 from viva.build.translation.checks import Finding, affected, check_set
-from viva.build.translation.export import write_export
-from viva.build.translation.project import Project
+from viva.build.translation.project import Project, write_export
 from viva.commands import command
 from viva.contracts import Model
 from viva.engine.asking import Run
@@ -65,8 +77,8 @@ class CheckConfig(Struct, kw_only=True):
     are compared. Exit code 3 where errors were found.
     """
 
-    target: Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
-    language: Annotated[Language | None, note("Of SET, where its files do not say, or are in several.")] = None
+    target: CsbenchFiles
+    language: FilesLanguage = None
     beside: Annotated[
         Path | None,
         note("What it was translated from: questions are paired.", metavar="SOURCE", spelled=("--reference",)),
@@ -153,7 +165,7 @@ class ExportConfig(Struct, kw_only=True):
     """
 
     project: ProjectPath
-    out: Annotated[Path, note("Folder for the set.")]
+    out: SetFolder
     force: Force = False
     unreviewed: Annotated[
         bool,
@@ -165,13 +177,13 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    made = write_export(config.project, config.out, force=config.force, unreviewed=config.unreviewed)
-    tell_held([f"{name}: {why}" for name, why in made.held], everything=config.everything)
+    made, held = write_export(config.project, config.out, force=config.force, unreviewed=config.unreviewed)
+    tell_held([f"{name}: {why}" for name, why in held], everything=config.everything)
+    unseen = f", {made.unreviewed:,} of them seen by nobody" if made.unreviewed else ""
     print(
         f"{plural(made.test, 'question')} and {made.valid:,} of the validation half are in {config.out}, "
-        f"{len(made.held):,} held back{f', {made.unseen:,} of them seen by nobody' if made.unseen else ''}; examine "
-        f"with: viva run csbench {flag('data')} {config.out} {flag('language')} {made.language} "
-        f"{flag('model')} ..."
+        f"{len(held):,} held back{unseen}; examine with: viva run csbench {flag('data')} {config.out} "
+        f"{flag('language')} {made.to} {flag('model')} ..."
     )
     return EXIT_OK
 
@@ -200,10 +212,10 @@ class AskConfig(DraftOptions, kw_only=True):
     endpoint refuses key or model; 5 something cannot be written; 130 interrupted.
     """
 
-    source: Annotated[Path, note("A folder or file of CS-Bench's format.", metavar="SET", argument=True)]
+    source: CsbenchFiles
     target: Annotated[Language, note("The language to translate into.", spelled=("--to",))]
     project: Annotated[Path, note("Folder for all files of the project; may exist already.")]
-    language: Annotated[Language | None, note("Of SET, where its files do not say, or are in several.")] = None
+    language: FilesLanguage = None
     each: Annotated[
         Literal["question", "field"],
         note("What one request holds: a question with its options and answer, or one field."),
@@ -237,11 +249,11 @@ def _ending(project: Project, run: Run, asked: int, *, everything: bool) -> int:
     listed = [finding for finding in findings if finding.severity == "error" or everything]
     list_first(listed, everything=everything)
     states = Counter(question.state.status for question in questions)
-    worst = {finding.question for finding in findings if finding.severity == "error"}
-    doubtful = {finding.question for finding in findings} - worst
+    worst = affected(findings, "error")
+    doubtful = affected(findings, "warning") - worst
     come_to = (
         f"{len(questions):,} questions "
-        f"({', '.join(f'{count:,} {state}' for state, count in states.items()) or 'none'}); the checks found errors in "
+        f"({counts_text(states) or 'none'}); the checks found errors in "
         f"{len(worst):,}, warnings in {len(doubtful):,} more. Decide: viva build translate review {project.path}"
     )
     return ending(run, asked, come_to, "not asked or answered yet")

@@ -3,6 +3,12 @@
 translation.json   what is translated into what (the source's path and fingerprint, languages, how it is asked)
 translating.toml   what the model is told            drafts.jsonl    its replies, append-only
 reviews.jsonl      what people decided, append-only
+
+Its set: test.json and valid.json of CS-Bench's format, build.json, the audit trail.
+
+Of a question only words are sent to a model: the letter of a choice, the truth value of an assertion, ids and tags
+never leave, and a field with nothing to translate (`1100 1010`, `O(n^2)`) is copied. That is where the published German
+and French files went wrong.
 """
 
 from __future__ import annotations
@@ -10,36 +16,159 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, partial
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.csbench.recordfiles import Raw, RawSet, asked, named, read_set, text
-from viva.build.approval import State, replay
-from viva.build.files import readable_json, replace_file
-from viva.build.project import TextProject, review_item
-from viva.build.spreadsheet import clean
-from viva.build.translation.checks import Finding, check_record
-from viva.build.translation.comparison import Reference, check_pair
-from viva.build.translation.prompt import (
-    Each,
-    Templates,
-    bundled,
-    read_fields,
-    read_templates,
-    read_text,
-    requests,
-    to_translate,
-    translated,
+from viva.benchmarks.basics import fingerprint
+from viva.benchmarks.csbench.recordfiles import (
+    FOLDERS,
+    NAMES,
+    TEST,
+    TEXTS,
+    VALID,
+    Raw,
+    RawSet,
+    asked,
+    named,
+    read_set,
+    text,
+    written,
 )
+from viva.build.approval import State, replay
+from viva.build.drafting import drafting_request, texts_of
+from viva.build.files import clean, counted, readable_json, replace_file, toml_of, write_set
+from viva.build.options import counts_text
+from viva.build.project import TextProject, review_item
+from viva.build.translation.checks import HAN, Finding, Reference, check_pair, check_record
 from viva.engine.journal import Entry
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError, flag, option
+from viva.files import shipped_text
 from viva.review.items import Item
+from viva.scorers.lexicon import after_thinking
 from viva.types import Generate, Language, Sampling
+from viva.version import __version__
+
+Each = Literal["question", "field"]
+LONGEST = 100_000
+"""Characters of a reply that are read."""
+_PLAIN = re.compile(
+    r"\\\(.*?\\\)|\\\[.*?\\\]|\$[^$\n]*\$|[A-Za-z_]\w*(?:->|\.)\w+|\w*\d\w*|\w*[_^=<>*/+]\w*|\b[A-Z]{2,}\b", re.DOTALL
+)
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_FENCED = re.compile(r"\A\s*```[a-z]*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
+
+
+class Templates(Struct, frozen=True):
+    """The texts of translating.toml."""
+
+    names: dict[str, str]
+    translate: dict[str, str]
+
+
+@cache
+def bundled() -> bytes:
+    """translating.toml as a new project gets it."""
+    return shipped_text(__file__, "translating.toml").encode()
+
+
+def read_templates(content: bytes, name: str) -> Templates:
+    """Return a project's templates over the bundled ones. Raises DataError for a key that is not known."""
+    standard = tomllib.loads(bundled().decode())
+    given = texts_of(toml_of(content, name), name, standard)
+    return Templates(**{table: {**texts, **given.get(table, {})} for table, texts in standard.items()})
+
+
+def to_translate(record: Raw) -> dict[str, str]:
+    """Field → text, of those that hold words to translate."""
+    found: dict[str, str] = {}
+    for field in TEXTS:
+        if field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion"):
+            continue
+        content = text(record.get(field))
+        if isinstance(record.get(field), str) and has_words(content):
+            found[field] = content
+    return found
+
+
+def has_words(content: str) -> bool:
+    """Return whether a text holds words of a language, not only figures, formulas, code and abbreviations."""
+    return bool(HAN.search(content) or _WORD.search(_PLAIN.sub(" ", content)))
+
+
+def requests(
+    name: str,
+    record: Raw,
+    languages: tuple[Language, Language],
+    each: Each,
+    templates: Templates,
+    sampling: Sampling,
+    remarks: Sequence[str] = (),
+) -> Iterator[Generate]:
+    """Yield what is asked about one question: all its texts at once, or each by itself. `remarks`: why it is asked
+    again.
+    """
+    wanted = to_translate(record)
+    asked: dict[str, dict[str, str]] = {}
+    if each == "field":
+        asked = {f"{name}/{field}": {"field": field, "text": content} for field, content in wanted.items()}
+    elif wanted:
+        asked = {name: {"fields": json.dumps(wanted, ensure_ascii=False, indent=1)}}
+    source, target = (templates.names[language] for language in languages)
+    texts = templates.translate
+    for called, content in asked.items():
+        material = {**content, "remarks": "\n".join(remarks) or "none", "source": source, "target": target}
+        user = "whole" if each == "question" else "single"
+        yield drafting_request(called, texts, material, sampling, user=user, again=bool(remarks), notes=texts["notes"])
+
+
+def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return the translations in a reply about a whole question: those of the fields that were asked for; {} for
+    none.
+    """
+    body = _answer(reply)
+    first, last = body.find("{"), body.rfind("}")
+    if first < 0 or last < first:
+        return {}
+    try:
+        found = json.loads(body[first : last + 1], strict=False)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {field: _clean(found[field]) for field in wanted if isinstance(found.get(field), str)}
+
+
+def _answer(reply: str) -> str:
+    start, unfinished = after_thinking(reply[:LONGEST])
+    return "" if unfinished else reply[start:LONGEST]
+
+
+def read_text(reply: str, original: str) -> str:
+    """Return the translation in a reply about one text: without a fence around it that the original does not have."""
+    body = _answer(reply)
+    fenced = _FENCED.match(body)
+    return _clean(fenced[1] if fenced and "```" not in original else body)
+
+
+def _clean(content: str) -> str:
+    """Without what no text may hold: halves of surrogate pairs and control characters."""
+    whole = content.encode("utf-8", "replace").decode()
+    return "".join(c for c in whole if c in "\n\t" or c.isprintable() or c in "\u00a0\u202f\u3000").strip()
+
+
+def translated(record: Raw, fields: Mapping[str, str], target: Language) -> Raw:
+    """Return the record with its translated fields: everything else is as it was."""
+    found = {key: fields.get(key, value) for key, value in record.items()}
+    if "Language" in found:
+        found["Language"] = NAMES[target]
+    return found
 
 
 def item_key(question: str, source: str, shown: str) -> str:
@@ -365,3 +494,72 @@ def verdict(findings: list[Finding]) -> str:
 def told(findings: list[Finding]) -> str:
     """Return what the checks found, for people."""
     return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)
+
+
+AUDIT, MANIFEST = "audit.jsonl", "build.json"
+
+
+class Manifest(Struct, kw_only=True):
+    """All of build.json."""
+
+    format: int = 1
+    viva: str = __version__
+    made_by: str = "translate"
+    source_fingerprint: str
+    from_: Language = msgspec.field(name="from")
+    to: Language
+    each: Each
+    test: int
+    valid: int
+    unreviewed: int
+    """Questions that nobody decided about."""
+    held_back: dict[str, int]
+    translated_by: dict[str, int]
+    reviewers: list[str]
+    instructions: str
+    """SHA-256 of what the model was told."""
+    fingerprint: str
+
+
+def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tuple[Manifest, list[tuple[str, str]]]:
+    """Write the set of a project; `unreviewed`: also what nobody decided about. Returns its manifest, and which
+    questions were held back, and why. Raises DataError where nothing is approved.
+    """
+    project = Project(path)
+    settings = project.settings
+    kept: dict[str, list[Raw]] = {"test": [], "valid": []}
+    held: list[tuple[str, str]] = []
+    unseen = 0
+    for question in project.texts():
+        record, why = project.record_of(question, unreviewed=unreviewed)
+        if record is None:
+            held.append((question.name, why))
+            continue
+        unseen += question.state.status != "approved" and bool(question.wanted)
+        kept[question.part].append(record)
+    reasons = counted(why for _, why in held)
+    if not kept["test"]:
+        why = counts_text(reasons) or "it has no question"
+        raise DataError(f"no question of the test half is approved, so there is no set ({why})")
+    contents = {TEST: written(kept["test"])}
+    if kept["valid"]:
+        contents[VALID] = written(kept["valid"])
+    manifest = Manifest(
+        source_fingerprint=settings.fingerprint,
+        from_=settings.source_language,
+        to=settings.target_language,
+        each=settings.each,
+        test=len(kept["test"]),
+        valid=len(kept["valid"]),
+        unreviewed=unseen,
+        held_back=reasons,
+        translated_by=counted(entry.model for entry in project.drafts.values()),
+        reviewers=sorted({review.reviewer for review in project.log.reviews}),
+        instructions=hashlib.sha256((path / TEMPLATES).read_bytes()).hexdigest(),
+        fingerprint=fingerprint(contents.values()),
+    )
+    contents[AUDIT] = msgspec.json.Encoder().encode_lines(project.log.reviews)
+    contents[MANIFEST] = readable_json(manifest)
+    target = out / FOLDERS[settings.target_language]
+    write_set(target, contents, (TEST, VALID, AUDIT, MANIFEST), MANIFEST, force=force)
+    return manifest, held

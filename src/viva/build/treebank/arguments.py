@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from viva.build.treebank.categories import CONJUNCTIONS, category, is_empty, is_possessive
-from viva.build.treebank.detokenise import EMPTY
 from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, resolved, with_antecedents, with_head
-from viva.build.treebank.tree import Node
+from viva.build.treebank.tree import EMPTY, TAGS, Node
 from viva.build.treebank.verbs import (
     BE,
     COPULAS,
@@ -28,20 +27,18 @@ from viva.build.treebank.verbs import (
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
 OMITTED = "omitted"
 """The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
-_ADVERBIAL = frozenset(("ADV", "BNF", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))
+_ADVERBIAL = TAGS["adverbial"]
 _EXTENT = frozenset(("EXT", "DIR"))
-_PLACES = frozenset(("LOC", "DIR", "TMP", "EXT", "MNR"))
-"""Function tags of predicates that many grammars call adverbials: "is in storage", "had been around"."""
+_PLACES = TAGS["places"]
 _AMOUNTS = frozenset(("number", "currency", "quantifier_phrase"))
 _BARE = frozenset(("adjective_phrase", "comparative_adjective_phrase", "adverbial_phrase"))
 """Noun phrases without a noun: "don't think much" has no object, "assumed certain of its liabilities" has."""
 _MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
-_PUNCTUATION = frozenset((",", "CC", "CONJP", "PRN", "``", "''", ".", "-LRB-", "-RRB-"))
+_PUNCTUATION = TAGS["punctuation"]
 _CLAUSES = frozenset(("S", "SBAR", "SQ"))
-_NO_END = frozenset(("JJ", "JJR", "JJS", "ADJP", "DT", "PDT", "VBN", "VBG", "RB", "ADVP", "POS"))
-"""What a noun phrase does not end in: the comma behind it parts adjectives."""
+_NO_END = TAGS["no_end"]
 _EXTENDING = frozenset(("PP", "SBAR", "S"))
-_NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "PRP", "DT", "CD"))
+_NOUNS = TAGS["nouns"]
 
 
 class ArgumentText(NamedTuple):
@@ -103,7 +100,7 @@ def arguments(sentence: Sentence) -> list[Argument]:
         for verb in verbs:
             if sentence.plain_counts[verb.lower] > 1:
                 continue
-            for role, node in roles(sentence, clause, verb):
+            for role, node in roles(sentence, verb):
                 kind = sentence.category(node)
                 if kind.startswith("unrecognized") or (role == "subject" and "CLF" in clause.functions):
                     continue  # of a cleft ("it was Mary who ..."), the subject stands for nothing
@@ -113,15 +110,9 @@ def arguments(sentence: Sentence) -> list[Argument]:
     return found
 
 
-def _subjects(clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
-    for child in clause.children[: verb.top.position]:
-        if "SBJ" in child.functions:
-            yield "subject", child
-
-
-def roles(sentence: Sentence, clause: Node, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
+def roles(sentence: Sentence, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
     """Yield which nodes are which arguments of a verb phrase, whether or not they can be asked about."""
-    subjects = [node for role, node in _subjects(clause, verb)]
+    subjects = [node for node in verb.top.before if "SBJ" in node.functions]
     for node in subjects:
         yield "subject", node
     there = not sentence.published and any(
@@ -169,9 +160,7 @@ def _is_complement(node: Node) -> bool:
     """
     if node.tag == "ADVP" or node.functions & _PLACES or node.text.lower() in WEAK_COMPLEMENTS:
         return False
-    if node.tag != "S":
-        return True
-    subject = next((child for child in node.children if "SBJ" in child.functions), None)
+    subject = node.subject if node.tag == "S" else None
     return subject is None or not is_empty(subject) or not empty_leaf(subject).index
 
 
@@ -181,12 +170,9 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
     """
     if _is_remnant(node) or "CLR" in node.functions or (verb.last.word or "").lower() in NO_CLAUSE_OBJECTS:
         return False
-    before = node.parent.children[node.position - 1] if node.parent is not None else node
-    if node.tag == "SBAR" and before.tag == "," and node.children[0].tag.startswith("WH"):
+    if node.tag == "SBAR" and node.before[-1].tag == "," and node.children[0].tag.startswith("WH"):
         return False  # "rings today, several of whom are members"
-    if node.tag != "S" or any("SBJ" in child.functions and child.text for child in node.children):
-        return True
-    if not any(child.tag == "VP" for child in node.children):
+    if node.tag != "S" or node.has_subject or not any(child.tag == "VP" for child in node.children):
         return True
     word = (verb.last.word or "").lower()
     if node.text.lower().startswith("to "):
@@ -223,16 +209,14 @@ def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
         flat = not any(child.tag in ("NP", "PP", "SBAR") for child in rest[0].children)
         if (kind in _AMOUNTS and word in MEASURES) or (kind in _BARE and flat):
             return True
-    if not any(node.tag == "S" for node in rest) or verb.last.parent is None:
+    if not any(node.tag == "S" for node in rest):
         return False
-    before = verb.last.parent.children[verb.last.position + 1 : rest[-1].position]
-    return any(node.functions & _EXTENT for node in before)
+    return any(node.functions & _EXTENT for node in verb.last.after if node.position < rest[-1].position)
 
 
 def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[Role, Node]]:
     """Indirect and direct object; with a comma between them, the second only explains the first."""
-    assert first.parent is not None
-    between = first.parent.children[first.position + 1 : second.position]
+    between = first.after[: second.position - first.position - 1]
     if not published and any(node.tag in (",", "PRN") for node in between):
         yield "direct_object", first
         return
@@ -249,7 +233,7 @@ def _is_remnant(node: Node) -> bool:
         node = node.children[-1]
     if node.tag != "S":
         return False
-    subject = next((child for child in node.children if "SBJ" in child.functions), None)
+    subject = node.subject
     if subject is not None and is_empty(subject) and empty_leaf(subject).word == "*T*":
         return True
     has_verb = any(child.tag == "VP" for child in node.children)
@@ -258,38 +242,28 @@ def _is_remnant(node: Node) -> bool:
 
 def _rest(verb: VerbSequence) -> list[Node]:
     """Return what stands right of the last verb, up to a colon, and is neither modifier nor punctuation."""
-    last = verb.last
-    assert last.parent is not None
-    rest: list[Node] = []
-    for node in last.parent.children[last.position + 1 :]:
-        if node.tag == ":":
-            break
-        if node.tag not in _PUNCTUATION and not node.tag.startswith("VB") and not is_verb_modifier(node):
-            rest.append(node)
-    return rest
+    return [
+        node
+        for node in itertools.takewhile(lambda node: node.tag != ":", verb.last.after)
+        if node.tag not in _PUNCTUATION and not node.tag.startswith("VB") and not is_verb_modifier(node)
+    ]
 
 
 def _is_future_or_habit(verb: VerbSequence, node: Node) -> bool:
     """ "is going to ...", "used to ...": the infinitive is no object."""
     words = [v.word for v in verb.verbs]
-    if node.tag != "S":
-        return False
-    if words == ["used"]:
-        return True
-    return words[-1] == "going" and len(words) > 1 and words[-2] in BE
+    going = len(words) > 1 and words[-1] == "going" and words[-2] in BE
+    return node.tag == "S" and (going or words == ["used"])
 
 
 def argument_text(sentence: Sentence, node: Node, kind: str) -> ArgumentText | None:
     """Return how an argument reads; None where it cannot be told."""
     if node.tag == "NP" and kind == "empty" and is_empty(node):
         return _moved(sentence, node)
-    if sentence.published:
+    if sentence.published or not node.text:
         text = node.text or with_antecedents(sentence, node)
-        if _is_cut(node):
+        if sentence.published and _is_cut(node):
             text = text.partition(",")[0]
-        return ArgumentText(text, (kind,)) if text else None
-    if not node.text:
-        text = with_antecedents(sentence, node)
         return ArgumentText(text, (kind,)) if text else None
     found = _whole_and_cut(sentence, node, (kind,))
     others = tuple(other_extents(sentence, node))
@@ -301,10 +275,10 @@ def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
     to a comma ("convertible from Nov. 30"), without a last prepositional phrase, the subject of its clause alone
     ("wants him to go"), without `that`.
     """
-    cut = sentence.tree.layout.cut
+    cut = sentence.cut
     if node.parent is not None and "SBJ" not in node.functions:
         noun = sentence.tree.leaves[node.end - 1].tag.startswith("NN")
-        for sister in node.parent.children[node.position + 1 :] if noun or "PRD" in node.functions else ():
+        for sister in node.after if noun or "PRD" in node.functions else ():
             if sister.tag not in _EXTENDING:
                 break
             if sister.text:
@@ -330,7 +304,7 @@ def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> Ar
         before = node.children[: comma.position]
         last = next((child.tag for child in reversed(before) if child.tag not in ("``", "''")), "")
         if last not in _NO_END and any(child.tag == "NP" or child.tag in _NOUNS for child in before):
-            cut = sentence.tree.layout.cut(node.start, comma.start)
+            cut = sentence.cut(node.start, comma.start)
             if cut:
                 return ArgumentText(cut, kinds, (node.text,))
     return ArgumentText(node.text, kinds)
@@ -364,14 +338,13 @@ def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
         return None
     head = relative_head(antecedent)
     if head is None:
-        if sentence.published or not antecedent.text:
-            return ArgumentText(antecedent.text, ("moved",)) if antecedent.text else None
-        return _whole_and_cut(sentence, antecedent, ("moved",))
-    text = with_head(sentence, antecedent, head)
-    kinds = ("moved", "complementizer")
-    if sentence.published or not text:
-        return ArgumentText(text, kinds) if text else None
-    return ArgumentText(text, kinds, tuple(_also_relative(sentence, antecedent, head)))
+        found = ArgumentText(antecedent.text, ("moved",))
+        if not sentence.published:
+            found = _whole_and_cut(sentence, antecedent, found.kinds)
+    else:
+        also = () if sentence.published else tuple(_also_relative(sentence, antecedent, head))
+        found = ArgumentText(with_head(sentence, antecedent, head), ("moved", "complementizer"), also)
+    return found if found.text else None
 
 
 def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:
@@ -382,4 +355,4 @@ def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:
         yield wh.text
     host = head.parent
     if host is not None and not wh.text.lower().startswith("whose"):
-        yield sentence.tree.layout.cut(host.start, wh.start)
+        yield sentence.cut(host.start, wh.start)

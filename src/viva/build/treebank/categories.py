@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from viva.build.treebank.detokenise import EMPTY
-from viva.build.treebank.tree import Node
+from viva.build.treebank.tree import EMPTY, TAGS, Node
 from viva.build.treebank.verbs import verb_form, verb_paths
 
-_NOMINAL = frozenset(("NN", "NNS", "NNP", "NNPS", "NX", "POS"))
+_NOMINAL = TAGS["nominal"]
 CONJUNCTIONS = frozenset(("CC", "CONJP"))
 _WH = ("WHNP", "WHPP", "WHADVP", "WHADJP")
 _BY_CHILD: tuple[dict[str, str], ...] = (

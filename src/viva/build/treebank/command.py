@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from viva.benchmarks.syneval.facts import FORMATS
-from viva.build.options import Force, Told, print_tables
+from viva.build.options import Force, SetFolder, Told, counts_text, print_tables
 from viva.build.treebank.driver import BuildSettings, Manifest, Tally, build
 from viva.build.treebank.generate import generate
 from viva.build.treebank.sampling import DEFAULTS, SamplingSettings, Scheme
@@ -46,7 +46,7 @@ class SynevalConfig(Struct, kw_only=True):
         tuple[Path, ...],
         note("Penn Treebank brackets, in files, folders or archives.", metavar="TREEBANK...", argument=True),
     ]
-    out: Annotated[Path, note("Folder for the set.")]
+    out: SetFolder
     force: Force = False
     as_published: Annotated[
         bool, note("Facts, questions and sampling as the authors' generator has them, quirks too.")
@@ -197,8 +197,7 @@ def _report(manifest: Manifest, out: Path) -> int:
     print_tables([_counts(manifest)], closing)
     code = EXIT_OK
     if manifest.malformed:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in manifest.malformed.items())
-        total = sum(manifest.malformed.values())
+        total, kinds = sum(manifest.malformed.values()), counts_text(manifest.malformed)
         say(f"viva: skipped {total:,} ({kinds}); {out / 'malformed.jsonl'} lists them")
         code = EXIT_INCOMPLETE
     if not manifest.test:

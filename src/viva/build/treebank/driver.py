@@ -35,6 +35,7 @@ from viva.build.treebank.treebank import Plan, Problem, RawTree, Reader, Source,
 from viva.build.treebank.wordings import other_wordings, read_wordings
 from viva.distributed import WorkerPool, open_worker_pool
 from viva.errors import DataError, option
+from viva.fields import pick
 from viva.version import __version__
 
 CHUNK = 32_000
@@ -44,7 +45,7 @@ CHUNK_ENTRIES = 500
 Chunk: TypeAlias = list[RawTree | Problem]
 Numbered: TypeAlias = tuple[int, Chunk]
 Generate: TypeAlias = Callable[..., tuple[list[Fact], list[Item]]]
-"""build.generate.generate: (text, file, tree, *, published) → facts and questions; raises TreeError."""
+"""`generate.generate`: (text, file, tree, *, published) → facts and questions; raises TreeError."""
 
 
 class BuildSettings(Struct, frozen=True, kw_only=True):
@@ -353,13 +354,12 @@ class _Build:
 
     def _manifest(self, drawn: Drawn, test: bytes, exemplars: bytes) -> Manifest:
         tally = self._tally
-        return Manifest(
+        return pick(
+            Manifest,
+            msgspec.structs.asdict(self._settings),
             viva=__version__,
-            name=self._settings.name,
-            as_published=self._settings.as_published,
             wordings=Path(self._settings.wordings).name,
             sampling=self._settings.sampling,
-            encoding=self._settings.encoding,
             sources=self._reader.sources,
             trees=tally.trees,
             facts=tally.facts,

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
 from viva.build.treebank.arguments import Argument, arguments
-from viva.build.treebank.attachment import adverbials
-from viva.build.treebank.modifiers import Modifier, NounHost, fronted_modifiers, noun_hosts, verb_modifiers
+from viva.build.treebank.modifiers import Modifier, NounHost, adverbials, fronted_modifiers, noun_hosts, verb_modifiers
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node, Tree
 from viva.build.treebank.verbs import VerbSequence
@@ -57,24 +56,6 @@ class Existence(Shown):
     """A slot that has a modifier, or has none: a statement to judge true or false (ADJ and ADV)."""
 
     exists: bool
-
-
-def existence(
-    point: KnowledgePoint, slot_kind: SlotKind, slot: str, subtype: str, nodes: tuple[Node, ...], *, exists: bool
-) -> Existence:
-    """Return whether a phrase of a kind has a modifier, as what is asked about."""
-    kind = "existent" if exists else "not-existent"
-    tags = (f"subtype:{subtype}", kind)
-    return Existence(
-        knowledge_point=point,
-        slot_kind=slot_kind,
-        slot=slot,
-        category=kind,
-        tags=tags,
-        nodes=nodes,
-        rule="existence",
-        exists=exists,
-    )
 
 
 @dataclass(slots=True, frozen=True, eq=False, kw_only=True)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from viva.benchmarks.syneval.facts import Fact, Item
 from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
 from viva.build.treebank.phrases import overlap, tidy_text, times
-from viva.build.treebank.points import EXISTENCES, POINTS, UNPAIRED
-from viva.build.treebank.question_wording import Asker
+from viva.build.treebank.points import arguments, conjuncts, modifiers
+from viva.build.treebank.questions import Asker
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import parse
 from viva.build.treebank.wordings import Wordings, wordings
 
+POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
+    arguments.find,
+    arguments.find_verbs,
+    modifiers.find_adjectives,
+    modifiers.find_adverbs,
+    conjuncts.find,
+    modifiers.find_attachments,
+)
+EXISTENCES = (modifiers.find_modified_nouns, modifiers.find_modified_verbs)
 _UNANALYSED = "X"
 """The treebank's mark for what its annotators could not analyse: a typing error, a sentence cut off."""
 
@@ -41,7 +50,7 @@ def generate(
         asker.learn(finding)
     items = [item for finding in findings for item in asker.ask(finding)]
     existences = [found for exists in EXISTENCES for found in exists(reading)]
-    unpaired = list(UNPAIRED(reading))
+    unpaired = list(conjuncts.find_unpaired(reading))
     if not published:
         existences = list(tidy_shown(existences, parsed.sentence))
         unpaired = list(tidy_shown(unpaired, parsed.sentence))
@@ -55,17 +64,12 @@ def _fact(finding: Finding, sentence: str, file: str, tree: int) -> Fact:
         file=file,
         tree=tree,
         sentence=sentence,
-        knowledge_point=finding.knowledge_point,
-        slot_kind=finding.slot_kind,
-        slot=finding.slot,
-        answer=finding.answer,
-        category=finding.category,
-        tags=finding.tags,
         nodes=tuple(node.path for node in finding.nodes),
-        rule=finding.rule,
+        **{name: getattr(finding, name) for name in _OF_FINDING},
     )
 
 
+_OF_FINDING = ("knowledge_point", "slot_kind", "slot", "answer", "category", "tags", "rule")
 _Shown = TypeVar("_Shown", Existence, Unpaired)
 
 

@@ -1,20 +1,28 @@
 """What modifies a verb phrase or a noun phrase: the ground of ADV, ADJ and PPA.
 
 Specification, section 2, ADJ and ADV.
+
+Attachment on which readers agree is what the default mode asks about, and what it states to be wrong. The treebank
+decides every attachment, also where a reader would decide otherwise ("is a supportive element in the market outlook":
+the element or its being one?). Which those are shows in the tree: a verb and a noun, or two nouns, stand before the
+phrase, and nothing between them and it rules one of them out. The default mode leaves such phrases out on both sides:
+they are neither asked for nor offered as wrong. Functions that end in `_is_clear` say that a phrase belongs where the
+treebank has it; those that begin with `could_` that it could belong to something else.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from viva.build.treebank.arguments import has_noun_complement, is_verb_modifier
 from viva.build.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
-from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, with_head
-from viva.build.treebank.tree import Node
-from viva.build.treebank.verbs import VerbSequence
+from viva.build.treebank.sentence import Sentence, relative_head, with_head
+from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.verbs import VERB_TAGS, VerbSequence
 
-_FOLLOWING = frozenset(("PP", "ADJP", "ADVP", "NP", "SBAR", "VP", "S", "RRC", ","))
-_MODIFYING = frozenset(("PP", "ADJP", "ADVP", "SBAR", "VP", "S", "RRC"))
+_FOLLOWING = TAGS["following"]
+_MODIFYING = TAGS["modifying"]
 _NOUNS = frozenset(("NP", "NN", "NNS", "NNP", "NNPS"))
 NON_RESTRICTIVE = "(non-restrictive)"
 REDUCED_RELATIVE = "reduced_relative_clause"
@@ -84,17 +92,12 @@ def _noun_modifiers(sentence: Sentence, after: list[Node]) -> list[Modifier]:
             continue
         # As published, the first sister is asked about the last one's tag: an index of -1 (quirk 11).
         before = after[position - 1] if position or sentence.published else None
-        if before is not None and _ends_in_comma(before):
-            if node.tag == "SBAR":
-                found.append(Modifier(node, _visible(sentence, node), _recognised(sentence, node, NON_RESTRICTIVE)))
-            continue
-        found.append(Modifier(node, _visible(sentence, node), _recognised(sentence, node)))
+        set_off = before is not None and _ends_in_comma(before)
+        if not set_off or node.tag == "SBAR":
+            category = _recognised(sentence, node, NON_RESTRICTIVE if set_off else "")
+            # Of one that stands elsewhere in the sentence (*ICH*), the text there.
+            found.append(Modifier(node, node.text or _rebuilt(sentence, node), category))
     return found
-
-
-def _visible(sentence: Sentence, node: Node) -> str:
-    """Return a modifier's text; of one that stands elsewhere in the sentence (*ICH*), the text there."""
-    return node.text or _rebuilt(sentence, node)
 
 
 def _ends_in_comma(node: Node) -> bool:
@@ -116,12 +119,9 @@ def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:
     level.
     """
     nodes: list[Node] = []
-    parent = verb.top.parent
-    if parent is not None:
-        before = parent.children[: verb.top.position]
-        subjects = [child.position for child in before if "SBJ" in child.functions]
-        if subjects:
-            nodes.extend(child for child in before[subjects[-1] + 1 :] if is_verb_modifier(child))
+    subjects = [child for child in verb.top.before if "SBJ" in child.functions]
+    if subjects:
+        nodes.extend(child for child in verb.top.before[subjects[-1].position + 1 :] if is_verb_modifier(child))
     for level, vp in enumerate(verb.levels):
         below = verb.levels[level + 1] if level + 1 < len(verb.levels) else None
         nodes.extend(child for child in _sisters(vp, below) if is_verb_modifier(child))
@@ -145,12 +145,11 @@ def _verb_modifier(sentence: Sentence, node: Node) -> Modifier | None:
     if node.tag in ("RB", "PRT"):
         return Modifier(node, node.text, "")
     rebuilt = _rebuilt(sentence, node)
-    if rebuilt:
-        # "the river on which it flows", "when it left": by default, what stands elsewhere is counted, not asked for.
-        return Modifier(node, rebuilt, _category_of(sentence, node) if sentence.published else "", moved=True)
-    if not node.text:
+    if not (rebuilt or node.text):
         return None
-    return Modifier(node, node.text, _category_of(sentence, node))
+    # "the river on which it flows", "when it left": by default, what stands elsewhere is counted, not asked for.
+    asked = sentence.published or not rebuilt
+    return Modifier(node, rebuilt or node.text, _category_of(sentence, node) if asked else "", moved=bool(rebuilt))
 
 
 def _category_of(sentence: Sentence, node: Node) -> str:
@@ -162,9 +161,7 @@ def _rebuilt(sentence: Sentence, node: Node) -> str:
     """Return the text of a modifier that moved with a WH-word: "in which" of "the climate in which" is "in the
     climate".
     """
-    if node.text or not is_empty(node):
-        return ""
-    antecedent = sentence.antecedents.get(empty_leaf(node).index)
+    antecedent = sentence.antecedent(node)
     if antecedent is None:
         return ""
     head = relative_head(antecedent)
@@ -179,8 +176,7 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
     answer either, and a verb phrase that has it is not said to have no modifier.
     """
     found: list[Node] = []
-    clause = verb.top.parent
-    while clause is not None and clause.tag in ("S", "SINV"):
+    for clause in takewhile(lambda node: node.tag in ("S", "SINV"), verb.top.above()):
         found.extend(
             child
             for child in clause.children
@@ -188,18 +184,17 @@ def fronted_modifiers(verb: VerbSequence) -> list[Node]:
         )
         if is_verb_modifier(clause):
             break  # an adverbial clause: what modifies the clause around it does not modify this one
-        clause = clause.parent
     return found
 
 
 def governing_modifiers(verb: VerbSequence) -> list[Node]:
     """Return what precedes a verb phrase and modifies a clause around it: "after the war he hoped to return"."""
-    found: list[Node] = []
-    around = verb.top.parent
-    while around is not None and around.tag in ("S", "SINV", "VP", "SBAR"):
-        found.extend(child for child in around.children if child.end <= verb.verbs[0].start and _is_adverbial(child))
-        around = around.parent
-    return found
+    return [
+        child
+        for around in takewhile(lambda node: node.tag in ("S", "SINV", "VP", "SBAR"), verb.top.above())
+        for child in around.children
+        if child.end <= verb.verbs[0].start and _is_adverbial(child)
+    ]
 
 
 def _is_adverbial(node: Node) -> bool:
@@ -208,6 +203,245 @@ def _is_adverbial(node: Node) -> bool:
 
 def _follows_subject(node: Node, verb: VerbSequence) -> bool:
     """Between subject and verb phrase: there the published construct counts it already."""
-    if node.parent is not verb.top.parent or node.position > verb.top.position or node.parent is None:
+    if node.parent is not verb.top.parent or node.position > verb.top.position:
         return False
-    return any("SBJ" in child.functions for child in node.parent.children[: node.position])
+    return any("SBJ" in child.functions for child in node.before)
+
+
+_WITHIN = TAGS["within"]
+_REQUIRED = frozenset(("DTV", "PUT"))
+"""Function tags of what a verb asks for: nobody gives that to the object before it."""
+_OF_VERBS = ("into ", "onto ", "as ")
+"""How a -CLR begins that is no noun's: "paid a premium for it" reads both ways, "turned it into gold" one."""
+_NOUN_WORDS = TAGS["noun_words"]
+_ADVERBIAL = TAGS["adverbial"]
+_SENTENCES = frozenset(("S", "SINV", "SQ"))
+_CLAUSAL = TAGS["clausal"]
+_HEDGES = frozenset(("kind", "sort"))
+"""Nouns that are none before `of` where they stand alone: "as sort of a separate premises"."""
+_RELATIVE = ("WHNP", "WHPP", "WHADVP", "WHADJP")
+_ENDS = TAGS["ends"]
+_QUOTES = frozenset(("``", "''"))
+
+
+def is_of(phrase: Node) -> bool:
+    """Return whether a phrase begins with `of`, which belongs to the noun before it."""
+    return phrase.tag == "PP" and phrase.text[:3].lower() == "of "
+
+
+def is_complement(phrase: Node) -> bool:
+    """Return whether a verb asks for a phrase: to some that is its complement and no modifier."""
+    return bool(phrase.functions & (_REQUIRED | {"CLR"}))
+
+
+def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
+    sentence: Sentence, head: Node, phrase: Node
+) -> bool:
+    """Return whether readers agree that a phrase modifies this noun phrase.
+
+    It begins where the noun phrase ends; it is no conditional or causal clause; and a prepositional phrase or an
+    infinitive does not at the same time end a verb's object, where it could as well modify the verb.
+    """
+    if not phrase.text or not _adjoins(sentence, head, phrase):
+        return False
+    if _is_name(sentence, head, phrase) or _is_coordinated(head) or head.text.lower() in _HEDGES:
+        return False
+    first = phrase.children[0]
+    match phrase.tag:
+        case "SBAR":
+            return first.tag in _RELATIVE or first.text.lower() in ("", "that")
+        case "S" if not phrase.text.lower().startswith("to "):
+            return False  # the title of "your article"
+        case "VP":
+            return first.tag in ("VBN", "VBG", "ADVP") and not _has_comma_before(sentence, phrase)
+        case "S" | "ADVP" | "PP":
+            return is_of(phrase) or not _ends_a_verb_phrase(head)
+        case _:
+            return True
+
+
+def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
+    sentence: Sentence, verb: VerbSequence, phrase: Node
+) -> bool:
+    """Return whether readers agree that a phrase modifies this verb phrase.
+
+    No other verb stands between them ("were jointly fined and given"). Before the verb, it is an adverb or set off by
+    commas. Behind it, a prepositional phrase, a clause or an adverb has no noun before it that it could modify, unless
+    the verb asks for it ("put money in the bank").
+    """
+    if phrase.end <= verb.last.start:
+        between = sentence.tree.leaves[phrase.end : verb.last.start]
+        if any(leaf.tag in VERB_TAGS and leaf not in verb.verbs for leaf in between):
+            return False
+        return phrase.tag in ("ADVP", "RB") or (phrase.tag == "PP" and _has_comma_before(sentence, phrase))
+    between = sentence.between(verb.last.end, phrase.start)
+    if any(leaf.tag in VERB_TAGS for leaf in between):
+        return False
+    if phrase.tag != "PP" and (between or phrase.tag == "NP") and _is_governed(verb):
+        return False  # "said it would refile its request if": the one or the other
+    if phrase.tag != "ADVP" and _follows_predicate(phrase):
+        return False  # "was up only slightly in lackluster trading"
+    after_noun = any(leaf.tag in _NOUN_WORDS for leaf in between)
+    comma = bool(between) and between[-1].tag == ","
+    match phrase.tag:
+        case "PP":
+            return not after_noun or (not comma and _is_required(phrase))
+        case "SBAR":
+            return not after_noun or (phrase.children[0].tag == "IN" and not phrase.text.lower().startswith("that "))
+        case "S":  # participles go with the subject to some: "..., dividing responsibilities"
+            return not after_noun and not comma and _tags(sentence.between(phrase.start)[:1]) == ["TO"]
+        case "ADVP":
+            return not after_noun or "TMP" in phrase.functions or phrase.text.lower().endswith("ly")
+        case _:
+            return True
+
+
+def adverbials(sentence: Sentence) -> list[Node]:
+    """Return every phrase of a sentence that could be taken for an adverbial of some verb."""
+    return [node for node in sentence.tree.nodes if node.children and node.text and _looks_adverbial(node)]
+
+
+def has_other_adverbials(among: list[Node], verb: VerbSequence, modifier: Node | None) -> bool:
+    """Return whether any of the adverbials of a sentence but `modifier` could be taken for one of this verb phrase: one
+    behind its last verb, in its own phrase or in those around it; one before it, in its clause or around it.
+    """
+    for node in among:
+        if modifier is not None and node.meets(modifier):
+            continue
+        if node.start >= verb.last.end:
+            if not _in_other_clause(node, verb):
+                return True
+        elif node.end <= verb.verbs[0].start and _stands_beside(node, verb):
+            return True
+    return False
+
+
+def could_modify_verb(verb: VerbSequence, phrase: Node) -> bool:
+    """Return whether a phrase that modifies something else could be taken for a modifier of this verb phrase."""
+    if _stands_beside(phrase, verb):
+        return True
+    if phrase.end <= verb.verbs[0].start or is_of(phrase):
+        return False
+    return phrase.start >= verb.last.end and not _in_other_clause(phrase, verb)
+
+
+def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
+    """Return whether a phrase that modifies something else could be taken for a modifier of this noun phrase.
+
+    It follows, and neither a verb nor a comma stands between.
+    """
+    if phrase.start < head.end:
+        return False
+    between = sentence.between(head.end, phrase.start)
+    if is_of(phrase):
+        return not between
+    return not any(leaf.tag in VERB_TAGS or leaf.tag in (",", ":") for leaf in between)
+
+
+def nothing_follows(sentence: Sentence, head: Node) -> bool:
+    """Return whether what follows a noun phrase is no modifier to any reader: a finite verb, a conjunction, the end."""
+    following = next((leaf for leaf in sentence.tree.leaves[head.end :] if leaf.text and leaf.tag not in _QUOTES), None)
+    return following is None or following.tag in _ENDS
+
+
+def _is_governed(verb: VerbSequence) -> bool:
+    """Return whether a verb phrase lies in that of another verb, relative clauses apart."""
+    around = takewhile(lambda node: not _is_relative(node), verb.top.above())
+    return any(node.tag == "VP" for node in around)
+
+
+def _is_relative(node: Node) -> bool:
+    return node.tag == "SBAR" and node.children[0].tag in _RELATIVE
+
+
+def _is_name(sentence: Sentence, head: Node, phrase: Node) -> bool:
+    """Return a part of a name: "the National Association of Purchasing Management"."""
+    leaves = sentence.tree.leaves
+    return is_of(phrase) and all(leaves[node.end - 1].tag in ("NNP", "NNPS") for node in (head, phrase))
+
+
+def _is_coordinated(head: Node) -> bool:
+    """Return whether a noun phrase coordinates nouns, or ends a coordination: what follows it may modify all of
+    them.
+    """
+    if any(leaf.tag == "CC" for leaf in head.walk()):
+        return True
+    outer = head.parent
+    if outer is None or outer.parent is None or outer.parent.tag not in ("NP", "UCP"):
+        return False
+    return any(child.tag in CONJUNCTIONS for child in outer.before)
+
+
+def _follows_predicate(phrase: Node) -> bool:
+    return any("PRD" in child.functions for child in phrase.before)
+
+
+def _is_required(phrase: Node) -> bool:
+    """Return whether a prepositional phrase is the verb's, whatever noun stands before it."""
+    return bool(phrase.functions & _REQUIRED) or (
+        "CLR" in phrase.functions and phrase.text.lower().startswith(_OF_VERBS)
+    )
+
+
+def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
+    """Return whether nothing but a comma or quotation marks stands between a noun phrase and what follows it."""
+    between = _tags(sentence.between(head.end, phrase.start))
+    return phrase.start >= head.end and all(tag in ("``", ",") for tag in between)
+
+
+def _ends_a_verb_phrase(head: Node) -> bool:
+    """Return whether a noun phrase is a verb's object or complement, or stands at the end of one."""
+    node = head
+    while node.parent is not None and node.parent.tag in _WITHIN:
+        node = node.parent
+        if node.tag == "VP":
+            return True
+    return node.parent is not None and "PRD" in node.functions
+
+
+def _has_comma_before(sentence: Sentence, phrase: Node) -> bool:
+    return _tags(sentence.between(0, phrase.start)[-1:]) == [","]
+
+
+def _tags(leaves: list[Node]) -> list[str]:
+    return [leaf.tag for leaf in leaves]
+
+
+def _looks_adverbial(node: Node) -> bool:
+    if node.tag in ("PP", "ADVP"):
+        return not is_of(node)
+    if node.tag == "SBAR":
+        return node.children[0].tag in ("IN", "WHADVP", "ADVP") and node.children[0].text.lower() != "that"
+    if node.tag == "S":
+        return bool(node.functions & _ADVERBIAL) or _is_purpose_clause(node)
+    return bool(node.functions & _ADVERBIAL)
+
+
+def _is_purpose_clause(node: Node) -> bool:
+    """Return an infinitive without a subject of its own that follows something else in its phrase."""
+    if node.subject is None or not is_empty(node.subject):
+        return False
+    before = [child for child in node.before if child.text]
+    return bool(before) and before[-1].tag not in VERB_TAGS and node.text[:3].lower() == "to "
+
+
+def _stands_beside(node: Node, verb: VerbSequence) -> bool:
+    """Return whether a phrase is a sister of something that holds the verb, in its clause or in one around it."""
+    around = node.parent
+    return around is not None and around.tag in _CLAUSAL and _covers(around, verb.last)
+
+
+def _covers(node: Node, other: Node) -> bool:
+    return node.start <= other.start and other.end <= node.end
+
+
+def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
+    """Return whether a phrase lies in a relative clause, a reduced one or a coordinated clause, none of which holds the
+    verb: it belongs to a verb there.
+    """
+    return any(
+        _is_relative(above)
+        or (above.parent is not None and (above.tag, above.parent.tag) == ("VP", "NP"))
+        or (above.parent is not None and above.parent.tag == "S" and above.tag in _SENTENCES and above.has_subject)
+        for above in takewhile(lambda around: not _covers(around, verb.last), node.above())
+    )

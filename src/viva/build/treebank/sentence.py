@@ -6,8 +6,7 @@ import re
 from collections import Counter
 
 from viva.build.treebank.categories import category, is_empty
-from viva.build.treebank.detokenise import EMPTY
-from viva.build.treebank.tree import Node, Tree
+from viva.build.treebank.tree import EMPTY, Node, Tree
 from viva.build.treebank.verbs import VerbSequence, sequences
 
 _CAPITALS = ("NNP", "JJ", "FW")
@@ -70,6 +69,18 @@ class Sentence:
         """
         return text[:1].lower() + text[1:] if self._opening.match(text) else text
 
+    def antecedent(self, node: Node) -> Node | None:
+        """Return what a phrase refers to that is nothing but a trace."""
+        return self.antecedents.get(empty_leaf(node).index) if is_empty(node) else None
+
+    def between(self, start: int, end: int | None = None) -> list[Node]:
+        """Return the words that can be seen from one leaf up to another, or to the end."""
+        return [leaf for leaf in self.tree.leaves[start:end] if leaf.text]
+
+    def cut(self, start: int, end: int) -> str:
+        """Return the text from one leaf up to another."""
+        return self.tree.layout.cut(start, end)
+
     def category(self, node: Node) -> str:
         """Return the syntactic category of a phrase of this sentence."""
         found = self._categories.get(node)
@@ -88,9 +99,7 @@ def resolved(sentence: Sentence, node: Node) -> tuple[Node, ...]:
     """
     found = [node]
     for _ in range(_HOPS):
-        if not is_empty(node):
-            break
-        antecedent = sentence.antecedents.get(empty_leaf(node).index)
+        antecedent = sentence.antecedent(node)
         if antecedent is None:
             break
         node = antecedent
@@ -131,10 +140,7 @@ def relative_head(wh: Node) -> Node | None:
     host = clause.parent
     if host is None or host.tag != "NP":
         return None
-    for child in host.children[: clause.position]:
-        if child.tag == "NP":
-            return child
-    return None
+    return next((child for child in clause.before if child.tag == "NP"), None)
 
 
 def with_head(sentence: Sentence, wh: Node, head: Node) -> str:

@@ -10,25 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from viva.build.treebank.detokenise import Layout
-from viva.build.treebank.tree import Node, Tree, TreeError
+from viva.build.treebank.tree import TAGS, Layout, Node, Tree, TreeError
 from viva.files import shipped_table
 
-VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
+VERB_TAGS = TAGS["verbs"]
 _PARTING = frozenset(("S", "SBAR", "CC", "CONJP"))
-_FINITE = frozenset(("VBD", "VBZ", "VBP"))
-_WORDS = shipped_table(__file__, "verbs.toml", dict[str, list[str]])
-BE = frozenset(_WORDS["be"])
-COPULAS = BE | frozenset(_WORDS["copulas"])
-TO_CLAUSE_OBJECTS = frozenset(_WORDS["infinitive_objects"])
-NO_CLAUSE_OBJECTS = frozenset(_WORDS["copulas"]) | frozenset(_WORDS["clauses_no_objects"])
-MEASURES = frozenset(_WORDS["measures"])
-WEAK_COMPLEMENTS = frozenset(_WORDS["weak_complements"])
-_HAVE = frozenset(_WORDS["have"])
-LINKING = BE | _HAVE | frozenset(_WORDS["linking"])
-_NOT = frozenset(_WORDS["not"])
-_FUTURE = frozenset(_WORDS["future"])
-_FUTURE_IN_PAST = frozenset(_WORDS["future_in_past"])
+_FINITE = {"VBD": "past", "VBZ": "present", "VBP": "present"}
+_WORDS = shipped_table(__file__, "verbs.toml", dict[str, frozenset[str]])
+BE = _WORDS["be"]
+COPULAS = BE | _WORDS["copulas"]
+TO_CLAUSE_OBJECTS = _WORDS["infinitive_objects"]
+NO_CLAUSE_OBJECTS = _WORDS["copulas"] | _WORDS["clauses_no_objects"]
+MEASURES = _WORDS["measures"]
+WEAK_COMPLEMENTS = _WORDS["weak_complements"]
+_HAVE = _WORDS["have"]
+LINKING = BE | _HAVE | _WORDS["linking"]
+_NOT = _WORDS["not"]
+_FUTURE = _WORDS["future"]
+_FUTURE_IN_PAST = _WORDS["future_in_past"]
 
 PARTICIPLES = frozenset(("present_participle", "perfect_participle", "past_participle"))
 """Forms without a grammatical subject of their own, in most grammars."""
@@ -178,31 +177,24 @@ def _links(verb: Node) -> bool:
 
 
 def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:
-    bare: list[int] = []
-    negated: list[int] = []
-    adverbs: list[int] = []
+    negated: list[int] = []  # the verbs with `not`
+    adverbs: list[int] = []  # with the adverb phrases that follow them
     both: list[int] = []
     for verb in path.verbs:
-        assert verb.parent is not None
-        for rendering in (bare, negated, adverbs, both):
+        for rendering in (negated, adverbs, both):
             rendering.append(verb.start)
-        siblings = verb.parent.children
-        after = verb.position + 1
-        following = siblings[after] if after < len(siblings) else None
-        if following is not None and following.tag == "RB" and following.word in _NOT and (published or _links(verb)):
-            negated.append(following.start)
-            both.append(following.start)
-            following = siblings[after + 1] if after + 1 < len(siblings) else None
-            if following is not None and following.tag == "ADVP":
-                both.extend(range(following.start, following.end))
-        elif following is not None and following.tag == "ADVP":
-            adverbs.extend(range(following.start, following.end))
-            both.extend(range(following.start, following.end))
-    text = layout.join(negated) if len(negated) > len(bare) else layout.join(bare)
-    form = verb_form(path.verbs)
+        following = verb.after[:2]
+        negation = bool(following) and following[0].tag == "RB" and following[0].word in _NOT
+        if negation and (published or _links(verb)):
+            negated.append(following[0].start)
+            both.append(following.pop(0).start)
+        if following and following[0].tag == "ADVP":
+            phrase = range(following[0].start, following[0].end)
+            both += phrase
+            adverbs += phrase if not negation else ()
+    text, form = layout.join(negated), verb_form(path.verbs)
     if published:
-        plain = layout.join(adverbs) if len(adverbs) > len(bare) else layout.join(bare)
-        return VerbSequence(top, path.levels, path.verbs, plain, text, *form)
+        return VerbSequence(top, path.levels, path.verbs, layout.join(adverbs), text, *form)
     return VerbSequence(top, path.levels, path.verbs, text, text, *form, layout.join(both))
 
 
@@ -210,21 +202,12 @@ def verb_form(verbs: tuple[Node, ...]) -> VerbForm:
     """Form, voice and tense of a sequence; word tests are case-sensitive, as published."""
     words = [verb.word or "" for verb in verbs]
     tags = [verb.tag for verb in verbs]
-    modal = ""
-    start = 0
-    if tags[0] == "MD":
-        modal = words[0]
-        start = 1
-    to = start < len(tags) and tags[start] == "TO"
-    if to:
-        start += 1
-    words, tags = words[start:], tags[start:]
-    if not 1 <= len(words) <= 3:
-        return _UNRECOGNIZED
-    form = _form_of(tags, words, modal, to)
-    if not form:
-        return _UNRECOGNIZED
-    return VerbForm(form, _voice(words, tags), _tense(words, tags, modal))
+    modal = words[0] if tags[0] == "MD" else ""
+    start = 1 if modal else 0
+    to = tags[start : start + 1] == ["TO"]
+    words, tags = words[start + to :], tags[start + to :]
+    form = _form_of(tags, words, modal, to) if 1 <= len(words) <= 3 else ""
+    return VerbForm(form, _voice(words, tags), _tense(words, tags, modal)) if form else _UNRECOGNIZED
 
 
 def _form_of(tags: list[str], words: list[str], modal: str, to: bool) -> str:
@@ -243,29 +226,20 @@ def _form_of(tags: list[str], words: list[str], modal: str, to: bool) -> str:
 
 
 def _voice(words: list[str], tags: list[str]) -> Voice:
-    if tags[0] == "VBN":
-        return "passive"
+    passive = tags[-1] == "VBN"
     if len(words) == 2:
-        return "passive" if words[0] in BE and tags[1] == "VBN" else "active"
-    if len(words) == 3 and tags[2] == "VBN":
-        if words[0] in BE and tags[1] == "VBG":
-            return "passive"
-        if words[0] in _HAVE and words[1] == "been":
-            return "passive"
-    return "active"
+        passive = passive and words[0] in BE
+    elif len(words) == 3:  # "is being joined", "has been joined"
+        being = words[0] in BE and tags[1] == "VBG"
+        passive = passive and (being or (words[0] in _HAVE and words[1] == "been"))
+    return "passive" if passive or tags[0] == "VBN" else "active"
 
 
 def _tense(words: list[str], tags: list[str], modal: str) -> str:
-    if modal in _FUTURE:
-        when = "future"
-    elif modal in _FUTURE_IN_PAST:
-        when = "future_in_past"
-    elif tags[0] == "VBD":
-        when = "past"
-    elif tags[0] in ("VBZ", "VBP"):
-        when = "present"
+    if modal in _FUTURE or modal in _FUTURE_IN_PAST:
+        when = "future" if modal in _FUTURE else "future_in_past"
     else:
-        when = "None"
+        when = _FINITE.get(tags[0], "None")
     aspect = "None"
     if words[0] in _HAVE and len(words) > 1:
         if len(words) == 3 and words[1] == "been" and tags[2] == "VBG":

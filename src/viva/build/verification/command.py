@@ -4,24 +4,43 @@ interval, or how a tag (knowledge or reasoning, say) would be given by others; a
 
 from __future__ import annotations
 
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
 
-from viva.build.files import new_sheet
+from viva.analysis.estimate import range_text
+from viva.analysis.raters.ratings import Measure
+from viva.analysis.uncertainty import Interval
+from viva.build.files import (
+    LONGEST_CELL,
+    clean,
+    column_name,
+    content_of,
+    filled_rows,
+    new_sheet,
+    read_table,
+    written_table,
+)
 from viva.build.halves.splitting import share_of
-from viva.build.verification import sheets
-from viva.build.verification.sheets import Verification, aspect_of, drawn, findings, rated, read_sheets
+from viva.build.options import cut
 from viva.commands import command
 from viva.contracts import Exam
-from viva.errors import VivaError, option
+from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.render.findings import Findings
+from viva.render.measures import MEASURE
+from viva.render.table import COUNT, PERCENT, Column, Kind, Table, fields
 from viva.runs.config import TaskOptions
 from viva.runs.exams import open_exams
-from viva.visible import plural
+from viva.types import Question
+from viva.visible import one_line, plural
 
 
 class SetOptions(Struct, kw_only=True):
@@ -56,7 +75,7 @@ def sheet(config: SheetConfig) -> int:
     aspect, questions = aspect_of(exam, config.ask)
     share = Fraction(1) if config.share == "all" else share_of(config.share)
     chosen = drawn(questions, share, config.seed)
-    new_sheet(config.out, sheets.sheet(aspect, chosen))
+    new_sheet(config.out, written_sheet(aspect, chosen))
     labels = ", ".join((*aspect.labels, "unsure"))
     print(
         f"{plural(len(chosen), 'question')} of {len(questions):,} written to {config.out}; "
@@ -89,3 +108,293 @@ def _exam(config: SetOptions) -> Exam:
     if len(found) > 1:
         raise VivaError(f"{config.source} is in several languages: choose one with {option('language')}")
     return found[0][0]
+
+
+SHOWN = 20
+"""Questions that are named under the tables."""
+
+
+class ErrorRate(Struct, frozen=True, kw_only=True):
+    """Of the questions that somebody decided about, how many are wrong, or labelled otherwise than in the set."""
+
+    rater: str
+    decided: int
+    wrong: int
+    unsure: int
+    interval: Interval | None
+    """Of the error rate, at 95 %."""
+
+    @property
+    def rate(self) -> float | None:
+        """The error rate, as a share of 1; None where nothing was decided."""
+        return self.wrong / self.decided if self.decided else None
+
+
+class Agreed(Struct, frozen=True, kw_only=True):
+    """How far two raters agree, or all of them, or one and the set."""
+
+    raters: str
+    equal: Measure
+    kappa: Measure
+
+
+class Verification(Struct, frozen=True, kw_only=True):
+    """One aspect of a set, verified."""
+
+    exam: str
+    aspect: str
+    questions: int
+    of: int
+    rates: Sequence[ErrorRate]
+    agreed: Sequence[Agreed]
+    wrong: Sequence[str]
+    """Questions that most who decided call wrong."""
+
+
+_COUNTS = tuple(Column(name, name, COUNT) for name in ("decided", "wrong", "unsure"))
+_BOUNDS = fields("interval", **{"0": "low", "1": "high"})
+_RATES = (
+    Column("by", "rater", cut(60), "rater"),
+    *_COUNTS,
+    Column("error %", "rate", PERCENT, "rate"),
+    Column("95 % interval", "interval", Kind(lambda interval: range_text(*interval)), None),
+    *_BOUNDS,
+)
+_AGREED = (
+    Column("raters", "raters", cut(80)),
+    Column("both", "equal.n", COUNT),
+    *(Column(name, name, MEASURE) for name in ("equal", "kappa")),
+)
+
+
+def findings(found: Verification) -> Findings[Verification]:
+    """Return the error rates, and agreement where there is more than one opinion; `rows` has one a rater."""
+    what = f"{one_line(found.exam, 60)} · {one_line(found.aspect, 40)}"
+    shown = [Table(f"Error rate · {what}", _RATES, found.rates)]
+    if found.agreed:
+        shown.append(Table(f"Agreement · {what}", _AGREED, found.agreed))
+    about = (Column("exam", lambda _: found.exam), Column("aspect", lambda _: found.aspect))
+    notes = [
+        f"{found.questions:,} of {found.of:,} questions were verified; the interval is for the whole set, of which "
+        "they were drawn at random. Unsure verdicts are left out of the rate.",
+        *(f"{one.kappa.reason}." for one in found.agreed[:1] if one.kappa.reason),
+    ]
+    if found.wrong:
+        more = f" and {len(found.wrong) - SHOWN:,} more" if len(found.wrong) > SHOWN else ""
+        notes.append(f"Wrong by most: {', '.join(one_line(name, 60) for name in found.wrong[:SHOWN])}{more}.")
+    return Findings(
+        found=found,
+        shown=[*shown, Table("Set", fields("", "questions", "of", "wrong"), [found])],
+        rows=Table("Error rates", (*about, *fields("", "rater"), *_COUNTS, *_BOUNDS), found.rates),
+        notes=notes,
+    )
+
+
+GOLD, EXPLANATION = "gold", "explanation"
+VERDICTS = ("wrong", "right")
+UNSURE = "unsure"
+"""Counted apart, for every aspect: who cannot say has looked all the same."""
+_VERDICT = "verdict:"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Aspect(Struct, frozen=True):
+    """What is verified: golds, explanations, or a tag, whose values people then give themselves."""
+
+    name: str
+    labels: tuple[str, ...]
+    """What may be written, besides "unsure"."""
+
+    @property
+    def is_tag(self) -> bool:
+        """Whether people label by themselves, without seeing what the set says."""
+        return self.labels != VERDICTS
+
+    @property
+    def column(self) -> str:
+        """The column to be filled in."""
+        return f"{_VERDICT} {self.name}"
+
+
+class Verified(Struct, frozen=True, kw_only=True):
+    """What people wrote. `marks`: rater → a mark a question, the place of a label; None where unsure or not given."""
+
+    exam: str
+    aspect: Aspect
+    questions: tuple[str, ...]
+    """Those of the sheets, in their order."""
+    of: int
+    """How many the set has that could have been drawn."""
+    own: tuple[float, ...]
+    """What the set itself says: the place of its label; "right" of golds and explanations."""
+    marks: dict[str, tuple[float | None, ...]]
+    unsure: dict[str, int]
+
+
+def aspect_of(exam: Exam, name: str) -> tuple[Aspect, list[Question]]:
+    """Return the aspect, and the questions that have it. Raises VivaError where none has."""
+    questions = list(exam.questions())
+    if name in (GOLD, EXPLANATION):
+        found = [q for q in questions if (q.answer is not None if name == GOLD else q.explanation.strip())]
+        aspect = Aspect(name, VERDICTS)
+    else:
+        found = [question for question in questions if question.tags.get(name)]
+        aspect = Aspect(name, tuple(sorted({question.tags[name] for question in found})))
+    if not found:
+        tags = ", ".join(dict.fromkeys(tag for question in questions for tag in question.tags)) or "none"
+        raise VivaError(
+            f"{name!r}: no question has it; there are {GOLD}, {EXPLANATION}, and the tags {tags}", field="ask"
+        )
+    return aspect, found
+
+
+def drawn(questions: Sequence[Question], share: Fraction, seed: int) -> list[Question]:
+    """Return a share of the questions, rounded up, at random, in the order of the set."""
+    chosen = random.Random(seed).sample(range(len(questions)), min(len(questions), ceil(share * len(questions))))
+    return [questions[at] for at in sorted(chosen)]
+
+
+def written_sheet(aspect: Aspect, questions: Sequence[Question]) -> bytes:
+    """Return the sheet as CSV: what is asked about, an empty column for the verdict, one for remarks."""
+    shown = () if aspect.is_tag else (GOLD,) if aspect.name == GOLD else (GOLD, EXPLANATION)
+    rows = (
+        (
+            question.id,
+            _digest(question),
+            _asked(question),
+            *((question.answer or "", question.explanation)[: len(shown)]),
+            "",
+            "",
+        )
+        for question in questions
+    )
+    return written_table(("question", "item", "text", *shown, aspect.column, "remark"), rows, encoding="utf-8-sig")
+
+
+def read_sheets(paths: Sequence[Path], exam: Exam, name: str) -> Verified:
+    """Return the sheets of several people, each called by its file. Raises DataError with the row for what cannot be
+    taken.
+
+    A question that nobody gave a verdict about is left out; one that has changed since then is refused.
+    """
+    raters = [path.stem for path in paths]
+    if again := next((one for one in raters if raters.count(one) > 1), None):
+        raise VivaError(f"two sheets are called {again!r}: a file is named as who filled it in")
+    column = _column_of(paths[0])
+    aspect, questions = aspect_of(exam, column)
+    known = {question.id: question for question in questions}
+    given = {rater: _read(path, aspect, known) for rater, path in zip(raters, paths, strict=True)}
+    ids = [one for one in known if any(one in verdicts for verdicts in given.values())]
+    if not ids:
+        raise DataError(f"no verdict in {', '.join(map(str, paths))}: fill in the column {aspect.column!r}")
+    places = {label: float(at) for at, label in enumerate(aspect.labels)}
+    return Verified(
+        exam=name,
+        aspect=aspect,
+        questions=tuple(ids),
+        of=len(questions),
+        own=tuple(places[known[one].tags[aspect.name]] if aspect.is_tag else places["right"] for one in ids),
+        marks={rater: tuple(places.get(verdicts.get(one, "")) for one in ids) for rater, verdicts in given.items()},
+        unsure={rater: list(verdicts.values()).count(UNSURE) for rater, verdicts in given.items()},
+    )
+
+
+def _column_of(path: Path) -> str:
+    """Return what the first sheet asks, as its column is called."""
+    table = read_table(content_of(path), str(path), ("question", "item"))
+    for title in table.titles:
+        if title.casefold().startswith(_VERDICT):
+            return title[len(_VERDICT) :].strip()
+    raise DataError(f"{path} has no column '{_VERDICT} …'; `viva build verify sheet` writes such sheets")
+
+
+def _read(path: Path, aspect: Aspect, known: dict[str, Question]) -> dict[str, str]:
+    """Return question → the label, in one sheet; "unsure" is one."""
+    column = column_name(aspect.column)
+    columns = ("question", "item", column)
+    labels = {label.casefold(): label for label in (*aspect.labels, UNSURE)}
+    found: dict[str, str] = {}
+    for where, row in filled_rows(
+        path, columns, columns, column, lambda title: f"{title.replace('_', ' ')!r}: every sheet must ask the same"
+    ):
+        name, said = row["question"], row[column]
+        if name not in known:
+            raise DataError(f"{where}: the set has no question {name[:80]!r}; is it the same set and language?")
+        if name in found:
+            raise DataError(f"{where}: a second verdict about {name!r}")
+        if row["item"] != _digest(known[name]):
+            raise DataError(f"{where}: {name!r} has changed since the sheet was written; write a new one")
+        if said.casefold() not in labels:
+            raise DataError(f"{where}: {said[:40]!r}; write {', '.join(aspect.labels)} or {UNSURE}, or nothing")
+        found[name] = labels[said.casefold()]
+    return found
+
+
+def _asked(question: Question) -> str:
+    options = [f"{letter}. {text}" for letter, text in zip(_LETTERS, question.options, strict=False)]
+    return clean("\n".join((question.text, *options)))[:LONGEST_CELL]
+
+
+def _digest(question: Question) -> str:
+    """Return what a verdict is about: the question with its options, gold and explanation."""
+    parts = (question.text, *question.options, str(question.answer), question.explanation)
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def rated(found: Verified) -> Verification:
+    """Error rates, each rater's and that of most of them, and agreement: of pairs, of all, of labels with the set's."""
+    from viva.analysis.raters.coefficients import agreement, cohen, fleiss
+
+    raters = list(found.marks)
+    most = _most(found)
+    rates = [_rate(rater, found.marks[rater], found.own, found.unsure[rater]) for rater in raters]
+    if len(raters) > 1:
+        undecided = sum(1 for mark in most if mark is None)
+        rates.append(_rate("most of them", most, found.own, undecided))
+    questions = range(len(found.questions))
+    columns = {**found.marks, **({"the set": found.own} if found.aspect.is_tag else {})}
+    pairs = [(one, other) for at, one in enumerate(columns) for other in list(columns)[at + 1 :]]
+    agreed = [
+        Agreed(
+            raters=f"{one}, {other}",
+            equal=agreement(list(zip(columns[one], columns[other], strict=True)), questions),
+            kappa=cohen(columns[one], columns[other], questions),
+        )
+        for one, other in pairs
+    ]
+    if len(raters) > 2:
+        rows = list(zip(*found.marks.values(), strict=True))
+        agreed.append(Agreed(raters="all", equal=agreement(rows, questions), kappa=fleiss(rows, questions)))
+    wrong = [
+        name
+        for name, mark, own in zip(found.questions, most, found.own, strict=True)
+        if mark is not None and mark != own
+    ]
+    return Verification(
+        exam=found.exam,
+        aspect=found.aspect.name,
+        questions=len(found.questions),
+        of=found.of,
+        rates=rates,
+        agreed=agreed,
+        wrong=wrong,
+    )
+
+
+def _most(found: Verified) -> tuple[float | None, ...]:
+    """Return what more than half of those say who decided about a question; None where there is no such mark."""
+    result: list[float | None] = []
+    for marks in zip(*found.marks.values(), strict=True):
+        counts = Counter(mark for mark in marks if mark is not None)
+        top, count = counts.most_common(1)[0] if counts else (None, 0)
+        result.append(top if 2 * count > counts.total() else None)
+    return tuple(result)
+
+
+def _rate(rater: str, marks: Sequence[float | None], own: Sequence[float], unsure: int) -> ErrorRate:
+    from viva.analysis.uncertainty import zero_one_interval
+
+    decided = [(mark, right) for mark, right in zip(marks, own, strict=True) if mark is not None]
+    wrong = sum(mark != right for mark, right in decided)
+    interval = zero_one_interval(wrong, len(decided))
+    return ErrorRate(rater=rater, decided=len(decided), wrong=wrong, unsure=unsure, interval=interval)

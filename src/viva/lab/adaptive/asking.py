@@ -1,24 +1,153 @@
-"""`viva adaptive run`: ask what other models' scores predict least, until enough is known of the score on all."""
+"""`viva adaptive run`: ask what other models' scores predict least, until enough is known of the score on all.
+
+In rounds, each drawn by what the rounds before brought.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Struct
 
+from viva.analysis.items.weightedsampling import Draw
+from viva.benchmarks.wrapper import Selected
 from viva.commands import command
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder, RunRecord
-from viva.errors import VivaError, option
+from viva.engine.stages import scores
+from viva.errors import StorageError, VivaError, option
 from viva.fields import note
-from viva.lab.adaptive.calibration import CALIBRATION, plan_adaptive
-from viva.lab.adaptive.rounds import carry_out_rounds
+from viva.files import write_whole
+from viva.lab.adaptive.calibration import CALIBRATION, Calibration, plan_adaptive, read_calibration
 from viva.runs.config import LimitOptions
-from viva.runs.open import OpenRun
+from viva.runs.draws import DRAWS, Until, estimate, question_scores, read_draws
+from viva.runs.execute import execute_run
+from viva.runs.open import OpenRun, open_evidence
 from viva.runs.session import Way
+
+FIRST, LATER = 50, 20
+"""Questions of the first round, and of any other at least."""
+GROWTH = 0.1
+"""Each round adds this share of what was asked: few rounds, and stopping is at most so much too late."""
+
+
+def carry_out_rounds(opened: OpenRun, earlier: list[RunFolder]) -> int:
+    """Ask what is missing, and grade what comes; `opened` has all that was asked at the end. Returns the exit code."""
+    asking = _Adaptive(opened)
+    try:
+        return execute_run(opened, earlier, asking.more)
+    finally:
+        asking.ask(asking.drawn)
+
+
+class _Adaptive:
+    """What an adaptive run asks: at first what it drew before, then round by round what is drawn next."""
+
+    def __init__(self, opened: OpenRun) -> None:
+        self._opened, (exam,) = opened, opened.exams
+        self._exam = exam.inner if isinstance(exam, Selected) else exam
+        until, self.drawn = read_draws(opened.folder)
+        calibration = read_calibration(opened.folder.path, [draw.question for draw in self.drawn])
+        self._rounds = Rounds(calibration, opened.folder.record.seed, until)
+        self._scores: list[dict[str, float]] = [{} for _ in opened.models]
+        if self.drawn:
+            self.ask(self.drawn)
+        else:
+            self._draw()
+
+    def ask(self, draws: Sequence[Draw]) -> None:
+        """Have the run ask these questions."""
+        exam = Selected(self._exam, [draw.question for draw in draws], DRAWS)
+        self._opened.exams = [exam]
+        for evaluation in self._opened.evaluations:
+            evaluation.exam, evaluation.digests = exam, bytearray()
+
+    def more(self) -> bool:
+        """Have the run ask the questions of the next round, unless the answers to those so far are enough."""
+        for known, new in zip(self._scores, _scores(self._opened), strict=True):
+            known.update(new)
+        if self._rounds.over(self.drawn, self._scores):
+            return False
+        self._draw()
+        return True
+
+    def _draw(self) -> None:
+        new = self._rounds.next(self.drawn, self._scores)
+        self.drawn = [*self.drawn, *new]
+        _write(self._opened.folder.path, self.drawn)  # before anything is asked: what was drawn stays drawn
+        self.ask(new)
+
+
+class Rounds:
+    """What is drawn next, and whether anything is."""
+
+    def __init__(self, calibration: Calibration, seed: int, until: Until) -> None:
+        from viva.lab.items.anchor_choice import known_curves
+
+        self._frame, self._seed, self._until = calibration.frame(), seed, until
+        _, self._curves = known_curves(calibration.matrix(), self._frame.shares)
+
+    def over(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> bool:
+        """Return whether the rule says to stop, or everything was asked."""
+        until = self._until
+        if len(drawn) >= len(self._frame.questions) or (until.kind == "number" and len(drawn) >= until.value):
+            return True
+        if until.kind == "number":
+            return False
+        known = estimate(drawn, found, len(found) if len(found) == 2 else 0, until)
+        low, high = known.low or 0.0, known.high or 0.0
+        if until.kind == "interval":
+            return high - low < until.value
+        line = until.value if until.kind == "score" else 0.0
+        return not low <= line <= high
+
+    def next(self, drawn: Sequence[Draw], found: Sequence[Mapping[str, float]]) -> list[Draw]:
+        """Return the next round."""
+        import numpy as np
+
+        from viva.lab.adaptive.drawing import Target, draws
+        from viva.lab.items.prediction import predict_scores
+
+        places, targets = self._frame.places(drawn), []
+        for mine in found:
+            values = np.array([mine.get(draw.question, math.nan) for draw in drawn], dtype=float)
+            there = np.isfinite(values)
+            expected = predict_scores(self._curves, places[there], values[there])
+            targets.append(Target(predicted=expected, variance=expected * (1 - expected)))
+        if len(targets) == 2:
+            a, b = targets
+            targets.append(Target(predicted=a.predicted - b.predicted, variance=a.variance + b.variance, lowest=-1.0))
+        count = max(LATER, math.ceil(GROWTH * len(drawn))) if drawn else FIRST
+        if self._until.kind == "number":
+            count = min(count, int(self._until.value) - len(drawn))
+        return draws(self._frame, targets, drawn, count, self._seed)
+
+
+def _scores(opened: OpenRun) -> list[Mapping[str, float]]:
+    """Return question → score, for each model, of the questions of this round."""
+    from viva.analysis.breakdown import frame
+
+    with ExitStack() as stack:
+        answers = opened.folder.journal("responses", write=False)
+        stack.callback(answers.close)
+        evidence_store = open_evidence(opened, stack)
+        return [
+            question_scores(frame(scores(evaluation, answers, evidence_store)), evaluation.exam.headline())
+            for evaluation in opened.evaluations
+        ]
+
+
+def _write(path: Path, draws: Sequence[Draw]) -> None:
+    """Write them as a whole. Raises StorageError where that cannot be."""
+    try:
+        write_whole(path / DRAWS, msgspec.json.Encoder().encode_lines(draws), sync=True)
+    except OSError as problem:
+        raise StorageError(f"cannot write {path / DRAWS}: {problem.strerror}") from None
 
 
 class AdaptiveConfig(Struct, kw_only=True):

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from viva.analysis.items.itemscores import TRIALS
+from viva.analysis.items.itemscores import TRIALS, levels
 from viva.commands import command
-from viva.errors import VivaError, flag, option
+from viva.errors import DataError, VivaError, flag, option
 from viva.fields import note
 from viva.studies.item_scores import Runs
+from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.lab.items.response import Fitted
     from viva.lab.items.sources import ItemSources
     from viva.lab.items.tables import Examined
     from viva.render.findings import Findings
+    from viva.studies.score_table.tables import Grouping
 
 
 class ItemsConfig(Struct, kw_only=True):
@@ -88,7 +90,6 @@ def study(config: ItemsConfig) -> Findings[Any]:
     """
     from viva.lab.items.anchors import chosen, predicted
     from viva.lab.items.chart import chart
-    from viva.lab.items.levels import levelled
     from viva.lab.items.sources import item_sources
     from viva.lab.items.tables import findings
 
@@ -200,3 +201,51 @@ def _refuse_contradictions(config: ItemsConfig) -> None:
     for called, said in parts.items():
         if said is not None and not config.levels:
             raise VivaError(f"{called} {said} is for {option('levels')}; add {option('levels')}")
+
+
+STRONGER, WARM = 0.2, 1.0
+"""The paper's temperatures."""
+
+
+def levelled(one: ItemSources, wanted: ItemsConfig) -> Findings[Grouping]:
+    """Return the outcome of InfiBench's rule for five levels of difficulty. Raises DataError for a model that is not
+    there.
+    """
+    from viva.analysis.items.itemscores import answers
+    from viva.runs.exams import read_level_file
+    from viva.studies.score_table.tables import Grouping, grouping_findings
+
+    def scores(called: str, name: str | None) -> dict[str, list[float | None]] | None:
+        if name is None:
+            return None
+        if name not in one.frames:
+            known = ", ".join(repr(one_line(model, 60)) for model in one.frames)
+            raise DataError(f"{called} {name!r}: {one.exam} has no such model here; there are: {known}")
+        return answers(one.frames[name])
+
+    weaker, stronger = scores(option("weaker"), wanted.weaker), scores(option("stronger"), wanted.stronger)
+    warm = scores(option("warm"), wanted.warm)
+    found = Grouping(
+        table=one.exam,
+        weaker=wanted.weaker or "",
+        stronger=wanted.stronger or "",
+        warm=wanted.warm or "",
+        trials=wanted.trials,
+        found=levels(weaker or {}, stronger or {}, warm, trials=wanted.trials),
+        given=read_level_file(wanted.given) if wanted.given else {},
+        warm_option=flag("warm", "MODEL"),
+    )
+    notes = list(one.notes)
+    for name, expected in ((wanted.stronger, STRONGER), (wanted.warm, WARM)):
+        told = _temperature(one, name)
+        if told is not None and told != expected:
+            notes.append(f"The paper's rule has {name} at temperature {expected:g}; this run asked it at {told:g}.")
+    return grouping_findings(found, notes)
+
+
+def _temperature(one: ItemSources, name: str | None) -> float | None:
+    """Of a run, where it was sent."""
+    found = one.found.get(name or "")
+    if found is None or found.run is None or found.record is None:
+        return None
+    return (found.record.sampling or found.run.sampling).temperature

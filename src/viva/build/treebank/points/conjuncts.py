@@ -19,12 +19,12 @@ from viva.build.treebank.arguments import other_extents
 from viva.build.treebank.categories import CONJUNCTIONS
 from viva.build.treebank.findings import Finding, Reading, Unpaired
 from viva.build.treebank.modifiers import REDUCED_RELATIVE, Modifier
-from viva.build.treebank.points.main_verb_phrase import particle_end
+from viva.build.treebank.points.arguments import particle_end
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import Node, TreeError
+from viva.build.treebank.tree import TAGS, Node, TreeError
 from viva.build.treebank.verbs import BE, VERB_TAGS, VerbSequence, verb_paths
 
-_PARTS = frozenset(("NP", "DT", "CC", "CONJP", ",", ":", "``", "''"))
+_PARTS = TAGS["coordination"]
 _NAMES = {
     "prepositional_phrase": ("with_prepositional_phrase",),
     REDUCED_RELATIVE: ("with_relative_clause", "with_reduced_relative_clause"),
@@ -78,20 +78,19 @@ def find(reading: Reading) -> Iterator[Finding]:
 def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     """Of a verb phrase, the conjunct as it stands: without the auxiliaries that it shares, its particle, its object;
     of a noun phrase, less or more of what follows it."""
-    cut = sentence.tree.layout.cut
     if answer.verb is None:
         yield from other_extents(sentence, answer.node)
         if answer.node.children[0].tag == "NP" and any(child.tag == "," for child in answer.node.children):
             yield answer.node.children[0].text
         return
-    own = answer.verb.levels[-1]
+    own, leaves = answer.verb.levels[-1], sentence.tree.leaves
     parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
     first = answer.verb.verbs[0].start
-    whole = () if any(leaf.tag in VERB_TAGS for leaf in sentence.tree.leaves[parts[-1].end : own.end]) else (own.end,)
-    apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in sentence.tree.leaves[first : parts[0].start])
+    whole = () if any(leaf.tag in VERB_TAGS for leaf in leaves[parts[-1].end : own.end]) else (own.end,)
+    apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in leaves[first : parts[0].start])
     for start in dict.fromkeys((parts[0].start, parts[0].start if apart else first)):
         for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), *whole)):
-            if (text := cut(start, end)) != answer.text:
+            if (text := sentence.cut(start, end)) != answer.text:
                 yield text
 
 
@@ -170,12 +169,7 @@ def _could_join_higher(verb: VerbSequence) -> bool:
     see".
     """
     commas = any(child.tag == "," for child in verb.top.children)
-    above = verb.top.parent
-    while commas and above is not None:
-        if above.tag == "VP":
-            return True
-        above = above.parent
-    return False
+    return commas and any(above.tag == "VP" for above in verb.top.above())
 
 
 def _distinct(members: list[Conjunct]) -> bool:

@@ -1,28 +1,33 @@
-"""Wrong answers: phrases of the same sentence that a question may offer beside the right one.
+"""Questions, and their wrong answers: phrases of the same sentence that may be offered beside the right one.
 
 As published they are drawn at random from the sentence and filled up from a list where it has too few, whether or not
 they are really wrong. By default (`choose`, `partners`) they come from the sentence alone (specification, section 6,
 quirks 6 to 9): a phrase is offered if it neither overlaps the right answer nor answers the question as well. That is no
 trace's antecedent, no other conjunct, no other modifier of the same phrase, no other verb of the same argument. For
 attachment, phrases that the prepositional phrase could attach to come first.
+
+With them questions are made of what was found in a sentence: true or false, multiple choice, fill in the blank
+(specification, section 3). Every choice is drawn from the question's own name, so neither order nor processes matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import chain, takewhile
 from typing import NamedTuple, TypeVar
 
-from viva.build.treebank.attachment import could_modify_noun, could_modify_verb, is_of
+from viva.benchmarks.syneval.facts import Format, Item
 from viva.build.treebank.categories import CONJUNCTIONS, is_possessive
-from viva.build.treebank.findings import Finding, Reading, Unpaired
-from viva.build.treebank.modifiers import is_phrase
+from viva.build.treebank.findings import Existence, Finding, Reading, Shown, Unpaired
+from viva.build.treebank.modifiers import could_modify_noun, could_modify_verb, is_of, is_phrase
 from viva.build.treebank.phrases import bare, tidy_text
-from viva.build.treebank.points.adjective_modifier import is_plain
+from viva.build.treebank.points.modifiers import is_plain
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node
 from viva.build.treebank.verbs import BE
-from viva.build.treebank.wordings import wordings
+from viva.build.treebank.wordings import Wording, Wordings, wordings
 
 T = TypeVar("T")
 _MASK = (1 << 64) - 1
@@ -66,8 +71,8 @@ class Phrase(NamedTuple):
 
 def choose(pool: list[Phrase], finding: Finding, others: Iterable[str], sentence: Sentence) -> list[str]:
     """Up to three of the candidates, which come in random order; `others` are right answers as well."""
-    taken = _Taken((finding.answer, *finding.accepted, *finding.also, *others, finding.slot))
-    pool = [p for p in pool if p.text and not taken.overlap(p.text) and not _could_be(p, finding, sentence)]
+    taken = [bare(text) for text in (finding.answer, *finding.accepted, *finding.also, *others, finding.slot)]
+    pool = [p for p in pool if p.text and not _overlaps(p.text, taken) and not _could_be(p, finding, sentence)]
     if finding.knowledge_point == "PPA":
         pool = _attachable(pool, finding)
     elif finding.knowledge_point == "SC":
@@ -77,38 +82,13 @@ def choose(pool: list[Phrase], finding: Finding, others: Iterable[str], sentence
     return _apart([phrase.text for phrase in pool], kept=int(finding.knowledge_point == "PPA"))
 
 
-def partners(pool: list[Phrase], taken: list[str], slot: Node, conjuncts: tuple[Node, ...]) -> list[str]:
-    """Up to three phrases that a slot is not coordinated with, not even by way of the clauses around them."""
-    right = _Taken(taken)
-    found: list[str] = []
-    for phrase in pool:
-        text = phrase.text
-        if not text or (phrase.verbal and text in BE) or right.overlap(text):
-            continue
-        if phrase.verbal and _coordinated(phrase.node, slot):
-            continue
-        if not any(phrase.node.meets(node) for node in conjuncts):
-            found.append(text)
-    return _apart(found)
-
-
-class _Taken:
-    """Phrases that nothing may overlap with, word by word: as `phrases.overlap`, for many at a time."""
-
-    __slots__ = ("_words",)
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._words = [bare(text) for text in texts]
-
-    def overlap(self, text: str) -> bool:
-        words = bare(text)
-        for other in self._words:  # noqa: SIM110 - called a hundred times a sentence, and twice as quick
-            if words in other or other in words:
-                return True
-        return False
-
-    def add(self, text: str) -> None:
-        self._words.append(bare(text))
+def _overlaps(text: str, taken: Iterable[str]) -> bool:
+    """As `phrases.overlap`, for many at a time: what is `taken` is `bare` already."""
+    words = bare(text)
+    for other in taken:  # noqa: SIM110 - called a hundred times a sentence, and twice as quick
+        if words in other or other in words:
+            return True
+    return False
 
 
 def _apart(texts: list[str], kept: int = 0) -> list[str]:
@@ -117,16 +97,15 @@ def _apart(texts: list[str], kept: int = 0) -> list[str]:
 
     The first `kept` are taken in any case.
     """
-    found: list[str] = []
-    for again in (False, True):
-        found, taken = [], _Taken(())
-        for text in [*texts[:kept], *sorted(texts[kept:], key=len)] if again else texts:
-            if not taken.overlap(text):
-                taken.add(text)
-                found.append(text)
+    found: dict[str, str] = {}
+    for order in (texts, [*texts[:kept], *sorted(texts[kept:], key=len)]):
+        found = {}
+        for text in order:
+            if not _overlaps(text, found):
+                found[bare(text)] = text
             if len(found) == WANTED:
-                return found
-    return found
+                return list(found.values())
+    return list(found.values())
 
 
 def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
@@ -172,12 +151,8 @@ def _governs(verb: Node, finding: Finding) -> bool:
     below = finding.answer_verb
     if below is None or verb.parent is None or not verb.parent.holds(below.last):
         return False
-    above = below.top.parent
-    while above is not None and above is not verb.parent:
-        if above.tag == "SBAR":
-            return False
-        above = above.parent
-    return True
+    between = takewhile(lambda node: node is not verb.parent, below.top.above())
+    return all(node.tag != "SBAR" for node in between)
 
 
 def _is_easy(phrase: Phrase) -> bool:
@@ -192,10 +167,8 @@ def _is_no_complement(phrase: Phrase) -> bool:
 
 def _coordinated(one: Node, other: Node) -> bool:
     """Return whether the smallest phrase that holds both coordinates something."""
-    node = one.parent
-    while node is not None and not node.holds(other):
-        node = node.parent
-    return node is not None and any(child.tag in CONJUNCTIONS or child.tag == ":" for child in node.children)
+    both = next((node for node in one.above() if node.holds(other)), None)
+    return both is not None and any(child.tag in CONJUNCTIONS or child.tag == ":" for child in both.children)
 
 
 def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
@@ -244,13 +217,12 @@ class Pools:
         self.nouns = [Phrase(shown(n.text), n) for n in nodes if n.tag == "NP" and n.text]
         self.plain_verbs = [Phrase(shown(verb.plain), verb.last, True) for verb in verbs]
         self.text_verbs = [Phrase(shown(verb.text), verb.last, True) for verb in verbs]
-        found = [m for host in reading.noun_hosts for m in host.modifiers]
-        found += [m for modifiers in reading.verb_modifiers.values() for m in modifiers]
-        if reading.published:
-            found = [m for m in found if m.text and m.node.tag != "RB"]
-        else:
-            found = [m for m in found if m.text and m.category and is_phrase(m)]
-        self.modifiers = [Phrase(shown(m.text), m.node) for m in found]
+        found = (*(host.modifiers for host in reading.noun_hosts), *reading.verb_modifiers.values())
+        self.modifiers = [
+            Phrase(shown(m.text), m.node)
+            for m in chain.from_iterable(found)
+            if m.text and (m.node.tag != "RB" if reading.published else m.category and is_phrase(m))
+        ]
         if not reading.published:
             # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.
             known = {phrase.node for phrase in self.modifiers}
@@ -265,10 +237,7 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
         taken = (finding.slot, finding.answer, *finding.also, *others)
         return wrong_partners(pools, finding.slot_kind, taken, finding.nodes[1], finding.related, dice, finding.answer)
     if point in _ARGUMENTS:
-        pool, filler = (
-            [phrase for phrase in pools.phrases if not phrase.node.meets(finding.answer_node)],
-            "pronouns",
-        )
+        pool, filler = [each for each in pools.phrases if not each.node.meets(finding.answer_node)], "pronouns"
     elif point == "MVP":
         pool, filler = [verb._replace(text=pools.sentence.cased(verb.text)) for verb in pools.plain_verbs], "verbs"
     elif point == "PPA":
@@ -277,9 +246,8 @@ def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[s
         pool, filler = pools.modifiers, "modifiers"
     if not pools.published:
         return choose(dice.shuffled(pool), finding, others, pools.sentence)
-    gold = finding.answer.lower()
-    fits = _Outside(gold) if point == "PPA" else None
-    return _draw(dice.shuffled(pool), [gold, *(other.lower() for other in others)], filler, fits)
+    right = [text.lower() for text in (finding.answer, *others)]
+    return _draw(dice.shuffled(pool), right, filler, around=right[0] if point == "PPA" else "")
 
 
 def wrong_partners(
@@ -287,22 +255,33 @@ def wrong_partners(
     slot_kind: str,
     taken: Iterable[str],
     slot: Node,
-    conjuncts: Iterable[Node],
+    conjuncts: tuple[Node, ...],
     dice: Dice,
     answer: str = "",
 ) -> list[str]:
-    """Up to three phrases of the slot's kind that it is not coordinated with. `taken`: the slot and its conjuncts.
+    """Up to three phrases of the slot's kind that it is not coordinated with, not even by way of the clauses around
+    them. `taken`: the slot and its conjuncts.
 
     `answer` is the right one where that is an option beside them.
     """
     verbal = slot_kind == "verb_phrase"
     pool = pools.text_verbs if verbal else pools.nouns
     if not pools.published:
-        return partners(dice.shuffled(pool), list(taken), slot, tuple(conjuncts))
+        right = [bare(text) for text in taken]
+        return _apart(
+            [
+                each.text
+                for each in dice.shuffled(pool)
+                if each.text
+                and not _overlaps(each.text, right)
+                and not (verbal and (each.text in BE or _coordinated(each.node, slot)))
+                and not any(each.node.meets(node) for node in conjuncts)
+            ]
+        )
     # As published, conjuncts are compared in lower case with phrases as they stand: capitalised ones come through.
     lowered = set(taken)
-    candidates = [phrase for phrase in pool if phrase.text not in lowered and not (verbal and phrase.text in BE)]
-    return _draw(dice.shuffled(candidates), [answer], "verbs" if verbal else "pronouns", None)
+    candidates = [each for each in pool if each.text not in lowered and not (verbal and each.text in BE)]
+    return _draw(dice.shuffled(candidates), [answer], "verbs" if verbal else "pronouns")
 
 
 def wrong_partner(pools: Pools, slot: Unpaired, dice: Dice) -> str | None:
@@ -312,24 +291,140 @@ def wrong_partner(pools: Pools, slot: Unpaired, dice: Dice) -> str | None:
     return found[0] if found else None
 
 
-def _draw(pool: list[Phrase], taken: list[str], filler: str, fits: _Outside | None) -> list[str]:
-    """Return the first three that are new, then from the list of fillers, as published."""
-    seen = set(taken)
-    found: list[str] = []
+def _draw(pool: list[Phrase], taken: list[str], filler: str, around: str = "") -> list[str]:
+    """Return the first three that are new and no part of the text `around`, then from the list of fillers, as
+    published.
+    """
+    found: dict[str, str] = {}
     for text in (*(phrase.text for phrase in pool), *wordings().fillers[filler]):
-        if len(found) == WANTED:
-            break
         lowered = text.lower()
-        if lowered not in seen and (fits is None or fits(lowered)):
-            seen.add(lowered)
-            found.append(text)
-    return found
+        if lowered not in taken and not (around and lowered in around):
+            found.setdefault(lowered, text)
+            if len(found) == WANTED:
+                break
+    return list(found.values())
 
 
-class _Outside(NamedTuple):
-    """Whether a text is no part of the gold answer."""
+LETTERS = "ABCD"
+_NONE_IN = 25
+"""As published, one multiple-choice question in 25 ends in "none of the above"."""
+_PLAIN_STATEMENTS = frozenset(("ADJ", "ADV"))
+"""Knowledge points whose statements are never negated."""
 
-    gold: str
 
-    def __call__(self, text: str) -> bool:
-        return text not in self.gold
+class Asker:
+    """Makes the questions of one sentence. `right` maps a slot to all its right answers."""
+
+    def __init__(self, reading: Reading, file: str, tree: int, words: Wordings) -> None:
+        self._published = reading.published
+        self._sentence = reading.sentence.tree.sentence
+        self._file, self._tree = file, tree
+        self._place = f"{file}-{tree}-"
+        self._pools = Pools(reading)
+        self._words = words
+        self._numbers: dict[str, int] = defaultdict(int)
+        self._stated: set[tuple[tuple[str, str], str]] = set()
+        self._right: dict[tuple[str, str], list[str]] = defaultdict(list)
+
+    def learn(self, finding: Finding) -> None:
+        """Remember a right answer before any question is made: it is not to be offered as a wrong one elsewhere."""
+        self._right[finding.knowledge_point, finding.slot].append(finding.answer)
+
+    def ask(self, finding: Finding) -> Iterator[Item]:
+        """Yield all questions about a finding."""
+        point = finding.knowledge_point
+        dice = self._dice(finding, point, finding.slot)
+        others = [text for text in self._right[point, finding.slot] if text != finding.answer]
+        wrong = wrong_answers(self._pools, finding, dice, others)
+        if finding.blank:
+            yield self._item(finding, "FITB", "blank", dice, finding.answer)
+        if len(wrong) == WANTED and finding.choice:
+            options, letter = self._options(finding.answer, wrong, dice)
+            yield self._item(finding, "MC", "choice", dice, letter, options=options)
+        if point != "MVP" and finding.statements:
+            uses = ("is",) if point in _PLAIN_STATEMENTS else ("is", "is_not")
+            for answer, truth in self._statements(finding, wrong):
+                yield from self._state(finding, uses, dice, truth, answer)
+
+    def _statements(self, finding: Finding, wrong: list[str]) -> list[tuple[str, bool]]:
+        """Return what is stated of a slot, and whether it is true: the answer, and a wrong phrase.
+
+        A conjunct's wrong partner is a statement of its own (`pair`), as a verb phrase may have no right one.
+        """
+        right = (finding.answer, True)
+        if finding.knowledge_point == "CO":
+            return [right]
+        if self._published:
+            return [right, (wrong[0], False)] if wrong else [right]
+        # By default nothing is stated twice (two modifiers of one phrase may have the same wrong one), and as much is
+        # true as is false.
+        about = (finding.knowledge_point, finding.slot)
+        new = next((text for text in wrong if (about, text) not in self._stated), None)
+        if new is None:
+            return [] if finding.knowledge_point in _PLAIN_STATEMENTS else [right]
+        self._stated.add((about, new))
+        return [right, (new, False)]
+
+    def pair(self, slot: Unpaired) -> Iterator[Item]:
+        """Yield two statements that pair a slot with a phrase that it is not coordinated with."""
+        dice = self._dice(slot, "CO-unpaired", slot.slot)
+        partner = wrong_partner(self._pools, slot, dice)
+        if partner is not None:
+            yield from self._state(slot, ("is", "is_not"), dice, False, partner)
+
+    def exist(self, found: Existence) -> Iterator[Item]:
+        """Yield two statements on whether a slot has a modifier."""
+        dice = self._dice(found, f"{found.knowledge_point}-exists")
+        yield from self._state(found, ("exists", "exists_not"), dice, found.exists)
+
+    def _dice(self, found: Shown, *names: str) -> Dice:
+        first, *others = names
+        return Dice(" ".join((first, self._file, str(self._tree), *(node.path for node in found.nodes), *others)))
+
+    def _state(self, found: Shown, uses: tuple[str, ...], dice: Dice, truth: bool, stated: str = "") -> Iterator[Item]:
+        """Yield a statement, and the opposite one if there is a second use."""
+        for use, right in zip(uses, (truth, not truth), strict=False):
+            yield self._item(found, "TF", use, dice, "true" if right else "false", stated=stated)
+
+    def _options(self, gold: str, wrong: list[str], dice: Dice) -> tuple[tuple[str, ...], str]:
+        options = dice.shuffled([gold, *wrong])
+        letter = LETTERS[options.index(gold)]
+        if self._published and dice.below(_NONE_IN) == 0:
+            options[-1] = self._words.none_of_the_above
+        return tuple(options), letter
+
+    def _item(
+        self,
+        found: Shown,
+        form: Format,
+        use: str,
+        dice: Dice,
+        answer: str,
+        *,
+        stated: str = "",
+        options: tuple[str, ...] = (),
+    ) -> Item:
+        point = found.knowledge_point
+        role = self._words.roles.get(found.slot_kind, "") if point == "MVP" else ""
+        choices = self._words.of(point, found.slot_kind, use)
+        # Drawn even where there is one: other wordings leave the options as they are.
+        wording: Wording = choices[0] if self._published else choices[dice.below(len(choices))]
+        kind = f"{point}-{form}"
+        self._numbers[kind] += 1
+        return Item(
+            id=f"{self._place}{kind}-{self._numbers[kind]}",
+            knowledge_point=point,
+            format=form,
+            sentence=self._sentence,
+            question=wording.fill(found.slot, stated, role),
+            options=options,
+            answer=answer,
+            accepted=found.accepted if form == "FITB" and isinstance(found, Finding) else (),
+            category=found.category,
+            tags=found.tags,
+            file=self._file,
+            tree=self._tree,
+            nodes=tuple(node.path for node in found.nodes),
+            rule=found.rule,
+            wording=wording.name,
+        )

@@ -1,0 +1,257 @@
+"""ADJ and ADV: a noun phrase or a verb phrase is shown, what modifies it asked for; and PPA, the inverse of these.
+
+ADJ, the modifier of a noun phrase that follows it: a prepositional phrase, a relative clause, a participle. The slot is
+the inner noun phrase; it must occur once in the sentence, without comma and conjunction
+
+    roughly 80 %     → of the units outstanding
+    THREE COMPUTERS  → THAT CHANGED the face of personal computing
+    the house        → built by John
+
+ADV, the modifier of a verb phrase: an adverb, a prepositional phrase, an adverbial clause. All PP complements count,
+and the slot is shown with `not`
+
+    would make  → by himself
+    was barred  → from association with any NASD member
+    is slowing  → clearly
+
+PPA, the attachment of a prepositional phrase: which verb phrase or noun phrase it modifies
+
+    from a year earlier                    → grew
+    of $ 737.5 million, or $ 3.01 a share  → earnings
+
+A blank is asked for only where the phrase has one modifier. arXiv 2311.08287, section 3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
+from viva.build.treebank.categories import is_possessive
+from viva.build.treebank.findings import Existence, Finding, Reading
+from viva.build.treebank.modifiers import (
+    Modifier,
+    governing_modifiers,
+    has_other_adverbials,
+    is_complement,
+    is_phrase,
+    nothing_follows,
+    noun_attachment_is_clear,
+    verb_attachment_is_clear,
+)
+from viva.build.treebank.points.arguments import renderings
+from viva.build.treebank.sentence import Sentence
+from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.verbs import VerbSequence
+
+_CLAUSES = frozenset(("NP", "S", "SBAR"))
+_RECIPROCAL = frozenset(("one", "each"))
+"""What "another" and "other" do not modify."""
+_PP = "prepositional_phrase"
+
+
+def find_adjectives(reading: Reading) -> Iterator[Finding]:
+    """Yield one finding a modifier of a noun phrase."""
+    sentence = reading.sentence
+    for host in reading.noun_hosts:
+        if not _occurs_once(sentence, host.head) or (not reading.published and is_possessive(host.head)):
+            continue  # "Congress's prohibiting ...": a gerund with its subject
+        blank = len(host.modifiers) + host.others == 1
+        for modifier in host.modifiers:
+            if _is_asked(reading, host.head, modifier):
+                yield Finding(
+                    knowledge_point="ADJ",
+                    slot_kind="noun_phrase",
+                    slot=host.head.text,
+                    answer=modifier.text,
+                    category=modifier.category,
+                    tags=(
+                        f"subtype:{_subtype(sentence, host.head)}",
+                        modifier.category,
+                        f"adjective_modifier:{modifier.category}",
+                    ),
+                    nodes=(host.head, modifier.node),
+                    rule=modifier.node.tag,
+                    answer_node=modifier.node,
+                    blank=blank,
+                )
+
+
+def find_adverbs(reading: Reading) -> Iterator[Finding]:
+    """Yield one finding a modifier of a verb phrase that occurs once."""
+    for verb in _shown(reading.sentence):
+        every = reading.verb_modifiers[verb]
+        modifiers = [modifier for modifier in every if modifier.category]
+        # As published, what has no category (particles, some clauses) is not counted (quirk 12).
+        alone = len(modifiers if reading.published else every) == 1
+        for modifier in modifiers:
+            if not _modifies_verb(reading, verb, modifier):
+                continue
+            yield Finding(
+                knowledge_point="ADV",
+                slot_kind="verb_phrase",
+                slot=verb.text,
+                answer=modifier.text,
+                category=modifier.category,
+                tags=(
+                    f"subtype:{verb.form}",
+                    modifier.category,
+                    f"adverbial_modifier:{modifier.category}",
+                    *(("adverbial_modifier:moved",) if modifier.moved else ()),
+                ),
+                nodes=(verb.last, modifier.node),
+                rule=modifier.node.tag,
+                answer_node=modifier.node,
+                slot_verb=verb,
+                statements=reading.published or not is_complement(modifier.node),
+                blank=alone
+                and (reading.published or not has_other_adverbials(reading.adverbials, verb, modifier.node)),
+                related=() if reading.published else (*reading.fronted[verb], *governing_modifiers(verb)),
+            )
+
+
+def find_attachments(reading: Reading) -> Iterator[Finding]:
+    """Yield one finding a prepositional phrase and its host, where both occur once: verb phrases, then noun phrases."""
+    sentence = reading.sentence
+    hosts: list[tuple[str, Node, VerbSequence | None, tuple[Modifier, ...]]] = [
+        (verb.plain, verb.last, verb, found) for verb, found in reading.verb_modifiers.items()
+    ]
+    hosts += [(host.head.text, host.head, None, host.modifiers) for host in reading.noun_hosts if is_plain(host.head)]
+    modifiers = [*reading.verb_modifiers.values(), *(host.modifiers for host in reading.noun_hosts)]
+    counts = Counter(modifier.text for found in modifiers for modifier in found)
+    for answer, node, verb, found in hosts:
+        kind, modifies = ("predicate", "adverbial_modifier") if verb else ("noun_phrase", "adjective_modifier")
+        for modifier in found if sentence.host_counts[answer] == 1 else ():
+            if modifier.category != _PP or counts[modifier.text] > 1:
+                continue
+            if _modifies_verb(reading, verb, modifier) if verb else _modifies_noun(reading, node, modifier):
+                yield Finding(
+                    knowledge_point="PPA",
+                    slot_kind="prepositional_phrase",
+                    slot=modifier.text,
+                    answer=answer,
+                    category=kind,
+                    tags=(
+                        f"subtype:{verb.form if verb else _subtype(sentence, node)}",
+                        f"pp_attachment:attach_to:{kind}",
+                        f"pp_attachment:{modifies}:{_PP}",
+                        *((f"pp_attachment:{modifies}:moved",) if modifier.moved else ()),
+                    ),
+                    nodes=(node, modifier.node),
+                    rule=kind,
+                    answer_node=node,
+                    answer_verb=verb,
+                    accepted=() if verb is None or reading.published else tuple(renderings(sentence, verb)),
+                    statements=verb is None or reading.published or not is_complement(modifier.node),
+                )
+
+
+def find_modified_nouns(reading: Reading) -> Iterator[Existence]:
+    """Yield noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
+    sentence = reading.sentence
+    for host in reading.noun_hosts:
+        known = (modifier for modifier in host.modifiers if _is_asked(reading, host.head, modifier))
+        if _occurs_once(sentence, host.head) and (first := next(known, None)):
+            yield _of_noun(sentence, host.head, first.node)
+    # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
+    holders = _CLAUSES if reading.published else TAGS["holders"]
+    for node in sentence.tree.nodes:
+        if node.tag != "NP" or (node.parent is not None and node.parent.tag == "NP"):
+            continue
+        kind = sentence.category(node)
+        if kind == "existential_there" or any(child.tag in holders for child in node.children):
+            continue
+        # By default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday". So are phrases of
+        # which nobody can tell: "with its net income declining", "sold it for a song".
+        asked = kind != "pronoun" and "TMP" not in node.functions
+        if not reading.published and not (asked and not _has_predicate(node) and nothing_follows(sentence, node)):
+            continue
+        if _occurs_once(sentence, node):
+            yield _of_noun(sentence, node)
+
+
+def find_modified_verbs(reading: Reading) -> Iterator[Existence]:
+    """Yield verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
+    for verb in _shown(reading.sentence):
+        modifiers = reading.verb_modifiers[verb]
+        exists = any(modifier.category and _modifies_verb(reading, verb, modifier) for modifier in modifiers)
+        # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
+        inverted = verb.top.parent is not None and verb.top.parent.tag == "SINV"
+        if exists or not (modifiers or inverted or has_other_adverbials(reading.adverbials, verb, None)):
+            yield _existence("ADV", "verb_phrase", verb.text, verb.form, (verb.last,), exists)
+
+
+def _of_noun(sentence: Sentence, node: Node, *modifier: Node) -> Existence:
+    subtype = _subtype(sentence, node)
+    return _existence("ADJ", "noun_phrase", node.text, subtype, (node, *modifier), bool(modifier))
+
+
+def _existence(
+    point: KnowledgePoint, slot_kind: SlotKind, slot: str, subtype: str, nodes: tuple[Node, ...], exists: bool
+) -> Existence:
+    kind = "existent" if exists else "not-existent"
+    return Existence(
+        knowledge_point=point,
+        slot_kind=slot_kind,
+        slot=slot,
+        category=kind,
+        tags=(f"subtype:{subtype}", kind),
+        nodes=nodes,
+        rule="existence",
+        exists=exists,
+    )
+
+
+def _modifies_noun(reading: Reading, head: Node, modifier: Modifier) -> bool:
+    """Return whether nobody doubts that a phrase modifies a noun phrase. As published, the treebank decides."""
+    if reading.published:
+        return True
+    return is_phrase(modifier) and noun_attachment_is_clear(reading.sentence, head, modifier.node)
+
+
+def _modifies_verb(reading: Reading, verb: VerbSequence, modifier: Modifier) -> bool:
+    """Return the same of a verb phrase."""
+    if reading.published:
+        return True
+    return is_phrase(modifier) and verb_attachment_is_clear(reading.sentence, verb, modifier.node)
+
+
+def _is_asked(reading: Reading, head: Node, modifier: Modifier) -> bool:
+    """Return whether a noun phrase's modifier is asked for; by default not of pronouns."""
+    named = head.children[-1].tag != "PRP" and head.text.lower() not in _RECIPROCAL
+    return bool(modifier.category) and (reading.published or named) and _modifies_noun(reading, head, modifier)
+
+
+def _has_predicate(node: Node) -> bool:
+    """Return whether a noun phrase is the subject of a participle or of a predicate without a verb."""
+    following = next(iter(node.after), None)
+    if "SBJ" not in node.functions or following is None:
+        return False
+    participle = following.tag == "VP" and following.children[0].tag in ("VBG", "VBN")
+    return participle or "PRD" in following.functions
+
+
+def is_plain(node: Node) -> bool:
+    """Return whether a noun phrase holds neither a comma nor a conjunction of its own."""
+    return bool(node.text) and not any(child.tag in (",", "CC", "CONJP") for child in node.children)
+
+
+def _occurs_once(sentence: Sentence, node: Node) -> bool:
+    return is_plain(node) and sentence.noun_counts[node.text] == 1
+
+
+def _subtype(sentence: Sentence, node: Node) -> str:
+    """Return the category of a noun phrase, as tags name it."""
+    return sentence.category(node).partition("(")[0]
+
+
+def _shown(sentence: Sentence) -> Iterator[VerbSequence]:
+    """Yield verb phrases that occur once.
+
+    As published, the shown text is looked up among the other rendering's (quirk 10), so repeated ones slip through.
+    """
+    counts = sentence.plain_counts if sentence.published else sentence.text_counts
+    for verb in sentence.verbs:
+        if counts[verb.text.lower()] <= 1:
+            yield verb
