@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import random
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from viva.files import read_regular
 from viva.languages import LANGUAGES, without_words
 from viva.prompting import Templates
 from viva.types import (
+    Aggregate,
     Compare,
     Constant,
     Defect,
@@ -30,6 +32,7 @@ from viva.types import (
     Question,
     Response,
     ReviewItem,
+    TableSpec,
 )
 
 LARGEST = 4 << 30
@@ -105,6 +108,21 @@ def spread(length: int, limit: int | None) -> Sequence[int]:
     if limit is None or limit >= length:
         return range(length)
     return [index * length // limit for index in range(limit)]
+
+
+def rows_by(tag: str, values: Iterable[str]) -> tuple[Aggregate, ...]:
+    """Return the rows of a table: one for each of a tag's values."""
+    return tuple(Aggregate(value, {tag: (value,)}) for value in values)
+
+
+def tables_by(
+    tags: Mapping[str, Collection[str]], columns: tuple[Aggregate, ...], many: int = sys.maxsize
+) -> tuple[TableSpec, ...]:
+    """Return a table for each tag with its values, a long one where they are more than `many`."""
+    return tuple(
+        TableSpec(tag, f"By {tag}", rows_by(tag, sorted(values)), columns, detail=len(values) > many)
+        for tag, values in tags.items()
+    )
 
 
 class NoExecution:

@@ -28,7 +28,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.basics import fingerprint, locate, read_bytes, redrawn, spread
+from viva.benchmarks.basics import fingerprint, locate, read_bytes, redrawn, rows_by, spread
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError
 from viva.files import shipped_table
@@ -276,11 +276,11 @@ class CMMLUExam(MultipleChoiceExam):
         """
         columns = (Aggregate("Macro over subjects", over="subject"), Aggregate("Micro over questions"))
         as_published = (
-            *(Aggregate(name, {"category": (name,)}) for name in CATEGORIES),
+            *rows_by("category", CATEGORIES),
             Aggregate(CHINA, {"china_specific": ("yes",)}),
             Aggregate("Average"),
         )
-        apart = (*(Aggregate(name, {"home": (name,)}) for name in (*CATEGORIES, CHINA)), Aggregate("Average"))
+        apart = (*rows_by("home", (*CATEGORIES, CHINA)), Aggregate("Average"))
         each = tuple(Aggregate(f"{name} {subjects()[name].chinese}", {"subject": (name,)}) for name in self._counts)
         slices = (
             Aggregate("Negation word", {"negation": ("yes",)}),

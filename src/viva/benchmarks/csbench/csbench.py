@@ -47,7 +47,7 @@ from typing import cast
 
 from msgspec import UNSET, Struct
 
-from viva.benchmarks.basics import fingerprint, locate
+from viva.benchmarks.basics import fingerprint, locate, rows_by
 from viva.benchmarks.csbench.recordfiles import (
     DOMAINS,
     FOLDERS,
@@ -327,28 +327,22 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         """Return tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and
         reasoning.
         """
-        columns = (
-            Aggregate("Knowledge", {"tag": ("Knowledge",)}),
-            Aggregate("Reasoning", {"tag": ("Reasoning",)}),
-            Aggregate("Average"),
-        )
+        columns = (*rows_by("tag", ("Knowledge", "Reasoning")), Aggregate("Average"))
         present = list(dict.fromkeys(question.tags["format"] for question in self._questions))
         formats = [name for name in KINDS if name in present]
         subfields = sorted(
             {question.tags["subfield"] for question in self._questions},
             key=lambda name: (list(DOMAINS.values()).index(name.split(":")[0]) if ":" in name else 9, name),
         )
-        format_rows = [Aggregate(name, {"format": (name,)}) for name in formats]
+        format_rows = [*rows_by("format", formats)]
         if len(formats) > len(COMPREHENSION):
             format_rows.append(Aggregate("Comprehension (MC + assertion)", {"format": COMPREHENSION}))
         overall = Aggregate("Overall")
-        domains = (*(Aggregate(short, {"domain": (short,)}) for short in DOMAINS.values()), overall)
+        domains = (*rows_by("domain", DOMAINS.values()), overall)
         return (
             TableSpec("domains", "By domain", domains, columns),
             TableSpec("formats", "By format", (*format_rows, overall), columns),
-            TableSpec(
-                "subfields", "By subfield", tuple(Aggregate(name, {"subfield": (name,)}) for name in subfields), columns
-            ),
+            TableSpec("subfields", "By subfield", rows_by("subfield", subfields), columns),
         )
 
 
