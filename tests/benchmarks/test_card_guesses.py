@@ -162,6 +162,23 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         },
         {"format": "number", "question": "{messages.0.content}", "answer": "messages.1.content"},
     ),
+    "a chat of other keys": (
+        lambda at: {"conversations": [{"from": "human", "value": f"1 + {at}?"}, {"from": "gpt", "value": str(at + 1)}]},
+        {"format": "number", "question": "{conversations.0.value}", "answer": "conversations.1.value"},
+    ),
+    "a chat with options that ends with the letter": (
+        lambda at: {
+            "messages": [
+                {"role": "user", "content": LETTERED.format(at)},
+                {"role": "assistant", "content": "CAB"[at % 3]},
+            ]
+        },
+        {"format": "choice", "options.in_question": True, "answer": "messages.1.content"},
+    ),
+    "one letter a column": (
+        lambda at: {"q": f"Case {at}?", "choices": f"red {at}; green; blue", "a": ["green", "blue"][at % 2]},
+        {"format": "choice", "question": "q", "options": "choices", "answer.form": "text"},
+    ),
     "options with scores": (
         lambda at: {"input": f"Is {at} even?", "target_scores": {"Yes": 1 - at % 2, "No": at % 2}, "target": "So."},
         {"format": "choice", "options": "target_scores"},

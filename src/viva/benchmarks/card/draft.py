@@ -216,11 +216,12 @@ def card_of(table: Path) -> Path | None:
     path = Path(card_name(table))
     if not path.exists():
         return None
-    known = read_card(path).data if is_card(path) else "no table"
+    known = read_card(path).data if is_card(path) else ""
     if (path.parent / str(known)).absolute() != table.absolute():
+        what = f"reads {known!r}" if known else "is no card of a table"
         raise VivaError(
-            f"{path} is there already, and reads {known!r}: `viva init {table}` with {option('out', 'NAME.yaml')} "
-            "writes another card"
+            f"{path} is there already, and {what}: `viva init {table}` with {option('out', 'NAME.yaml')} writes "
+            "another card"
         )
     return path
 
@@ -255,7 +256,7 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
             yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
         if card.card["format"] == "open":
             yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
-        guessed = not card.notes.get("format", "").startswith(_SHIPPED)
+        guessed = "columns" not in card.card and not card.notes.get("format", "").startswith(_SHIPPED)
         if guessed and (apart := unasked(table_of(rows), _columns_of(card.card, rows[0]))):
             asked = str(card.card["question"])
             whole = "\n\n".join([f"{{{apart[0]}}}", asked if "{" in asked else f"{{{asked}}}"])
@@ -502,7 +503,7 @@ def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tu
 
 def _called(data: Path) -> str:
     """Return a card's name, from that of its data; from the folder's where the file has a name that says nothing."""
-    stem = plain_stem(data) if not any(sign in data.name for sign in "*?[") else data.parent.name
+    stem = plain_stem(data).removesuffix(".txt") if not any(sign in data.name for sign in "*?[") else data.parent.name
     if _SAYS_NOTHING.fullmatch(stem) and data.absolute().parent.name:
         stem = data.absolute().parent.name
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "card"

@@ -17,6 +17,7 @@ writes it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +26,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.io.bounded import yaml_document
+from viva.io.bounded import head, yaml_document
+from viva.io.tables import DOCUMENTS
 from viva.visible import one_line
 
 SEED = 1234
@@ -109,6 +111,9 @@ def joined(before: str, after: str, delimiter: str) -> str:
 
 
 MOST_VALUES, MOST_FILES = 50_000, 20
+_LOOKED_AT = 1 << 16
+"""Bytes in which a task says what kind it is."""
+_TASK = re.compile(rb"^(?:doc_to_text|output_type)[ \t]*:", re.MULTILINE)
 
 
 class Function(Struct, frozen=True):
@@ -215,6 +220,13 @@ _INSTEAD = {
     "custom_dataset": "save the rows that it makes as JSONL",
 }
 """What to do about a function, by its field."""
+
+
+def is_task(path: Path) -> bool:
+    """Tell whether a YAML file is a task of lm-evaluation-harness."""
+    if path.suffix.lower() not in DOCUMENTS or not path.is_file():
+        return False
+    return _TASK.search(head(path, _LOOKED_AT)) is not None
 
 
 def read_task(path: Path) -> TaskFields:

@@ -165,7 +165,11 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         return (
             TableSpec("types", "By type", (*(line for _, line in types), overall), score),
             TableSpec("disciplines", "By discipline", (*rows_by("discipline", disciplines), overall), score),
-            *((TableSpec("difficulty", "By difficulty", rows_by("difficulty", levels), score, detail=True),) if levels else ()),
+            *(
+                (TableSpec("difficulty", "By difficulty", rows_by("difficulty", levels), score, detail=True),)
+                if levels
+                else ()
+            ),
             compared(types),
         )
 
