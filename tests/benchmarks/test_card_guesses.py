@@ -101,7 +101,7 @@ def test_a_folder_of_all_of_them_gets_a_card_of_each_kind(tmp_path: Path) -> Non
     names = ("lsat-ar", "gaokao-physics", "math", "aqua-rat")
     for name in names:
         (tmp_path / "v1").mkdir(exist_ok=True)
-        (tmp_path / "v1" / f"{name}.jsonl").write_text(lines(agieval(name)), encoding="utf-8")
+        (tmp_path / "v1" / f"{name}-test.jsonl").write_text(lines(agieval(name)), encoding="utf-8")
     first, said = init_card(tmp_path / "v1", tmp_path / "agi.yaml")
     cards = {path.stem: read_card(path) for path in tmp_path.glob("agi*.yaml")}
     assert {name: card.format for name, card in cards.items()} == {

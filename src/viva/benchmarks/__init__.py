@@ -19,7 +19,7 @@ from viva.contracts import Benchmark, Exam
 from viva.designs import Design
 from viva.errors import DataError, MissingDataError, VivaError, option
 from viva.io.bounded import unpacked_head
-from viva.io.tables import DOCUMENTS, SUFFIXES
+from viva.io.tables import DOCUMENTS, SUFFIXES, suffix_of
 from viva.plugins import Names
 from viva.prompting import merged
 from viva.sources.sourcelist import nearest, sources
@@ -221,7 +221,7 @@ def question_file(name: str) -> Path | None:
 
 def is_table(name: str) -> bool:
     """Tell whether a command names a file of rows in place of a benchmark."""
-    suffix = Path(name.removesuffix(".gz")).suffix.lower()
+    suffix = suffix_of(Path(name))
     if suffix not in _TABLES - {".gz"} or not Path(name).is_file():
         return False
     head = unpacked_head(Path(name), _LOOKED_AT) if suffix in DOCUMENTS else b""

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from viva.benchmarks import CARDS
 from viva.benchmarks.card.cardmodel import TODO, Card, is_card, parse_card, read_card, yaml_flow, yaml_scalar
+from viva.benchmarks.card.cardtable import file_names
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, cell_or_none, columns_of, text_of
 from viva.benchmarks.card.guesses import (
     CODES,
@@ -38,7 +39,7 @@ from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.io.bounded import EncodingError
-from viva.io.tables import SUFFIXES, files_of, plain_stem, records, split_of
+from viva.io.tables import SUFFIXES, files_of, plain_stem, records, split_of, suffix_of
 from viva.visible import one_line, some
 
 ENOUGH = 0.9
@@ -295,8 +296,7 @@ def _splits(data: Path) -> tuple[str, str]:
     """Return which split of a folder is asked, and which is shown; "" where it has none."""
     if not data.is_dir():
         return "", ""
-    suffixed = (file for file in data.rglob("*") if Path(file.name.removesuffix(".gz")).suffix.lower() in SUFFIXES)
-    named = {split_of(file, data) for file in suffixed if file.is_file()}
+    named = {split_of(file, data) for file in data.rglob("*") if suffix_of(file) in SUFFIXES and file.is_file()}
     asked = next((split for split in _ASKED if split in named), "")
     shown = next((split for split in _SHOWN if split in named and split != asked), "")
     return (asked if len(named - {""}) > 1 or ("" in named and asked) else ""), shown
@@ -306,6 +306,7 @@ def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
     """Return rows of several files, evenly; with the columns that every table has. Raises DataError where there is
     none.
     """
+    names = file_names(files)
     chosen = files[:: max(1, len(files) // SAMPLED_FILES)][:SAMPLED_FILES]
     most = max(20, SAMPLED_ROWS // len(chosen))
     rows: list[dict[str, Any]] = []
@@ -313,7 +314,7 @@ def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
         for number, row in records(path, encoding=encoding):
             if number >= most:
                 break
-            rows.append({**row, FILE: plain_stem(path), ROW: number})
+            rows.append({**row, FILE: names[path], ROW: number})
     if not rows:
         raise DataError(f"{files[0]}: there is no row in it")
     return rows

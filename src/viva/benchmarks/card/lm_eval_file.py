@@ -122,18 +122,27 @@ class Function(Struct, frozen=True):
     name: str
 
 
-class ShownFields(Struct, forbid_unknown_fields=True):
-    """The fields of `fewshot_config`."""
+class TextFields(Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields that make texts: of a task, and of its exemplars where those are written otherwise."""
 
-    sampler: str = "default"
-    split: str | None = None
-    samples: list[dict[str, str]] | None = None
-    doc_to_text: str | None = None
+    doc_to_text: str | int | None = None
     doc_to_target: str | int | list[str] | None = None
     doc_to_choice: str | list[str] | dict[str, str] | None = None
     gen_prefix: str | None = None
     target_delimiter: str | None = None
     fewshot_delimiter: str | None = None
+
+
+TEXTS = tuple(field.name for field in msgspec.structs.fields(TextFields))
+
+
+class ShownFields(TextFields, forbid_unknown_fields=True, kw_only=True):
+    """The fields of `fewshot_config`."""
+
+    doc_to_text: str | None = None
+    sampler: str = "default"
+    split: str | None = None
+    samples: list[dict[str, str]] | None = None
     fewshot_indices: Any = None
     process_docs: Any = None
 
@@ -163,18 +172,12 @@ class DatasetFields(Struct):
     data_files: str | list[str] | dict[str, str | list[str]] | None = None
 
 
-class TaskFields(Struct, forbid_unknown_fields=True):
+class TaskFields(TextFields, forbid_unknown_fields=True, kw_only=True):
     """The fields of a task file of lm-eval 0.4.13."""
 
     task: str
     output_type: str = "generate_until"
-    doc_to_text: str | int | None = None
-    doc_to_target: str | int | list[str] | None = None
-    doc_to_choice: str | list[str] | dict[str, str] | None = None
     description: str | None = None
-    gen_prefix: str | None = None
-    target_delimiter: str | None = None
-    fewshot_delimiter: str | None = None
     num_fewshot: int | None = None
     fewshot_config: ShownFields | None = None
     generation_kwargs: GenerationFields | None = None

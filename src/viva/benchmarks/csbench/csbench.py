@@ -58,17 +58,16 @@ from viva.benchmarks.csbench.recordfiles import (
     read_records,
     to_questions,
 )
-from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.judged import JudgedExam, nothing_visible
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError, option
 from viva.languages import renumbered
 from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
-from viva.scorers.reading import because, grade_reading
+from viva.scorers.reading import grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import reasons
 from viva.types import (
-    CUT_OFF,
     NOTHING,
     Aggregate,
     BenchmarkInfo,
@@ -77,7 +76,6 @@ from viva.types import (
     ExamSpec,
     Language,
     Opinion,
-    Outcome,
     Question,
     Response,
     Score,
@@ -312,8 +310,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         if question.kind == "truth":
             return self._truth(question, question.answer, response)
         if not response.text.strip() and not self.spec.as_published:
-            nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
-            return Score(value=None, outcome=nothing, explanation=because("the reply holds nothing visible", response))
+            return nothing_visible(response)
         return self.judged(question, response, evidence)
 
     def _truth(self, question: Question, gold: str, response: Response) -> Score:
