@@ -175,6 +175,15 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         },
         {"format": "choice", "options.in_question": True, "answer": "messages.1.content"},
     ),
+    "options that say which is right": (
+        lambda at: {
+            "question": f"Case {at}?",
+            "answers": [
+                {"id": f"{at}/{one}", "text": f"{one} {at}", "isCorrect": one == "ab"[at % 2]} for one in "abc"
+            ],
+        },
+        {"format": "choice", "options.text": "answers.text", "answer.column": "answers.isCorrect"},
+    ),
     "one letter a column": (
         lambda at: {"q": f"Case {at}?", "choices": f"red {at}; green; blue", "a": ["green", "blue"][at % 2]},
         {"format": "choice", "question": "q", "options": "choices", "answer.form": "text"},
@@ -323,6 +332,8 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ),
         ("comma.csv", "question,answer\nWho, me?,x\n", "line 2: 3 cells, and there are 2 columns; is a cell with ','"),
     ]
+    bare = card_of(tmp_path, "bare.csv", "".join(f"Who is {at}?,name {at}\n" for at in range(9)))[0]
+    assert (bare.columns, bare.answer) == (["question", "answer"], "answer")
     with table() as row:
         for name, content, said in wrong:
             with row(name), pytest.raises(DataError) as raised:

@@ -49,7 +49,7 @@ _TABLES = frozenset({*SUFFIXES, ".txt", ".gz", *DOCUMENTS})
 _LOOKED_AT = 1 << 20
 """Bytes of a document in which a question file grades its first question."""
 _GRADED = re.compile(rb"\b(?:grading|examples)[\"']?[ \t]*:")
-_ROW = re.compile(rb"(?:\A|[\s{,])[\"']?(?:options|choices|answer)[\"']?[ \t]*:")
+_ROW = re.compile(rb"(?:\A|[\s{,])[\"']?(?:options|choices|answers?|a|correct_answer|label|target)[\"']?[ \t]*:")
 """What rows of YAML have that are a table: everybody's {question, options, answer}."""
 _CARD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 

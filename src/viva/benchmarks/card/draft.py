@@ -157,6 +157,7 @@ _SHOWN = ("dev", "validation", "valid", "val", "train", "training")
 FEWEST_SHUFFLED = 20
 """So many rows of which the first option is always right are no chance."""
 _NAME = re.compile(r"[a-z0-9]")
+_HEADLESS = "the first row is a question: the file has no header"
 _SHIPPED = "the columns of the card "
 _SAYS_NOTHING = re.compile(
     r"(?:data|test|train|training|dev|val|valid|validation|task|questions?|samples?|examples?|default|main|all|v?\d[\d.]*"
@@ -404,7 +405,11 @@ def _candidates(
         plain = shipped()["mmlu-csv"] | {"columns": ["question", *letters, "answer"], "options": letters}
         spoken = language_of(next(iter(row.values())) for row in rows[:50])
         tagged = {"tags": [FILE]} if len(files) > 1 else {}
-        yield {**plain, **spoken, **tagged}, {"columns": "the first row is a question: the file has no header"}
+        yield {**plain, **spoken, **tagged}, {"columns": _HEADLESS}
+    if files[0].suffix.lower() in (".csv", ".tsv") and len(names) == 2 and names[0].rstrip().endswith(("?", "？")):
+        columns = ["question", "answer"]
+        for plain, notes in guesses([dict(zip([*columns, FILE, ROW], row.values(), strict=False)) for row in rows]):
+            yield {**plain, "columns": columns}, {**notes, "columns": _HEADLESS}
     known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
     spoken = language_of(text for row in rows[:50] for text in row.values())
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):

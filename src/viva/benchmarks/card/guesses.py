@@ -249,6 +249,15 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
     if isinstance(layout, dict) and "right" in layout:
         yield {"format": "choice", **base, "options": layout}, {"options": note}
         return
+    if isinstance(layout, str) and (keys := _marked(table.values(layout, 200))):
+        text, mark = (f"{layout}.{key}" for key in keys)
+        for kind in ("choice", "choices"):
+            flags = {"column": mark, "as": "flags"}
+            yield (
+                {"format": kind, **base, "options": {"text": text}, "answer": flags},
+                {"options": "each says whether it is right"},
+            )
+        return
     where: Any = layout
     numbered = False
     if isinstance(layout, str):
@@ -278,6 +287,25 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
                 {"format": kind, **own, "options": where, "answer": answer, **_explained(table, taken | {name})},
                 {"options": note, "answer": why},
             )
+
+
+def _marked(values: Sequence[Any]) -> tuple[str, str] | None:
+    """Return the keys of text and mark of options that say themselves whether they are right: [{text: …, correct:
+    true}, …].
+    """
+    first = next((one[0] for one in map(list_of, values) if one), None)
+    if not isinstance(first, Mapping):
+        return None
+    texts = [key for key, value in first.items() if isinstance(value, str)]
+    marks = [key for key, value in first.items() if isinstance(value, bool)]
+    every = [option for one in values for option in list_of(one) or ()]
+    if (
+        not texts
+        or len(marks) != 1
+        or not all(isinstance(one, Mapping) and first.keys() <= one.keys() for one in every)
+    ):
+        return None
+    return next((key for key in texts if key in ("text", "answer", "option", "value")), texts[0]), marks[0]
 
 
 def _most_options(table: _Table, name: Any) -> int:
@@ -448,8 +476,10 @@ def _free_forms(
     if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
         yield "number", gold, "numbers"
     if sum(one is not None for one in lists) >= 0.9 * len(values):
-        said = [text_of(one) for each in lists for one in each or ()]
-        named = all(map(_LETTER.fullmatch, said))
+        inner = [one for each in lists for one in each or ()]
+        if any(isinstance(one, Mapping) for one in inner):
+            return  # objects word no answer
+        named = all(map(_LETTER.fullmatch, map(text_of, inner)))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
     if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
         yield "math", gold, "formulas"
