@@ -18,6 +18,7 @@ from viva.errors import DataError, MissingDataError
 from viva.files import read_regular
 from viva.languages import LANGUAGES, without_words
 from viva.prompting import Templates
+from viva.scorers.lexicon import after_thinking
 from viva.types import (
     Aggregate,
     Compare,
@@ -90,6 +91,12 @@ def without_word_list(languages: Iterable[str]) -> list[Defect]:
     """Return a note for every language that the scorers have no words of."""
     unknown = [code for code in dict.fromkeys(languages) if code not in LANGUAGES]
     return [Defect("test", "no word list", without_words(code), "noted") for code in unknown]
+
+
+def visible(response: Response) -> str | None:
+    """Return what of a reply follows the thinking; None where that has no end."""
+    start, unfinished = after_thinking(response.text)
+    return None if unfinished else response.text[start:]
 
 
 def redrawn(pool: Sequence[Question], spec: ExamSpec, group: str) -> Sequence[Question]:

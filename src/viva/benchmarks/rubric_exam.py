@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.basics import FromTemplates, NoSimilarity, without_word_list
+from viva.benchmarks.basics import FromTemplates, NoSimilarity, visible, without_word_list
 from viva.benchmarks.judged import JudgedExam, ask_judge, nothing_visible
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
-from viva.scorers.lexicon import after_thinking
 from viva.scorers.reading import Reading, grade_reading, no_reply
 from viva.scorers.reading.slots import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
@@ -263,10 +262,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
 
     def _visible(self, response: Response) -> str:
         """Return what of a reply is the answer: what follows the thinking. The authors' grader knows no thinking."""
-        if self.spec.as_published:
-            return response.text
-        start, unfinished = after_thinking(response.text)
-        return "" if unfinished else response.text[start:]
+        return response.text if self.spec.as_published else visible(response) or ""
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the benchmark's tables."""

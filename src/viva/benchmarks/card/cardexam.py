@@ -10,7 +10,7 @@ from itertools import islice
 
 import msgspec
 
-from viva.benchmarks.basics import spread, tables_by
+from viva.benchmarks.basics import spread, tables_by, visible
 from viva.benchmarks.card.cardmodel import Card, Format, Macro
 from viva.benchmarks.card.cardtable import MOST_TAGS, QuestionTable
 from viva.benchmarks.card.cells import FILE
@@ -18,7 +18,6 @@ from viva.benchmarks.card.instructions import follows
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.prompting import Templates, fill, gap_between
-from viva.scorers.lexicon import after_thinking
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
@@ -271,12 +270,6 @@ def _followed(strict: Sequence[bool], loose: Sequence[bool]) -> dict[str, float]
     }
 
 
-def _visible(response: Response) -> str | None:
-    """Return what follows the thinking; None where it has no end."""
-    start, unfinished = after_thinking(response.text)
-    return None if unfinished else response.text[start:]
-
-
 def _graded(value: float, answer: str, why: str, parts: Mapping[str, float] = {}) -> Score:
     value = float(value)
     return Score(value=value, outcome=outcome_of(value), answer=answer[:500], explanation=why, parts=dict(parts))
@@ -315,7 +308,7 @@ def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) 
 
 def _instructions(response: Response, asked: str, *, published: bool) -> Score:
     """Return all instructions of a prompt followed, or not: the score; loosely, and how many of them, as parts."""
-    text = _visible(response)
+    text = visible(response)
     if text is None:
         return _unread(response, "thinking without an end")
     strict, loose = follows(text, asked, published=published)
@@ -332,7 +325,7 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
     Points as in the examination (GAOKAO-Bench, Zhang et al., 2023, arXiv 2305.12474): all for a right blank; half for
     some of several right letters and no wrong one.
     """
-    text = _visible(response)
+    text = visible(response)
     wanted = gold.split()
     read = None if text is None else _read_letters(text, [len(blank) for blank in wanted])
     if read is None:

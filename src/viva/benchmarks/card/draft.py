@@ -91,10 +91,7 @@ def by_format(
             continue
         found: dict[str, tuple[Written, list[str], list[Mapping[str, Any]]]] = {}
         for value, part in groups.items():
-            try:
-                card = best(part)
-            except DataError:
-                continue
+            card = best(part)
             if card.sound < ENOUGH or len(part) < _FEWEST_ROWS:
                 continue
             kind = _kind(card)
@@ -203,7 +200,7 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
             _titled(str(best.card.get("title", "")), data, files),
             pointed(data, path),
             split,
-            shown if "exemplars" in best.card or shown else "",
+            shown,
             files,
             rows,
         )
@@ -322,9 +319,7 @@ def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
 
 
 def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) -> Written:
-    """Return the card that can grade most of the rows; the first of those that can grade nearly all. Raises
-    DataError.
-    """
+    """Return the card that can grade most of the rows; the first of those that can grade nearly all."""
     best: Written | None = None
     few = rows[:: max(1, len(rows) // 50)]
     for plain, notes in _candidates(rows, data, files):
@@ -549,22 +544,19 @@ def _text(
     rows: Sequence[Mapping[str, Any]],
 ) -> str:
     """Return the card as YAML, with comments."""
-    card.pop("split", None)
-    exemplars = dict(card.pop("exemplars", {}))
-    exemplars.pop("data", None)
-    shared, others = clusters_of(table_of(rows), str(card.get("question", "")))
-    if shared and "cluster" not in card:
-        card["cluster"] = shared[0]
-    card.pop("title", None)
+    exemplars = {key: value for key, value in dict_of(card.get("exemplars")).items() if key != "data"}
+    shared, others = clusters_of(table_of(rows), str(card["question"]))
+    if shared:
+        card = {"cluster": shared[0], **card}
+    card |= {"title": title, "data": data, "split": split}
+    notes = {"cluster": "questions about one text are one observation", **best.notes}
+    if len(files) > 1:
+        notes["data"] = f"{len(files):,} files"
     lines = ["# How a table is an exam; `viva docs data` has every field. Comments are what a value was guessed from."]
-    lines.append(f"title: {yaml_scalar(title)}")
-    lines.append(f"data: {yaml_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
-    if split:
-        lines.append(f"split: {yaml_scalar(split)}")
     for key in (known.encode_name for known in msgspec.structs.fields(Card)):
-        if key in card:
-            note = best.notes.get(key, "questions about one text are one observation" if key == "cluster" else "")
-            lines.append(f"{key}: {yaml_flow(card[key])}" + (f"  # {one_line(note, 240)}" if note else ""))
+        if key != "exemplars" and card.get(key, "") != "":
+            note = f"  # {one_line(notes[key], 240)}" if key in notes else ""
+            lines.append(f"{key}: {yaml_flow(card[key])}{note}")
     if shown:
         lines.append(f"exemplars: {yaml_flow({**exemplars, 'split': shown})}  # for {flag('shots')}")
     else:

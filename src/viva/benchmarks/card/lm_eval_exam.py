@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from viva.benchmarks.basics import visible
 from viva.benchmarks.card.cardexam import CardExam
 from viva.benchmarks.card.cardmodel import Card
 from viva.benchmarks.card.cardtable import QuestionTable
@@ -25,7 +26,6 @@ from viva.benchmarks.card.questions import written
 from viva.benchmarks.card.templating import SECONDS, match
 from viva.errors import DataError
 from viva.prompting import Templates
-from viva.scorers.lexicon import after_thinking
 from viva.scorers.reading import EMPTY, UNPARSED, Reading, grade_reading, outcome_of
 from viva.types import (
     NOTHING,
@@ -132,10 +132,10 @@ class LmEvalExam(CardExam):
         """
         if question.kind == "choice" or response.error or question.answer is None:
             return super().score(question, response, evidence)
-        start, unfinished = after_thinking(response.text)
-        if unfinished:
+        text = visible(response)
+        if text is None:
             return grade_reading(Reading(UNPARSED, rule="thinking without an end"), "", response)
-        text = response.text[start:][:_LONGEST]
+        text = text[:_LONGEST]
         if not text.strip():
             return grade_reading(Reading(EMPTY, rule="the reply holds nothing visible"), "", response)
         text = text[
