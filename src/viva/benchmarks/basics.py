@@ -7,7 +7,7 @@ import hashlib
 import random
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from msgspec import UNSET
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
 from viva.files import read_regular
+from viva.io.tables import Row, read_csv
 from viva.languages import LANGUAGES, without_words
 from viva.prompting import Templates
 from viva.scorers.lexicon import after_thinking
@@ -85,6 +86,32 @@ def fingerprint(contents: Iterable[bytes]) -> str:
     for content in contents:
         digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()[:12]
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """Return the text of a file. Raises DataError where it is not UTF-8."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise DataError(f"{path} is not UTF-8 (byte {problem.start})") from None
+
+
+def table_rows(path: Path, content: bytes, needed: Sequence[str], longest: int) -> Iterator[Row]:
+    """Return the rows of a CSV with the `needed` columns and cells of at most `longest` characters.
+
+    Raises DataError naming the file, the line and what is wrong.
+    """
+    text = decoded(path, content)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DataError(f"{path}, line {line}: a NUL character; is it a CSV file?")
+
+    def check(header: Sequence[str]) -> None:
+        if lacking := [name for name in needed if name not in header]:
+            there = ", ".join(filter(None, header)) or "none"
+            raise DataError(f"{path} lacks the column {lacking[0]!r}; it has {there}")
+
+    return read_csv(path, text, longest=longest, check=check)[1]
 
 
 def without_word_list(languages: Iterable[str]) -> list[Defect]:

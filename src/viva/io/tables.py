@@ -146,7 +146,7 @@ def _records(name: Path | str, text: str, longest: int) -> Iterator[tuple[int, l
             if row:
                 yield reader.line_num, row
     except csv.Error as problem:
-        raise DataError(f"{name} is no CSV: {problem}") from None
+        raise DataError(f"{name}, line {reader.line_num}: it is no CSV: {problem}") from None
 
 
 def _rows(name: Path | str, header: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
