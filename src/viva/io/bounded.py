@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.files import reading, shipped_table
+from viva.files import UNREADABLE, reading, shipped_table
 
 LONGEST_LINE = 64 << 20
 """Bytes of one line of JSONL."""
@@ -183,7 +183,7 @@ def decoded(given: bytes, where: str) -> object:
         raise DataError(f"{where} is empty: there is no row in it")
     try:
         return msgspec.json.decode(given)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         pass
     try:
         return json.loads(given)

@@ -391,20 +391,17 @@ def _candidates(
     rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
     names = [name for name in rows[0] if name not in (FILE, ROW)]
-    if (
-        files[0].suffix.lower() in (".csv", ".tsv")
-        and re.fullmatch(r"[A-J]", names[-1].strip())
-        and 4 <= len(names) <= 12
-    ):
+    delimited = files[0].suffix.lower() in (".csv", ".tsv")
+    if delimited and re.fullmatch(r"[A-J]", names[-1].strip()) and 4 <= len(names) <= 12:
         letters = list("ABCDEFGHIJ"[: len(names) - 2])
         plain = shipped()["mmlu-csv"] | {"columns": ["question", *letters, "answer"], "options": letters}
         spoken = language_of(next(iter(row.values())) for row in rows[:50])
         tagged = {"tags": [FILE]} if len(files) > 1 else {}
         yield {**plain, **spoken, **tagged}, {"columns": _HEADLESS}
-    if files[0].suffix.lower() in (".csv", ".tsv") and len(names) == 2 and names[0].rstrip().endswith(("?", "？")):
+    if delimited and len(names) == 2 and names[0].rstrip().endswith(("?", "？")):
         columns = ["question", "answer"]
-        for plain, notes in guesses([dict(zip([*columns, FILE, ROW], row.values(), strict=False)) for row in rows]):
-            yield {**plain, "columns": columns}, {**notes, "columns": _HEADLESS}
+        for guess, notes in guesses([dict(zip([*columns, FILE, ROW], row.values(), strict=False)) for row in rows]):
+            yield {**guess, "columns": columns}, {**notes, "columns": _HEADLESS}
     known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
     spoken = language_of(text for row in rows[:50] for text in row.values())
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):

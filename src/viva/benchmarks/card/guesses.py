@@ -352,10 +352,10 @@ def _chats(table: _Table, question: str) -> Iterator[Guess]:
     """Yield cards of chats that end with the gold answer: [{role: user, …}, {role: assistant, …}]."""
     values = table.values(question, 200)
     chats = [one for one in values if _turns(one)]
-    kinds = {kind for one in values if (kind := _turns(one))}
-    if len(kinds) != 1 or len(chats) < 0.9 * len(values):
+    keys = {found for one in values if (found := _turns(one))}
+    if len(keys) != 1 or len(chats) < 0.9 * len(values):
         return
-    speaker, said = kinds.pop()
+    speaker, said = keys.pop()
     last = len(chats[0]) - 1
     if last < 1 or not all(len(chat) == last + 1 and chat[last][speaker] in _ANSWERING for chat in chats):
         return
@@ -476,10 +476,10 @@ def _free_forms(
     if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
         yield "number", gold, "numbers"
     if sum(one is not None for one in lists) >= 0.9 * len(values):
-        inner = [one for each in lists for one in each or ()]
-        if any(isinstance(one, Mapping) for one in inner):
+        listed = [one for each in lists for one in each or ()]
+        if any(isinstance(one, Mapping) for one in listed):
             return  # objects word no answer
-        named = all(map(_LETTER.fullmatch, map(text_of, inner)))
+        named = all(map(_LETTER.fullmatch, map(text_of, listed)))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
     if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
         yield "math", gold, "formulas"

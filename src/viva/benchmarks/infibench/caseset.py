@@ -24,6 +24,7 @@ from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.benchmarks.infibench.cases import Case, read_case
 from viva.benchmarks.infibench.reading import Reading, read_yaml, shown
 from viva.errors import DataError, MissingDataError, option
+from viva.files import UNREADABLE
 from viva.types import Defect
 
 MANIFEST = "build.json"
@@ -59,7 +60,7 @@ def _manifest(path: Path) -> Named | None:
         return None
     try:
         return msgspec.json.decode(read_bytes(path, MOST_BYTES), type=Named)
-    except (msgspec.DecodeError, RecursionError, UnicodeError) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{path} is damaged: {problem}; export the set anew") from None
 
 
@@ -172,7 +173,7 @@ def _dependencies(text: str, where: str) -> dict[str, str]:
         return {}
     try:
         return msgspec.json.decode(text, type=dict[str, str])
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{where} should be a JSON object of file names and contents: {problem}") from None
 
 
