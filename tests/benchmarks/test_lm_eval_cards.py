@@ -195,10 +195,8 @@ def test_what_a_card_cannot_say_is_one_sentence_with_the_next_step(tmp_path: Pat
         ("include: inner/base.yaml\ntask: t", "`doc_to_text` or `doc_to_target` is missing"),
         ("include: task.yaml\ntask: t", "comes back to task.yaml"),
         ("a: &a [1]\nb: [*a, *a]", r"line 2, column 5: a YAML alias \(\*a\)"),
-        ("a: " + "[" * 500, "nested deeper than 30 levels"),
         ("a: !!python/object/apply:os.system [id]", "not valid YAML"),
         ("- a", "is no task file"),
-        ("a: '", "not valid YAML"),
     ):
         with row:
             (tmp_path / "task.yaml").write_text(said)

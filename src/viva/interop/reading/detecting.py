@@ -43,8 +43,8 @@ def _of_file(path: Path) -> str:
         content = bounded.unpacked_head(path, lmeval.HEAD)
     except DataError:
         return PLAIN
-    tools = (("inspect", inspectlog), ("opencompass", opencompass), ("lm-eval", lmeval))
-    return next((form for form, tool in tools if tool.looks_like(content)), PLAIN)
+    tools = {"inspect": inspectlog.looks_like, "opencompass": opencompass.looks_like, "lm-eval": lmeval.looks_like}
+    return next((form for form, looks_like in tools.items() if looks_like(content)), PLAIN)
 
 
 def _of_folder(path: Path) -> str:
