@@ -101,34 +101,24 @@ def test_a_folder_of_all_of_them_gets_a_card_of_each_kind(tmp_path: Path) -> Non
     names = ("lsat-ar", "gaokao-physics", "math", "aqua-rat")
     for name in names:
         (tmp_path / "v1").mkdir(exist_ok=True)
-        (tmp_path / "v1" / f"{name}.jsonl").write_text(lines(agieval(name)), encoding="utf-8")
+        (tmp_path / "v1" / f"{name}-test.jsonl").write_text(lines(agieval(name)), encoding="utf-8")
     first, said = init_card(tmp_path / "v1", tmp_path / "agi.yaml")
     cards = {path.stem: read_card(path) for path in tmp_path.glob("agi*.yaml")}
-    assert {name: card.format for name, card in cards.items()} == {
-        "agi": "choice",
-        "agi-choices": "choices",
-        "agi-math": "math",
-    }
+    formats = {name: card.format for name, card in cards.items()}
+    assert formats == {"agi": "choice", "agi-choices": "choices", "agi-math": "math"}
     assert cards["agi"].where == {"$file": ["aqua-rat", "lsat-ar"]}
     assert "(where $file = aqua-rat, lsat-ar)" in said
     assert len(open_exam(ExamSpec(benchmark=CARD, name="agi"), first)) == 2 * MANY
 
 
 def test_a_column_that_says_the_kind_parts_a_mixed_table(tmp_path: Path) -> None:
+    columns = ("Format", "Question", "A", "B", "C", "Answer")
     rows: list[Row] = []
     for at in range(MANY):
-        rows += [
-            {
-                "Format": "Multiple-choice",
-                "Question": f"Which {at}?",
-                "A": "x",
-                "B": "y",
-                "C": "",
-                "Answer": "AB"[at % 2],
-            },
-            {"Format": "Assertion", "Question": f"It is {at}.", "A": "", "B": "", "C": "", "Answer": str(at % 2 == 0)},
-            {"Format": "Fill", "Question": f"It is ( ){at}.", "A": "", "B": "", "C": "", "Answer": f"word{at}"},
-        ]
+        cells = (("Multiple-choice", f"Which {at}?", "x", "y", "", "AB"[at % 2]),
+                 ("Assertion", f"It is {at}.", "", "", "", str(at % 2 == 0)),
+                 ("Fill", f"It is ( ){at}.", "", "", "", f"word{at}"))  # fmt: skip
+        rows += [dict(zip(columns, row, strict=True)) for row in cells]
     _, path, said = card_of(tmp_path, "mixed.json", json.dumps(rows))
     assert said.count("100% of 24 sampled rows can be graded (where Format = ") == 3
     formats = {one.stem: read_card(one).format for one in tmp_path.glob("*.yaml")}
@@ -156,11 +146,29 @@ KINDS: dict[str, tuple[Callable[[int], Row], dict[str, object]]] = {
         lambda at: {"question": LETTERED.format(at), "answer": ["mercury", "iron", "gold"][at % 3]},
         {"format": "choice", "options.in_question": True, "answer.form": "text"},
     ),
-    "a chat that ends with the answer": (
+    "a chat of other keys": (
+        lambda at: {"conversations": [{"from": "human", "value": f"1 + {at}?"}, {"from": "gpt", "value": str(at + 1)}]},
+        {"format": "number", "question": "{conversations.0.value}", "answer": "conversations.1.value"},
+    ),
+    "a chat with options that ends with the letter": (
         lambda at: {
-            "messages": [{"role": "user", "content": f"1 + {at}?"}, {"role": "assistant", "content": str(at + 1)}]
+            "messages": [
+                {"role": "user", "content": LETTERED.format(at)},
+                {"role": "assistant", "content": "CAB"[at % 3]},
+            ]
         },
-        {"format": "number", "question": "{messages.0.content}", "answer": "messages.1.content"},
+        {"format": "choice", "options.in_question": True, "answer": "messages.1.content"},
+    ),
+    "options that say which is right": (
+        lambda at: {
+            "q": f"Case {at}?",
+            "answers": [{"text": f"{one} {at}", "ok": one == "ab"[at % 2]} for one in "abc"],
+        },
+        {"format": "choice", "question": "q", "options.text": "answers.text", "answer.column": "answers.ok"},
+    ),
+    "one letter a column": (
+        lambda at: {"q": f"Case {at}?", "choices": f"red {at}; green; blue", "a": ["green", "blue"][at % 2]},
+        {"format": "choice", "question": "q", "options": "choices", "answer.form": "text"},
     ),
     "options with scores": (
         lambda at: {"input": f"Is {at} even?", "target_scores": {"Yes": 1 - at % 2, "No": at % 2}, "target": "So."},
@@ -306,6 +314,8 @@ def test_what_goes_wrong_ends_in_a_sentence_with_the_next_step(tmp_path: Path) -
         ),
         ("comma.csv", "question,answer\nWho, me?,x\n", "line 2: 3 cells, and there are 2 columns; is a cell with ','"),
     ]
+    bare = card_of(tmp_path, "bare.csv", "".join(f"Who is {at}?,name {at}\n" for at in range(9)))[0]
+    assert (bare.columns, bare.answer) == (["question", "answer"], "answer")
     with table() as row:
         for name, content, said in wrong:
             with row(name), pytest.raises(DataError) as raised:
@@ -485,13 +495,8 @@ def test_letters_beyond_the_options_are_defects_where_most_are_within(tmp_path: 
 
 
 def test_nested_columns_and_headers_of_other_languages_are_told(tmp_path: Path) -> None:
-    nested = [
-        {
-            "content": {"stem": f"Which is {at}?", "options": {"A": "x", "B": "y", "C": "z"}},
-            "meta": {"key": "ABC"[at % 3]},
-        }
-        for at in range(12)
-    ]
+    stems = [{"stem": f"Which is {at}?", "options": {"A": "x", "B": "y", "C": "z"}} for at in range(12)]
+    nested = [{"content": stem, "meta": {"key": "ABC"[at % 3]}} for at, stem in enumerate(stems)]
     german = [{"Frage": f"Was ist {at}?", "Möglichkeit 1": "x", "Möglichkeit 2": "y", "Möglichkeit 3": "z",
                "Lösung": "xyz"[at % 3]} for at in range(12)]  # fmt: skip
     basque = [{"Galdera luzea": f"Zer da hau, {at} zenbakia?", "Erantzuna": f"hitza {at}"} for at in range(12)]

@@ -194,11 +194,9 @@ def test_what_a_card_cannot_say_is_one_sentence_with_the_next_step(tmp_path: Pat
         ("include: /etc/hostname\ntask: t", "only files in the folder of the task are read"),
         ("include: inner/base.yaml\ntask: t", "`doc_to_text` or `doc_to_target` is missing"),
         ("include: task.yaml\ntask: t", "comes back to task.yaml"),
-        ("a: &a [1]\nb: [*a, *a]", r"has an alias \(\*a\)"),
-        ("a: " + "[" * 500, "nests more than 30 deep"),
-        ("a: !!python/object/apply:os.system [id]", "no YAML that can be read"),
+        ("a: &a [1]\nb: [*a, *a]", r"line 2, column 5: a YAML alias \(\*a\)"),
+        ("a: !!python/object/apply:os.system [id]", "not valid YAML"),
         ("- a", "is no task file"),
-        ("a: '", "no YAML that can be read"),
     ):
         with row:
             (tmp_path / "task.yaml").write_text(said)

@@ -19,7 +19,7 @@ from viva.contracts import Benchmark, Exam
 from viva.designs import Design
 from viva.errors import DataError, MissingDataError, VivaError, option
 from viva.io.bounded import unpacked_head
-from viva.io.tables import DOCUMENTS
+from viva.io.tables import DOCUMENTS, SUFFIXES, suffix_of
 from viva.plugins import Names
 from viva.prompting import merged
 from viva.sources.sourcelist import nearest, sources
@@ -44,12 +44,12 @@ CARD = "card"
 _OF_FILES = {CUSTOM: "viva.benchmarks.custom.questionfiles", CARD: "viva.benchmarks.card.cards"}
 CARDS = Path(__file__).parent / "card" / "cards"
 """The cards that come with Viva: NAME.yaml."""
-_TABLES = frozenset({".csv", ".tsv", ".jsonl", ".parquet", ".arrow", ".gz", *DOCUMENTS})
+_TABLES = frozenset({*SUFFIXES, ".txt", ".gz", *DOCUMENTS})
 """What a file of questions ends in that needs a card; JSON and YAML only where no question says how it is graded."""
 _LOOKED_AT = 1 << 20
 """Bytes of a document in which a question file grades its first question."""
 _GRADED = re.compile(rb"\b(?:grading|examples)[\"']?[ \t]*:")
-_ROW = re.compile(rb"(?:\A|[\s{,])[\"']?(?:options|choices|answer)[\"']?[ \t]*:")
+_ROW = re.compile(rb"(?:\A|[\s{,])[\"']?(?:options|choices|answers?|a|correct_answer|label|target)[\"']?[ \t]*:")
 """What rows of YAML have that are a table: everybody's {question, options, answer}."""
 _CARD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
@@ -64,6 +64,10 @@ def find_benchmark(name: str) -> Benchmark:
             raise VivaError(
                 f"{name} is no benchmark yet: `viva init {name}` writes the card that makes a table an exam, and "
                 "`viva run` takes that card"
+            )
+        if Path(name).is_file():
+            raise VivaError(
+                f"{name} is of a kind that Viva does not read: save it as CSV, TSV, JSON, JSONL, YAML or Parquet"
             )
         cards = sorted({*(path.stem for path in CARDS.glob("*.yaml")), *sources()} - {*BENCHMARKS})
         if near := nearest(name, [*BENCHMARKS, *cards]):
@@ -217,7 +221,7 @@ def question_file(name: str) -> Path | None:
 
 def is_table(name: str) -> bool:
     """Tell whether a command names a file of rows in place of a benchmark."""
-    suffix = Path(name.removesuffix(".gz")).suffix.lower()
+    suffix = suffix_of(Path(name))
     if suffix not in _TABLES - {".gz"} or not Path(name).is_file():
         return False
     head = unpacked_head(Path(name), _LOOKED_AT) if suffix in DOCUMENTS else b""

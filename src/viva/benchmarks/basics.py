@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import random
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,9 +16,12 @@ from msgspec import UNSET
 from viva.contracts import Exam
 from viva.errors import DataError, MissingDataError
 from viva.files import read_regular
+from viva.io.tables import Row, read_csv
 from viva.languages import LANGUAGES, without_words
 from viva.prompting import Templates
+from viva.scorers.lexicon import after_thinking
 from viva.types import (
+    Aggregate,
     Compare,
     Constant,
     Defect,
@@ -30,6 +34,7 @@ from viva.types import (
     Question,
     Response,
     ReviewItem,
+    TableSpec,
 )
 
 LARGEST = 4 << 30
@@ -83,10 +88,42 @@ def fingerprint(contents: Iterable[bytes]) -> str:
     return digest.hexdigest()[:12]
 
 
+def decoded(path: Path, content: bytes) -> str:
+    """Return the text of a file. Raises DataError where it is not UTF-8."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise DataError(f"{path} is not UTF-8 (byte {problem.start})") from None
+
+
+def table_rows(path: Path, content: bytes, needed: Sequence[str], longest: int) -> Iterator[Row]:
+    """Return the rows of a CSV with the `needed` columns and cells of at most `longest` characters.
+
+    Raises DataError naming the file, the line and what is wrong.
+    """
+    text = decoded(path, content)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DataError(f"{path}, line {line}: a NUL character; is it a CSV file?")
+
+    def check(header: Sequence[str]) -> None:
+        if lacking := [name for name in needed if name not in header]:
+            there = ", ".join(filter(None, header)) or "none"
+            raise DataError(f"{path} lacks the column {lacking[0]!r}; it has {there}")
+
+    return read_csv(path, text, longest=longest, check=check)[1]
+
+
 def without_word_list(languages: Iterable[str]) -> list[Defect]:
     """Return a note for every language that the scorers have no words of."""
     unknown = [code for code in dict.fromkeys(languages) if code not in LANGUAGES]
     return [Defect("test", "no word list", without_words(code), "noted") for code in unknown]
+
+
+def visible(response: Response) -> str | None:
+    """Return what of a reply follows the thinking; None where that has no end."""
+    start, unfinished = after_thinking(response.text)
+    return None if unfinished else response.text[start:]
 
 
 def redrawn(pool: Sequence[Question], spec: ExamSpec, group: str) -> Sequence[Question]:
@@ -105,6 +142,21 @@ def spread(length: int, limit: int | None) -> Sequence[int]:
     if limit is None or limit >= length:
         return range(length)
     return [index * length // limit for index in range(limit)]
+
+
+def rows_by(tag: str, values: Iterable[str]) -> tuple[Aggregate, ...]:
+    """Return the rows of a table: one for each of a tag's values."""
+    return tuple(Aggregate(value, {tag: (value,)}) for value in values)
+
+
+def tables_by(
+    tags: Mapping[str, Collection[str]], columns: tuple[Aggregate, ...], many: int = sys.maxsize
+) -> tuple[TableSpec, ...]:
+    """Return a table for each tag with its values, a long one where they are more than `many`."""
+    return tuple(
+        TableSpec(tag, f"By {tag}", rows_by(tag, sorted(values)), columns, detail=len(values) > many)
+        for tag, values in tags.items()
+    )
 
 
 class NoExecution:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 
-from viva.benchmarks.basics import GradedByRule, redrawn, spread, without_word_list
+from viva.benchmarks.basics import GradedByRule, redrawn, spread, tables_by, without_word_list
 from viva.contracts import ContextWindow
 from viva.prompting import (
     ESTIMATED,
@@ -120,20 +120,16 @@ class MultipleChoiceExam(GradedByRule):
         self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
     ) -> Generate:
         """Return the prompt of one question; exemplars that would not fit the context go, the longest first."""
-        base = self.spec.form == "base"
-
-        def render(shots: Sequence[Question]) -> Prompt:
-            text = self._text(question, shots)
-            return text if base else (Message("user", text),)
 
         def fits(prompt: Prompt) -> bool:
             if not self.drops_exemplars:
                 return True
             return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
 
-        if base:
-            sampling = msgspec.structs.replace(sampling, stop=self._stop(question))
-        prompt, dropped = fit_to_context(self.shots(question), render, exemplar_length, fits)
+        if stops := self.stops(question):
+            sampling = msgspec.structs.replace(sampling, stop=stops)
+        render = partial(self.prompt, question)
+        prompt, dropped = fit_to_context(self.shown(question), render, exemplar_length, fits)
         return Generate(
             question=question.id,
             sample=sample,
@@ -141,9 +137,13 @@ class MultipleChoiceExam(GradedByRule):
             dropped=dropped,
             sampling=sampling,
             choices=self.choices(question),
-            options=bare_options(question),
-            answer_separator=self.answer_separator(question) if base else "",
+            options=self.shown_options(question),
+            answer_separator=self.answer_separator(question) if self.spec.form == "base" else "",
         )
+
+    def shown_options(self, question: Question) -> tuple[str, ...]:
+        """Return the options whose texts may compete."""
+        return bare_options(question)
 
     def choices(self, question: Question) -> tuple[str, ...]:
         """Return the well-formed answers, which baselines draw from."""
@@ -168,6 +168,15 @@ class MultipleChoiceExam(GradedByRule):
         others = [shot for shot in shots if shot.text.strip() != text or set(bare_options(shot)) != asked]
         return shots if len(others) == len(shots) else others
 
+    def prompt(self, question: Question, shots: Sequence[Question]) -> Prompt:
+        """Return what is asked after these exemplars: a text for a base model, else a message."""
+        text = self._text(question, shots)
+        return text if self.spec.form == "base" else (Message("user", text),)
+
+    def shown(self, question: Question) -> Sequence[Question]:
+        """Return the exemplars of a question's prompt."""
+        return self.shots(question)
+
     def _text(self, question: Question, shots: Sequence[Question]) -> str:
         group = self.group(question)
         everything = shots is self._exemplars.get(group, ())
@@ -179,7 +188,10 @@ class MultipleChoiceExam(GradedByRule):
                 self._prefixes[group] = before
         return before + self._block(question) + self.ending(question)
 
-    def _stop(self, question: Question) -> tuple[str, ...]:
+    def stops(self, question: Question) -> tuple[str, ...]:
+        """Return where a reply ends: where a base model would go on with a question of its own."""
+        if self.spec.form != "base":
+            return ()
         return stops_before(self.text(question, "question"), self._texts.separator("exemplar"))
 
     def way(self, name: str) -> str:
@@ -232,15 +244,10 @@ class MultipleChoiceExam(GradedByRule):
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the overall accuracy, and a table for each of `tables`."""
-        rows = {tag: sorted({question.tags[tag] for question in self._questions}) for tag in self.tables}
+        values = {tag: {question.tags[tag] for question in self._questions} for tag in self.tables}
         accuracy = (Aggregate("Accuracy"),)
-        return (
-            TableSpec("overall", "Overall", (Aggregate("Overall"),), accuracy),
-            *(
-                TableSpec(tag, f"By {tag}", tuple(Aggregate(value, {tag: (value,)}) for value in values), accuracy)
-                for tag, values in rows.items()
-            ),
-        )
+        overall = TableSpec("overall", "Overall", (Aggregate("Overall"),), accuracy)
+        return (overall, *tables_by(values, accuracy))
 
     def headline(self) -> Aggregate:
         """Return the mean over all questions."""

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.basics import FromTemplates, NoSimilarity, without_word_list
-from viva.benchmarks.judged import JudgedExam, ask_judge
+from viva.benchmarks.basics import FromTemplates, NoSimilarity, visible, without_word_list
+from viva.benchmarks.judged import JudgedExam, ask_judge, nothing_visible
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
-from viva.scorers.lexicon import after_thinking
-from viva.scorers.reading import Reading, because, grade_reading, no_reply
+from viva.scorers.reading import Reading, grade_reading, no_reply
 from viva.scorers.reading.slots import refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.keywords import words_of
@@ -225,8 +224,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         text = self._visible(response)
         silent = not text.strip()
         if silent and not self.spec.as_published:
-            nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
-            return Score(value=None, outcome=nothing, explanation=because("the reply holds nothing visible", response))
+            return nothing_visible(response)
         graded = self.graded(question, text, evidence)
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
         explanation = "\n".join(lines[:SHOWN_LINES])
@@ -264,10 +262,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
 
     def _visible(self, response: Response) -> str:
         """Return what of a reply is the answer: what follows the thinking. The authors' grader knows no thinking."""
-        if self.spec.as_published:
-            return response.text
-        start, unfinished = after_thinking(response.text)
-        return "" if unfinished else response.text[start:]
+        return response.text if self.spec.as_published else visible(response) or ""
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the benchmark's tables."""

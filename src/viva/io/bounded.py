@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.files import reading, shipped_table
+from viva.files import UNREADABLE, reading, shipped_table
 
 LONGEST_LINE = 64 << 20
 """Bytes of one line of JSONL."""
@@ -140,24 +140,41 @@ def document(path: Path, encoding: str = "") -> object:
 
 
 def yaml_document(path: Path, loader: Any = None, *, most: int = MOST_VALUES) -> object:
-    """Read a whole YAML file: every value as the text that it is, or as a `loader` has it.
+    """Read a whole YAML file: every value as the text that it is, or as a `loader` has it. Raises DataError."""
+    import yaml
 
-    Raises DataError for none, and for what nests too deep for a loader that recurses, or grows by aliases.
+    return yaml_value(content(path), str(path), loader or getattr(yaml, "CBaseLoader", yaml.BaseLoader), most, DEEPEST)
+
+
+def yaml_value(text: str | bytes, where: str, loader: Any, most: int, deepest: int) -> object:
+    """Return a YAML document as a `loader` has it; of a key that stands twice, the last value counts.
+
+    Raises DataError, naming `where` and the place, for what is no YAML, for aliases (they can make a small file huge),
+    and for more than `most` values or what nests deeper than a loader that recurses can take.
     """
     import yaml
 
-    text = content(path)
+    def place(mark: Any) -> str:
+        return f"{where}, line {mark.line + 1}, column {mark.column + 1}" if mark else where
+
     try:
         depth = 0
         for values, event in enumerate(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
-            if isinstance(event, yaml.AliasEvent):
-                raise DataError(f"{path}: it has an alias (*{event.anchor}), which is not read: write the value out")
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEEPEST or values > most:
-                raise DataError(f"{path} has more than {most:,} values or nests more than {DEEPEST} deep")
-        return yaml.load(text, Loader=loader or getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 - no object is made
-    except (yaml.YAMLError, ValueError, RecursionError) as problem:
-        raise DataError(f"{path} is no YAML that can be read: {' '.join(str(problem).split())[:200]}") from None
+            if isinstance(event, yaml.AliasEvent):
+                wrong = f"a YAML alias (*{event.anchor}); write the text out instead"
+            elif depth > deepest:
+                wrong = f"nested deeper than {deepest} levels"
+            elif values > most:
+                wrong = f"more than {most:,} nodes"
+            else:
+                continue
+            raise DataError(f"{place(event.start_mark)}: {wrong}")
+        return cast("object", yaml.load(text, Loader=loader))  # noqa: S506 - no object is made
+    except yaml.MarkedYAMLError as problem:
+        raise DataError(f"{place(problem.problem_mark)}: not valid YAML: {problem.problem}") from None
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as problem:
+        raise DataError(f"{where} is not valid YAML: {' '.join(str(problem).split())[:200]}") from None
 
 
 def decoded(given: bytes, where: str) -> object:
@@ -166,7 +183,7 @@ def decoded(given: bytes, where: str) -> object:
         raise DataError(f"{where} is empty: there is no row in it")
     try:
         return msgspec.json.decode(given)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         pass
     try:
         return json.loads(given)

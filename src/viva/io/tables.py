@@ -146,7 +146,7 @@ def _records(name: Path | str, text: str, longest: int) -> Iterator[tuple[int, l
             if row:
                 yield reader.line_num, row
     except csv.Error as problem:
-        raise DataError(f"{name} is no CSV: {problem}") from None
+        raise DataError(f"{name}, line {reader.line_num}: it is no CSV: {problem}") from None
 
 
 def _rows(name: Path | str, header: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Row]:
@@ -259,10 +259,15 @@ def split_of(path: Path, root: Path) -> str:
     return ""
 
 
+def suffix_of(path: Path) -> str:
+    """Return what a file's name says of its form, in small letters, without `.gz`."""
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
 def plain_stem(path: Path) -> str:
     """Return a file's name without `.gz` and without what says its form."""
     name = path.name.removesuffix(".gz")
-    return Path(name).stem if Path(name).suffix.lower() in (*SUFFIXES, *DOCUMENTS) else name
+    return Path(name).stem if suffix_of(path) in (*SUFFIXES, *DOCUMENTS) else name
 
 
 def files_of(given: Path, split: str = "") -> list[Path]:
@@ -309,10 +314,9 @@ def _entries(folder: Path, pattern: str) -> list[Path]:
 
 
 def _is_table(file: Path) -> bool:
-    name = Path(file.name.removesuffix(".gz"))
-    if name.name.startswith((".", "cache-", "dataset_info", "state.json", "dataset_dict")) or not file.is_file():
+    if file.name.startswith((".", "cache-", "dataset_info", "state.json", "dataset_dict")) or not file.is_file():
         return False
-    return name.suffix.lower() in SUFFIXES
+    return suffix_of(file) in SUFFIXES
 
 
 def fingerprint_of(files: Sequence[Path]) -> bytes:
@@ -339,7 +343,7 @@ def records(path: Path, columns: Sequence[str] = (), encoding: str = "") -> Iter
         return
     if start.startswith(b"PK\x03\x04"):
         raise DataError(f"{path} is a zip file or a spreadsheet: unpack it, or save it as CSV")
-    form = Path(path.name.removesuffix(".gz")).suffix.lower()
+    form = suffix_of(path)
     first = bounded.unpacked_head(path, 1 << 16)
     encoding = _encoding_of(path, first, encoding)
     content = first.decode(encoding or "utf-8-sig", "ignore").encode().lstrip()

@@ -6,18 +6,18 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
-from viva.benchmarks.basics import spread
-from viva.benchmarks.card.cardmodel import Card, Macro
+from viva.benchmarks.basics import spread, tables_by, visible
+from viva.benchmarks.card.cardmodel import Card, Format, Macro
 from viva.benchmarks.card.cardtable import MOST_TAGS, QuestionTable
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import follows
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.prompting import Templates, fill, gap_between
-from viva.scorers.lexicon import after_thinking
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
@@ -61,6 +61,14 @@ _FOLLOWED = (
     Aggregate("Instruction level, strict", part="followed", per="instructions"),
     Aggregate("Instruction level, loose", part="followed_loose", per="instructions"),
 )
+_ROWS: dict[Format, tuple[Aggregate, ...]] = {"facts": _FACTS, "instructions": _FOLLOWED}
+"""Formats of which several shares are reported, and those."""
+_COLUMNS: dict[Format, tuple[Aggregate, ...]] = {
+    "phrase": (Aggregate("Exact match", part=EM), Aggregate("F1", part=F1)),
+    "letters": (Aggregate("Share of points", part="points", per="possible"),),
+    **dict.fromkeys(("open", "facts", "instructions"), (Aggregate("Score"),)),
+}
+"""What is averaged of a format, where that is no accuracy."""
 _AFTER_LETTERS = re.compile(r"【解析】|<eoa>|\n\s*\n|因为|，因|\b(?:because|since|but)\b", re.IGNORECASE)
 _MOST_RIGHT = 4
 _SAID_LETTERS = re.compile(r"(?<![A-Za-z])[A-Z]+(?![A-Za-z])")
@@ -100,17 +108,9 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         """Return the questions in the order of the table; with a limit, evenly spread over all."""
         if len(self._at) == len(self._table):
             return iter(self._table)
-        wanted = iter(self._at)
-        return self._picked(wanted)
-
-    def _picked(self, wanted: Iterator[int]) -> Iterator[Question]:
-        next_at = next(wanted, -1)
-        for at, question in enumerate(self._table):
-            if at == next_at:
-                yield question
-                next_at = next(wanted, -1)
-                if next_at < 0:
-                    return
+        chosen = frozenset(self._at)
+        upto = islice(self._table, max(chosen, default=-1) + 1)
+        return (question for at, question in enumerate(upto) if at in chosen)
 
     def text(self, question: Question, name: str) -> str:
         """Return the template of the card's format, in its language or English. Options that compete by their texts
@@ -226,27 +226,15 @@ class CardExam(JudgedExam, MultipleChoiceExam):
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the overall score, a table for every tag, and what phrases are graded by."""
-        if self._card.format in ("facts", "instructions"):
-            lines = _FACTS if self._card.format == "facts" else _FOLLOWED
-            return (
-                TableSpec("overall", "Overall", lines, (Aggregate("Share"),)),
-                *self._by_tags((Aggregate("Score"),)),
-            )
-        rows: tuple[Aggregate, ...] = (Aggregate("Overall"),)
-        if self._card.format == "phrase":
-            columns = [Aggregate("Exact match", part=EM), Aggregate("F1", part=F1)]
-        elif self._card.format == "letters":
-            columns = [Aggregate("Share of points", part="points", per="possible")]
+        form = self._card.format
+        columns = _COLUMNS.get(form, (Aggregate("Accuracy"),))
+        if rows := _ROWS.get(form):
+            overall = TableSpec("overall", "Overall", rows, (Aggregate("Share"),))
         else:
-            rows, columns = (self.headline(),), [Aggregate("Accuracy" if self._card.format != "open" else "Score")]
-        return (TableSpec("overall", "Overall", rows, tuple(columns)), *self._by_tags(tuple(columns)))
-
-    def _by_tags(self, column: tuple[Aggregate, ...]) -> Iterator[TableSpec]:
-        """Return a table for every tag with few enough values."""
-        for tag, values in self._table.values.items():
-            if len(values) <= MOST_TAGS:
-                rows = tuple(Aggregate(value, {tag: (value,)}) for value in sorted(values))
-                yield TableSpec(tag, f"By {tag}", rows, column, detail=len(values) > MANY)
+            row = Aggregate("Overall") if form in _COLUMNS and form != "open" else self.headline()
+            overall = TableSpec("overall", "Overall", (row,), columns)
+        few = {tag: values for tag, values in self._table.values.items() if len(values) <= MOST_TAGS}
+        return (overall, *tables_by(few, columns, MANY))
 
     def headline(self) -> Aggregate:
         """Return the mean over all questions, or over the means of a tag's values."""
@@ -280,12 +268,6 @@ def _followed(strict: Sequence[bool], loose: Sequence[bool]) -> dict[str, float]
         "followed_loose": float(sum(loose)),
         "instructions": float(len(strict)),
     }
-
-
-def _visible(response: Response) -> str | None:
-    """Return what follows the thinking; None where it has no end."""
-    start, unfinished = after_thinking(response.text)
-    return None if unfinished else response.text[start:]
 
 
 def _graded(value: float, answer: str, why: str, parts: Mapping[str, float] = {}) -> Score:
@@ -326,7 +308,7 @@ def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) 
 
 def _instructions(response: Response, asked: str, *, published: bool) -> Score:
     """Return all instructions of a prompt followed, or not: the score; loosely, and how many of them, as parts."""
-    text = _visible(response)
+    text = visible(response)
     if text is None:
         return _unread(response, "thinking without an end")
     strict, loose = follows(text, asked, published=published)
@@ -343,7 +325,7 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
     Points as in the examination (GAOKAO-Bench, Zhang et al., 2023, arXiv 2305.12474): all for a right blank; half for
     some of several right letters and no wrong one.
     """
-    text = _visible(response)
+    text = visible(response)
     wanted = gold.split()
     read = None if text is None else _read_letters(text, [len(blank) for blank in wanted])
     if read is None:

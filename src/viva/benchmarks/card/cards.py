@@ -88,11 +88,11 @@ class ExamCard:
         content = fingerprint([_meaning(card), table.fingerprint(), *shot_files])
         defects = [*table.defects, *defects]
         if card.format == "rubric":
-            return _by_rubric(spec, card, table, own, named, content, defects)
+            return _by_rubric(spec, card, table, templates or {}, named, content, defects)
         if card.language not in LANGUAGES:
             note = f"no prompts in {card.language!r}: the task is put in English (or as `prompt` of the card says it)"
             defects.append(Defect("test", "English prompts", note, "noted"))
-        prompts = Templates(_prompts(card, named), {**own, **({DATA: named} if named else {})})
+        prompts = Templates(_prompts(card, named), templates)
         if card.format == "instructions":
             _refuse_without_langdetect(table)
         before, read = _preambles(card, data.parent, given, table, spec)
@@ -230,27 +230,21 @@ def _by_rubric(
     for asked, called in ((spec.chain_of_thought, option("cot")), (spec.rationale, option("rationale"))):
         if asked:
             raise DataError(f"the format rubric has no {called}: its questions are asked as they are")
-    system = card.system
-    if not system and card.tests is not None and spec.form == "chat":
-        system = f"Write {card.tests.language} code that does what is asked. Reply with one code block."
+    system, tests = card.system, card.tests
+    if not system and tests is not None and spec.form == "chat":
+        system = f"Write {tests.language} code that does what is asked. Reply with one code block."
     at = set(spread(len(table), spec.limit))
     items = [
-        Item(
-            question=read.question,
-            rubric=read.rubric,
-            system=system,
-            language=card.tests.language if card.tests else "",
-        )
+        Item(question=read.question, rubric=read.rubric, system=system, language=tests.language if tests else "")
         for index, read in enumerate(table.reads())
         if index in at
     ]
     bundled: dict[str, object] = {**read_templates(OWN / "prompts.toml"), **({DATA: data} if data else {})}
-    goes_on = card.tests is not None and bool(card.tests.before)
-    return (_ContinuedCode if goes_on else RubricExam)(
+    return (_ContinuedCode if tests is not None and tests.before else RubricExam)(
         spec,
         items,
         fingerprint=content,
-        templates=Templates(bundled, {**own, **({DATA: data} if data else {})}),
+        templates=Templates(bundled, own),
         defects=defects,
         layouts=tag_layouts([item.question for item in items]),
     )
@@ -282,11 +276,9 @@ def _exemplars(
     """Return the sound exemplars, digests of their files, and what is to be noted. Raises DataError where there are
     none.
     """
-    if not spec.shots:
-        return [], [], []
     shown = card.shown
-    if shown.text:
-        return [], [], []  # they are in the text that comes before the questions
+    if not spec.shots or shown.text:  # they are in the text that comes before the questions
+        return [], [], []
     if card.format == "rubric":
         raise DataError(f"the format rubric shows no exemplars: leave {option('shots')} out")
     files = _shown_files(card, shown, folder, given)
@@ -304,14 +296,12 @@ def _preambles(
 
     Raises DataError for a text that is not there.
     """
-    if not card.shown.text:
-        return {}, []
-    root = given if given is not None and given.is_dir() else (given.parent if given else folder)
+    named = card.shown.text
+    root = _root(given) if given else folder
     found: dict[str, str] = {}
     read: list[bytes] = []
-    for file in table.values[FILE]:
-        path = root / card.shown.text.replace(f"{{{FILE}}}", Path(file).name)
-        content = read_bytes(path)
+    for file in table.values[FILE] if named else ():
+        content = read_bytes(root / named.replace(f"{{{FILE}}}", Path(file).name))
         read.append(content)
         text = content.decode("utf-8", "replace")
         text = text.partition("\n-----\n")[2] or text  # what is above the line warns of training on it
@@ -339,6 +329,11 @@ def _refuse_without_langdetect(table: QuestionTable) -> None:
         )
 
 
+def _root(data: Path) -> Path:
+    """Return the folder that a set is in."""
+    return data if data.is_dir() else data.parent
+
+
 def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None) -> list[Path]:
     if shown.data:
         return files_of(named_path(folder, shown.data), shown.split)
@@ -346,12 +341,9 @@ def _shown_files(card: Card, shown: Exemplars, folder: Path, given: Path | None)
         raise DataError(
             "needs exemplars, and the card names none: add `exemplars: FILE` (rows as in `data`)", field="shots"
         )
-    if given is not None:
-        root = given if given.is_dir() else given.parent
-        named = [given]
-    else:
-        named = [named_path(folder, one) for one in ([card.data] if isinstance(card.data, str) else card.data)]
-        root = named[0] if named[0].is_dir() else named[0].parent
+    said = [card.data] if isinstance(card.data, str) else card.data
+    named = [given] if given else [named_path(folder, one) for one in said]
+    root = _root(named[0])
     try:
         return files_of(root, shown.split)
     except DataError:

@@ -26,7 +26,7 @@ from viva.benchmarks.card.cells import FILE, LETTERS, NO_COLUMN, ROW, VALUES, co
 from viva.benchmarks.card.questions import Read, is_asked, read_row, tags_of
 from viva.benchmarks.custom.strictfields import FLAGS
 from viva.errors import DataError, option
-from viva.io.tables import SPLITS, Record, files_of, fingerprint_of, plain_stem, records
+from viva.io.tables import SPLITS, Record, files_of, fingerprint_of, plain_stem, records, suffix_of
 from viva.sources.sourcelist import sources
 from viva.types import Defect, Question
 from viva.visible import one_line
@@ -52,7 +52,7 @@ def typed(files: Sequence[Path], columns: Sequence[str] = ()) -> Iterator[tuple[
 
 
 def _is_delimited(path: Path) -> bool:
-    return Path(path.name.removesuffix(".gz")).suffix.lower() in (".csv", ".tsv")
+    return suffix_of(path) in (".csv", ".tsv")
 
 
 def _spelled(cell: str) -> str:
@@ -112,6 +112,15 @@ def named_path(folder: Path, given: str) -> Path:
             f"a card in a run folder reads nothing outside of it, and this one names {one_line(given, 200)}"
         )
     return path
+
+
+def file_names(files: Sequence[Path]) -> dict[Path, str]:
+    """Return what `$file` is in the rows of each: its name without the split that it ends with; of several files that
+    are called by their split alone (SUBJECT/val-00000-of-00001.parquet), the folder's.
+    """
+    stems = {path: plain_stem(path) for path in files}
+    names = {path: _SPLIT_END.sub("", stem) or stem for path, stem in stems.items()}
+    return {path: path.parent.name if len(files) > 1 and name in SPLITS else name for path, name in names.items()}
 
 
 class QuestionTable:
@@ -184,10 +193,7 @@ class QuestionTable:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Return the rows that are asked, as they are read, with the columns that every table has."""
-        stems = {path: plain_stem(path) for path in self.files}
-        names = {path: _SPLIT_END.sub("", stem) or stem for path, stem in stems.items()}
-        if len(self.files) > 1:  # SUBJECT/val-00000-of-00001.parquet
-            names = {path: path.parent.name if name in SPLITS else name for path, name in names.items()}
+        names = file_names(self.files)
         for path, number, row in self._records():
             row |= {FILE: names[path], ROW: number}
             if is_asked(self.card, row):

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from viva.benchmarks import CARDS
 from viva.benchmarks.card.cardmodel import TODO, Card, is_card, parse_card, read_card, yaml_flow, yaml_scalar
+from viva.benchmarks.card.cardtable import file_names
 from viva.benchmarks.card.cells import FILE, LETTERS, ROW, Absent, cell, cell_or_none, columns_of, text_of
 from viva.benchmarks.card.guesses import (
     CODES,
@@ -38,7 +39,7 @@ from viva.benchmarks.card.questions import read_row
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.io.bounded import EncodingError
-from viva.io.tables import SUFFIXES, files_of, plain_stem, records, split_of
+from viva.io.tables import SUFFIXES, files_of, plain_stem, records, split_of, suffix_of
 from viva.visible import one_line, some
 
 ENOUGH = 0.9
@@ -90,10 +91,7 @@ def by_format(
             continue
         found: dict[str, tuple[Written, list[str], list[Mapping[str, Any]]]] = {}
         for value, part in groups.items():
-            try:
-                card = best(part)
-            except DataError:
-                continue
+            card = best(part)
             if card.sound < ENOUGH or len(part) < _FEWEST_ROWS:
                 continue
             kind = _kind(card)
@@ -156,6 +154,7 @@ _SHOWN = ("dev", "validation", "valid", "val", "train", "training")
 FEWEST_SHUFFLED = 20
 """So many rows of which the first option is always right are no chance."""
 _NAME = re.compile(r"[a-z0-9]")
+_HEADLESS = "the first row is a question: the file has no header"
 _SHIPPED = "the columns of the card "
 _SAYS_NOTHING = re.compile(
     r"(?:data|test|train|training|dev|val|valid|validation|task|questions?|samples?|examples?|default|main|all|v?\d[\d.]*"
@@ -201,7 +200,7 @@ def draft_cards(data: Path, out: Path | None = None) -> tuple[dict[Path, str], s
             _titled(str(best.card.get("title", "")), data, files),
             pointed(data, path),
             split,
-            shown if "exemplars" in best.card or shown else "",
+            shown,
             files,
             rows,
         )
@@ -216,11 +215,12 @@ def card_of(table: Path) -> Path | None:
     path = Path(card_name(table))
     if not path.exists():
         return None
-    known = read_card(path).data if is_card(path) else "no table"
+    known = read_card(path).data if is_card(path) else ""
     if (path.parent / str(known)).absolute() != table.absolute():
+        what = f"reads {known!r}" if known else "is no card of a table"
         raise VivaError(
-            f"{path} is there already, and reads {known!r}: `viva init {table}` with {option('out', 'NAME.yaml')} "
-            "writes another card"
+            f"{path} is there already, and {what}: `viva init {table}` with {option('out', 'NAME.yaml')} writes "
+            "another card"
         )
     return path
 
@@ -255,7 +255,7 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
             yield f"{path} asks for the answer alone; a model that should work it out first is run with {flag('cot')}"
         if card.card["format"] == "open":
             yield f"{path}: no rule grades such answers: run it with {flag('judge', 'MODEL')}"
-        guessed = not card.notes.get("format", "").startswith(_SHIPPED)
+        guessed = "columns" not in card.card and not card.notes.get("format", "").startswith(_SHIPPED)
         if guessed and (apart := unasked(table_of(rows), _columns_of(card.card, rows[0]))):
             asked = str(card.card["question"])
             whole = "\n\n".join([f"{{{apart[0]}}}", asked if "{" in asked else f"{{{asked}}}"])
@@ -294,8 +294,7 @@ def _splits(data: Path) -> tuple[str, str]:
     """Return which split of a folder is asked, and which is shown; "" where it has none."""
     if not data.is_dir():
         return "", ""
-    suffixed = (file for file in data.rglob("*") if Path(file.name.removesuffix(".gz")).suffix.lower() in SUFFIXES)
-    named = {split_of(file, data) for file in suffixed if file.is_file()}
+    named = {split_of(file, data) for file in data.rglob("*") if suffix_of(file) in SUFFIXES and file.is_file()}
     asked = next((split for split in _ASKED if split in named), "")
     shown = next((split for split in _SHOWN if split in named and split != asked), "")
     return (asked if len(named - {""}) > 1 or ("" in named and asked) else ""), shown
@@ -305,6 +304,7 @@ def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
     """Return rows of several files, evenly; with the columns that every table has. Raises DataError where there is
     none.
     """
+    names = file_names(files)
     chosen = files[:: max(1, len(files) // SAMPLED_FILES)][:SAMPLED_FILES]
     most = max(20, SAMPLED_ROWS // len(chosen))
     rows: list[dict[str, Any]] = []
@@ -312,16 +312,14 @@ def _sample(files: Sequence[Path], encoding: str = "") -> list[dict[str, Any]]:
         for number, row in records(path, encoding=encoding):
             if number >= most:
                 break
-            rows.append({**row, FILE: plain_stem(path), ROW: number})
+            rows.append({**row, FILE: names[path], ROW: number})
     if not rows:
         raise DataError(f"{files[0]}: there is no row in it")
     return rows
 
 
 def _best(rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]) -> Written:
-    """Return the card that can grade most of the rows; the first of those that can grade nearly all. Raises
-    DataError.
-    """
+    """Return the card that can grade most of the rows; the first of those that can grade nearly all."""
     best: Written | None = None
     few = rows[:: max(1, len(rows) // 50)]
     for plain, notes in _candidates(rows, data, files):
@@ -393,16 +391,17 @@ def _candidates(
     rows: Sequence[Mapping[str, Any]], data: Path, files: Sequence[Path]
 ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
     names = [name for name in rows[0] if name not in (FILE, ROW)]
-    if (
-        files[0].suffix.lower() in (".csv", ".tsv")
-        and re.fullmatch(r"[A-J]", names[-1].strip())
-        and 4 <= len(names) <= 12
-    ):
+    delimited = files[0].suffix.lower() in (".csv", ".tsv")
+    if delimited and re.fullmatch(r"[A-J]", names[-1].strip()) and 4 <= len(names) <= 12:
         letters = list("ABCDEFGHIJ"[: len(names) - 2])
         plain = shipped()["mmlu-csv"] | {"columns": ["question", *letters, "answer"], "options": letters}
         spoken = language_of(next(iter(row.values())) for row in rows[:50])
         tagged = {"tags": [FILE]} if len(files) > 1 else {}
-        yield {**plain, **spoken, **tagged}, {"columns": "the first row is a question: the file has no header"}
+        yield {**plain, **spoken, **tagged}, {"columns": _HEADLESS}
+    if delimited and len(names) == 2 and names[0].rstrip().endswith(("?", "？")):
+        columns = ["question", "answer"]
+        for guess, notes in guesses([dict(zip([*columns, FILE, ROW], row.values(), strict=False)) for row in rows]):
+            yield {**guess, "columns": columns}, {**notes, "columns": _HEADLESS}
     known = [(used, name, plain) for name, plain in shipped().items() if (used := _columns_used(plain, rows[:50]))]
     spoken = language_of(text for row in rows[:50] for text in row.values())
     for _, name, plain in sorted(known, key=lambda one: (-one[0], one[1])):
@@ -502,7 +501,7 @@ def _gradable(plain: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> tu
 
 def _called(data: Path) -> str:
     """Return a card's name, from that of its data; from the folder's where the file has a name that says nothing."""
-    stem = plain_stem(data) if not any(sign in data.name for sign in "*?[") else data.parent.name
+    stem = plain_stem(data).removesuffix(".txt") if not any(sign in data.name for sign in "*?[") else data.parent.name
     if _SAYS_NOTHING.fullmatch(stem) and data.absolute().parent.name:
         stem = data.absolute().parent.name
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "card"
@@ -542,22 +541,19 @@ def _text(
     rows: Sequence[Mapping[str, Any]],
 ) -> str:
     """Return the card as YAML, with comments."""
-    card.pop("split", None)
-    exemplars = dict(card.pop("exemplars", {}))
-    exemplars.pop("data", None)
-    shared, others = clusters_of(table_of(rows), str(card.get("question", "")))
-    if shared and "cluster" not in card:
-        card["cluster"] = shared[0]
-    card.pop("title", None)
+    exemplars = {key: value for key, value in dict_of(card.get("exemplars")).items() if key != "data"}
+    shared, others = clusters_of(table_of(rows), str(card["question"]))
+    if shared:
+        card = {"cluster": shared[0], **card}
+    card |= {"title": title, "data": data, "split": split}
+    notes = {"cluster": "questions about one text are one observation", **best.notes}
+    if len(files) > 1:
+        notes["data"] = f"{len(files):,} files"
     lines = ["# How a table is an exam; `viva docs data` has every field. Comments are what a value was guessed from."]
-    lines.append(f"title: {yaml_scalar(title)}")
-    lines.append(f"data: {yaml_scalar(data)}" + (f"  # {len(files):,} files" if len(files) > 1 else ""))
-    if split:
-        lines.append(f"split: {yaml_scalar(split)}")
     for key in (known.encode_name for known in msgspec.structs.fields(Card)):
-        if key in card:
-            note = best.notes.get(key, "questions about one text are one observation" if key == "cluster" else "")
-            lines.append(f"{key}: {yaml_flow(card[key])}" + (f"  # {one_line(note, 240)}" if note else ""))
+        if key != "exemplars" and card.get(key, "") != "":
+            note = f"  # {one_line(notes[key], 240)}" if key in notes else ""
+            lines.append(f"{key}: {yaml_flow(card[key])}{note}")
     if shown:
         lines.append(f"exemplars: {yaml_flow({**exemplars, 'split': shown})}  # for {flag('shots')}")
     else:

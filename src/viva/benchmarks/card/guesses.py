@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from viva.benchmarks.card.cells import (
     FILE,
+    LETTERS,
     ROW,
     cell_or_none,
     chat_of,
@@ -50,6 +51,8 @@ _NAME = re.compile(r"[^\W\d_]{2}")
 """How a text begins that is no number with a unit: Apollo 11."""
 _WIDE = re.compile("[\u2e80-\U0010ffff]")
 """A character of a script without spaces, which says as much as two letters."""
+_ANSWERING = ("assistant", "gpt")
+"""Who speaks last in a chat that ends with the gold answer."""
 _SENTENCE = 15
 """Characters from which a text may be a question, or a part of one."""
 _LONG = 60
@@ -141,15 +144,18 @@ def guesses(rows: Sequence[Row]) -> Iterator[Guess]:
     """Yield cards that the table may mean, the likeliest first."""
     table = table_of(rows)
     for question in questions(table):
-        for layout, note in layouts(table, question):
+        told = any(map(_is_text, table.values(question, 50)))  # a card asks a chat of other keys by its parts alone
+        for layout, note in layouts(table, question) if told else ():
             yield from _choices(table, question, layout, note)
         yield from _chats(table, question)
-        yield from _free(table, question)
+        yield from _free(table, question) if told else ()
 
 
 def questions(table: _Table) -> list[str]:
     """Return columns that may hold the question: by their names, else the longest text."""
-    named = [name for name in table.named("questions") if any(map(_is_text, table.values(name, 50)))]
+    named = [
+        name for name in table.named("questions") if any(_is_text(one) or _turns(one) for one in table.values(name, 50))
+    ]
     named = [name for name in named if name in table.names and (name != KEY or _length(table, name) > _SENTENCE)]
     if named:
         return named[:3]
@@ -160,6 +166,18 @@ def questions(table: _Table) -> list[str]:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) or chat_of(value) is not None
+
+
+def _turns(value: Any) -> tuple[str, str] | None:
+    """Return the keys of who speaks and what is said in a chat; None for what is none."""
+    for speaker, said in (("role", "content"), ("from", "value")):
+        if isinstance(value, list) and value and all(_says(one, speaker, said) for one in value):
+            return speaker, said
+    return None
+
+
+def _says(message: Any, speaker: str, said: str) -> bool:
+    return isinstance(message, Mapping) and isinstance(message.get(speaker), str) and said in message
 
 
 def _length(table: _Table, name: str) -> float:
@@ -231,6 +249,15 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
     if isinstance(layout, dict) and "right" in layout:
         yield {"format": "choice", **base, "options": layout}, {"options": note}
         return
+    if isinstance(layout, str) and (keys := _marked(table.values(layout, 200))):
+        text, mark = (f"{layout}.{key}" for key in keys)
+        for kind in ("choice", "choices"):
+            flags = {"column": mark, "as": "flags"}
+            yield (
+                {"format": kind, **base, "options": {"text": text}, "answer": flags},
+                {"options": "each says whether it is right"},
+            )
+        return
     where: Any = layout
     numbered = False
     if isinstance(layout, str):
@@ -260,6 +287,25 @@ def _choices(table: _Table, question: str, layout: Any, note: str) -> Iterator[G
                 {"format": kind, **own, "options": where, "answer": answer, **_explained(table, taken | {name})},
                 {"options": note, "answer": why},
             )
+
+
+def _marked(values: Sequence[Any]) -> tuple[str, str] | None:
+    """Return the keys of text and mark of options that say themselves whether they are right: [{text: …, correct:
+    true}, …].
+    """
+    first = next((one[0] for one in map(list_of, values) if one), None)
+    if not isinstance(first, Mapping):
+        return None
+    texts = [key for key, value in first.items() if isinstance(value, str)]
+    marks = [key for key, value in first.items() if isinstance(value, bool)]
+    every = [option for one in values for option in list_of(one) or ()]
+    if (
+        not texts
+        or len(marks) != 1
+        or not all(isinstance(one, Mapping) and first.keys() <= one.keys() for one in every)
+    ):
+        return None
+    return next((key for key in texts if key in ("text", "answer", "option", "value")), texts[0]), marks[0]
 
 
 def _most_options(table: _Table, name: Any) -> int:
@@ -304,16 +350,24 @@ def _counted_from(numbers: Sequence[int], most: int) -> tuple[int, str]:
 
 def _chats(table: _Table, question: str) -> Iterator[Guess]:
     """Yield cards of chats that end with the gold answer: [{role: user, …}, {role: assistant, …}]."""
-    chats = [one for one in table.values(question, 200) if isinstance(one, list) and chat_of(one) is not None]
-    if not chats or len(chats) < 0.9 * len(table.values(question, 200)):
+    values = table.values(question, 200)
+    chats = [one for one in values if _turns(one)]
+    keys = {found for one in values if (found := _turns(one))}
+    if len(keys) != 1 or len(chats) < 0.9 * len(values):
         return
+    speaker, said = keys.pop()
     last = len(chats[0]) - 1
-    if last < 1 or not all(len(chat) == last + 1 and chat[last]["role"] == "assistant" for chat in chats):
+    if last < 1 or not all(len(chat) == last + 1 and chat[last][speaker] in _ANSWERING for chat in chats):
         return
-    asked = "\n\n".join(f"{{{question}.{at}.content}}" for at in range(last))
+    asked = "\n\n".join(f"{{{question}.{at}.{said}}}" for at in range(last))
     base = {**_base(table, question, {question}), "question": asked}
-    for kind, answer, why in _free_forms(f"{question}.{last}.content", [chat[last]["content"] for chat in chats], ""):
-        yield {"format": kind, **base, "answer": answer}, {"format": why, "answer": "the last message"}
+    answer, golds = f"{question}.{last}.{said}", [chat[last][said] for chat in chats]
+    ends = [split_options(text_of(chat[last - 1][said])) for chat in chats]
+    if 2 * sum(end is not None for end in ends) > len(ends):
+        for kind, gold, why in _gold_forms(answer, golds, len(LETTERS), labelled=False):
+            yield {"format": kind, **base, "options": {"in_question": True}, "answer": gold}, {"answer": why}
+    for kind, gold, why in _free_forms(answer, golds, ""):
+        yield {"format": kind, **base, "answer": gold}, {"format": why, "answer": "the last message"}
 
 
 def _free(table: _Table, question: str) -> Iterator[Guess]:
@@ -422,8 +476,10 @@ def _free_forms(
     if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
         yield "number", gold, "numbers"
     if sum(one is not None for one in lists) >= 0.9 * len(values):
-        said = [text_of(one) for each in lists for one in each or ()]
-        named = all(map(_LETTER.fullmatch, said))
+        listed = [one for each in lists for one in each or ()]
+        if any(isinstance(one, Mapping) for one in listed):
+            return  # objects word no answer
+        named = all(map(_LETTER.fullmatch, map(text_of, listed)))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
     if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
         yield "math", gold, "formulas"

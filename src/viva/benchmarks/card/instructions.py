@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from viva.files import shipped_table
+from viva.files import UNREADABLE, shipped_table
 
 Arguments = Mapping[str, Any]
 _LANGUAGE = frozenset({"language:response_language", "change_case:english_capital", "change_case:english_lowercase"})
@@ -143,7 +143,7 @@ def _json(text: str, given: Arguments) -> bool:
     bare = re.sub(r"\A```(?:json|JSON|Json)?|```\Z", "", text.strip()).strip()
     try:
         msgspec.json.decode(bare)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    except UNREADABLE:
         return False
     return True
 

@@ -17,7 +17,15 @@ from msgspec import Struct
 from viva.benchmarks import CARD, open_exam
 from viva.benchmarks.card.cardmodel import parse_card
 from viva.benchmarks.card.draft import pointed
-from viva.benchmarks.card.lm_eval_file import Filter, GenerationFields, Metric, ShownFields, TaskFields, read_task
+from viva.benchmarks.card.lm_eval_file import (
+    TEXTS,
+    Filter,
+    GenerationFields,
+    Metric,
+    TaskFields,
+    TextFields,
+    read_task,
+)
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import write_whole
 from viva.io.tables import SPLITS, plain_stem
@@ -26,8 +34,6 @@ from viva.visible import one_line
 
 _BUILDERS = ("json", "csv", "parquet", "arrow")
 """Values of `dataset_path` that name a form of local files."""
-_TEXTS = ("doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix", "target_delimiter", "fewshot_delimiter")
-"""Fields that exemplars may have of their own."""
 _OUTPUTS = {
     "loglikelihood_rolling": "`viva perplexity` computes the perplexity of texts",
     "loglikelihood": "where the text that follows is one of several, write the others as `doc_to_choice` with "
@@ -120,10 +126,10 @@ def convert(fields: TaskFields, path: Path) -> Converted:
     return Converted(task, options, notes)
 
 
-def _texts(fields: TaskFields | ShownFields) -> dict[str, Any]:
+def _texts(fields: TextFields) -> dict[str, Any]:
     """Return the fields that make texts, those that say something, as a card has them."""
     found: dict[str, Any] = {}
-    for name in _TEXTS:
+    for name in TEXTS:
         value = getattr(fields, name)
         if isinstance(value, dict):
             value = list(value.values())
@@ -286,21 +292,19 @@ def _without_data(fields: TaskFields) -> str:
 def _text(path: Path, fields: TaskFields, task: Mapping[str, Any], place: Place) -> str:
     """Return the card as YAML."""
     version = fields.metadata.get("version") if isinstance(fields.metadata, dict) else None
+    which = f", version {one_line(str(version), 20)}" if version is not None else ""
+    data = f"data: {_quoted(place.data)}" if place.data else ""
+    split = f"split: {_quoted(place.split)}" if place.split else ""
     lines = [
-        f"# The task {one_line(fields.task, 80)} of lm-evaluation-harness"
-        + (f", version {one_line(str(version), 20)}" if version is not None else "")
-        + f" ({one_line(path.name, 80)}). `viva docs data` says what is what.",
+        f"# The task {one_line(fields.task, 80)} of lm-evaluation-harness{which} ({one_line(path.name, 80)}). `viva "
+        "docs data` says what is what.",
         f"title: {_quoted(fields.task)}",
+        *filter(None, (data, split)),
+        f"format: {'choice' if task['output_type'] == 'multiple_choice' else 'exact'}",
+        *([f"exemplars: {_quoted(place.shown)}"] if place.shown else []),
+        "lm_eval:",
+        *(f"  {key}: {_quoted(value)}" for key, value in task.items()),
     ]
-    if place.data:
-        lines.append(f"data: {_quoted(place.data)}")
-    if place.split:
-        lines.append(f"split: {_quoted(place.split)}")
-    lines.append(f"format: {'choice' if task['output_type'] == 'multiple_choice' else 'exact'}")
-    if place.shown:
-        lines.append(f"exemplars: {_quoted(place.shown)}")
-    lines.append("lm_eval:")
-    lines += [f"  {key}: {_quoted(value)}" for key, value in task.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from viva.benchmarks.basics import visible
 from viva.benchmarks.card.cardexam import CardExam
 from viva.benchmarks.card.cardmodel import Card
 from viva.benchmarks.card.cardtable import QuestionTable
@@ -23,10 +24,8 @@ from viva.benchmarks.card.cells import FILE, ROW, InvalidGold
 from viva.benchmarks.card.lm_eval_file import Filter, LmEvalTask, Metric, Shown, joined
 from viva.benchmarks.card.questions import written
 from viva.benchmarks.card.templating import SECONDS, match
-from viva.contracts import ContextWindow
 from viva.errors import DataError
-from viva.prompting import ESTIMATED, Templates, fit_to_context
-from viva.scorers.lexicon import after_thinking
+from viva.prompting import Templates
 from viva.scorers.reading import EMPTY, UNPARSED, Reading, grade_reading, outcome_of
 from viva.types import (
     NOTHING,
@@ -34,12 +33,10 @@ from viva.types import (
     Defect,
     Evidence,
     ExamSpec,
-    Generate,
     Message,
     Prompt,
     Question,
     Response,
-    Sampling,
     Score,
     TableSpec,
 )
@@ -68,7 +65,7 @@ class LmEvalExam(CardExam):
     ) -> None:
         super().__init__(spec, card, table, Templates(templates), fingerprint=fingerprint, defects=defects)
         self._task, self._pool = task, pool
-        self._written: dict[int, tuple[str, str]] = {}
+        self._written: dict[int, Question] = {}
         self._pipelines: dict[str, Sequence[Filter]] = {one.name: one.filter for one in task.filter_list} or {NONE: ()}
         self._metric = next((one for one in task.metric_list if one.metric == "exact_match"), Metric("exact_match"))
         match("", [""], self._pipelines, self._metric)  # a pattern that is none is said before anything is asked
@@ -81,42 +78,38 @@ class LmEvalExam(CardExam):
             ids = (question.id for question in table)
             self._drawn = dict(zip(ids, exemplars_of(shown, pool, rows, spec.shots), strict=True))
 
-    def request(
-        self, question: Question, sample: int, sampling: Sampling, context_window: ContextWindow | None = None
-    ) -> Generate:
-        """Return the prompt of one question; exemplars that would not fit the context go, the longest first."""
-        task, base = self._task, self.spec.form == "base"
-        shots = [self._exemplar(at) for at in self._drawn.get(question.id, self._always)]
+    def shown(self, question: Question) -> Sequence[Question]:
+        """Return the exemplars drawn for a question; who reads letters in its replies is not told of them."""
+        return [self._exemplar(at) for at in self._drawn.get(question.id, self._always)]
 
-        def render(shown: Sequence[tuple[str, str]]) -> Prompt:
-            return self._text(question, shown) if base else self._messages(question, shown)
+    def stops(self, question: Question) -> tuple[str, ...]:
+        """Return where the task says that a reply ends."""
+        return tuple(self._task.generation_kwargs.until)
 
-        def fits(prompt: Prompt) -> bool:
-            return (context_window or ESTIMATED).fits(prompt, sampling.max_tokens or 0, self.spec.context)
+    def shown_options(self, question: Question) -> tuple[str, ...]:
+        """Return the options as they are: white space in them competes, too."""
+        return question.options
 
-        prompt, dropped = fit_to_context(shots, render, lambda shot: len(shot[0]) + len(shot[1]), fits)
-        if task.generation_kwargs.until:
-            sampling = msgspec.structs.replace(sampling, stop=tuple(task.generation_kwargs.until))
-        return Generate(
-            question=question.id,
-            sample=sample,
-            prompt=prompt,
-            dropped=dropped,
-            sampling=sampling,
-            choices=self.choices(question),
-            options=question.options,
-            answer_separator=task.target_delimiter if base else "",
-        )
+    def answer_separator(self, question: Question) -> str:
+        """Return what the task puts before an answer."""
+        return self._task.target_delimiter
 
-    def _exemplar(self, at: int) -> tuple[str, str]:
+    def prompt(self, question: Question, shots: Sequence[Question]) -> Prompt:
+        """Return the turns as one text for a base model, else as messages."""
+        turns = self._turns(question, shots)
+        if self.spec.form == "base":
+            return "".join(message.content + behind for message, behind in turns)
+        return tuple(message for message, _ in turns)
+
+    def _exemplar(self, at: int) -> Question:
         if at not in self._written:
             try:
-                self._written[at] = written(self._task, self._pool[at])
+                self._written[at] = written(self._task, self._pool[at], self._card)
             except InvalidGold as problem:
                 raise DataError(f"row {at} of the exemplars: {problem.kind}: {problem.detail}") from None
         return self._written[at]
 
-    def _turns(self, question: Question, shots: Sequence[tuple[str, str]]) -> Iterator[tuple[Message, str]]:
+    def _turns(self, question: Question, shots: Sequence[Question]) -> Iterator[tuple[Message, str]]:
         """Return the messages of a prompt, and what follows each where they are one text."""
         task, shown = self._task, self._task.fewshot_config
         if task.description:
@@ -124,19 +117,14 @@ class LmEvalExam(CardExam):
         prefix = task.gen_prefix if shown.gen_prefix is None else shown.gen_prefix
         between = task.target_delimiter if shown.target_delimiter is None else shown.target_delimiter
         behind = task.fewshot_delimiter if shown.fewshot_delimiter is None else shown.fewshot_delimiter
-        for text, answer in shots:
-            yield Message("user", text), between if answer and not prefix else _gap(text, prefix, between)
+        for shot in shots:
+            answer = str(shot.answer)
+            yield Message("user", shot.text), between if answer and not prefix else _gap(shot.text, prefix, between)
             if answer or prefix:
                 yield Message("assistant", joined(prefix, answer, " ")), behind if answer else ""
         yield Message("user", question.text), _gap(question.text, task.gen_prefix, task.target_delimiter)
         if task.gen_prefix:
             yield Message("assistant", task.gen_prefix), ""
-
-    def _text(self, question: Question, shots: Sequence[tuple[str, str]]) -> str:  # type: ignore[override]
-        return "".join(message.content + behind for message, behind in self._turns(question, shots))
-
-    def _messages(self, question: Question, shots: Sequence[tuple[str, str]]) -> tuple[Message, ...]:
-        return tuple(message for message, _ in self._turns(question, shots))
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Return what each pipeline of filters takes from a reply, against the gold answers; the first makes the
@@ -144,10 +132,10 @@ class LmEvalExam(CardExam):
         """
         if question.kind == "choice" or response.error or question.answer is None:
             return super().score(question, response, evidence)
-        start, unfinished = after_thinking(response.text)
-        if unfinished:
+        text = visible(response)
+        if text is None:
             return grade_reading(Reading(UNPARSED, rule="thinking without an end"), "", response)
-        text = response.text[start:][:_LONGEST]
+        text = text[:_LONGEST]
         if not text.strip():
             return grade_reading(Reading(EMPTY, rule="the reply holds nothing visible"), "", response)
         text = text[

@@ -17,6 +17,7 @@ writes it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +26,8 @@ import msgspec
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.io.bounded import yaml_document
+from viva.io.bounded import head, yaml_document
+from viva.io.tables import DOCUMENTS
 from viva.visible import one_line
 
 SEED = 1234
@@ -109,6 +111,9 @@ def joined(before: str, after: str, delimiter: str) -> str:
 
 
 MOST_VALUES, MOST_FILES = 50_000, 20
+_LOOKED_AT = 1 << 16
+"""Bytes in which a task says what kind it is."""
+_TASK = re.compile(rb"^(?:doc_to_text|output_type)[ \t]*:", re.MULTILINE)
 
 
 class Function(Struct, frozen=True):
@@ -117,18 +122,27 @@ class Function(Struct, frozen=True):
     name: str
 
 
-class ShownFields(Struct, forbid_unknown_fields=True):
-    """The fields of `fewshot_config`."""
+class TextFields(Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields that make texts: of a task, and of its exemplars where those are written otherwise."""
 
-    sampler: str = "default"
-    split: str | None = None
-    samples: list[dict[str, str]] | None = None
-    doc_to_text: str | None = None
+    doc_to_text: str | int | None = None
     doc_to_target: str | int | list[str] | None = None
     doc_to_choice: str | list[str] | dict[str, str] | None = None
     gen_prefix: str | None = None
     target_delimiter: str | None = None
     fewshot_delimiter: str | None = None
+
+
+TEXTS = tuple(field.name for field in msgspec.structs.fields(TextFields))
+
+
+class ShownFields(TextFields, forbid_unknown_fields=True, kw_only=True):
+    """The fields of `fewshot_config`."""
+
+    doc_to_text: str | None = None
+    sampler: str = "default"
+    split: str | None = None
+    samples: list[dict[str, str]] | None = None
     fewshot_indices: Any = None
     process_docs: Any = None
 
@@ -158,18 +172,12 @@ class DatasetFields(Struct):
     data_files: str | list[str] | dict[str, str | list[str]] | None = None
 
 
-class TaskFields(Struct, forbid_unknown_fields=True):
+class TaskFields(TextFields, forbid_unknown_fields=True, kw_only=True):
     """The fields of a task file of lm-eval 0.4.13."""
 
     task: str
     output_type: str = "generate_until"
-    doc_to_text: str | int | None = None
-    doc_to_target: str | int | list[str] | None = None
-    doc_to_choice: str | list[str] | dict[str, str] | None = None
     description: str | None = None
-    gen_prefix: str | None = None
-    target_delimiter: str | None = None
-    fewshot_delimiter: str | None = None
     num_fewshot: int | None = None
     fewshot_config: ShownFields | None = None
     generation_kwargs: GenerationFields | None = None
@@ -215,6 +223,13 @@ _INSTEAD = {
     "custom_dataset": "save the rows that it makes as JSONL",
 }
 """What to do about a function, by its field."""
+
+
+def is_task(path: Path) -> bool:
+    """Tell whether a YAML file is a task of lm-evaluation-harness."""
+    if path.suffix.lower() not in DOCUMENTS or not path.is_file():
+        return False
+    return _TASK.search(head(path, _LOOKED_AT)) is not None
 
 
 def read_task(path: Path) -> TaskFields:

@@ -53,8 +53,8 @@ def add_rendered(made: dict[str, Any], task: LmEvalTask, row: Mapping[str, Any])
         made["accepted"] = tuple(others)
 
 
-def written(task: LmEvalTask, row: Mapping[str, Any]) -> tuple[str, str]:
-    """Return an exemplar's question and its answer. Raises InvalidGold for a row that makes none."""
+def written(task: LmEvalTask, row: Mapping[str, Any], card: Card) -> Question:
+    """Return an exemplar, its answer as its only option. Raises InvalidGold for a row that makes none."""
     shown = task.fewshot_config
     fields: dict[str, Any] = {
         "text": shown.doc_to_text or task.doc_to_text,
@@ -73,7 +73,8 @@ def written(task: LmEvalTask, row: Mapping[str, Any]) -> tuple[str, str]:
         answer = answer[0]
     if not isinstance(answer, str):
         raise InvalidGold("gold is no text", repr(answer)[:100])
-    return _text(found["text"], task), replace_surrogates(answer)
+    answer, text = replace_surrogates(answer), _text(found["text"], task)
+    return Question(id="", kind="free", text=text, language=card.language, options=(answer,), answer=answer)
 
 
 def _rendered(row: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

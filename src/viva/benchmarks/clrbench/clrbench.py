@@ -17,7 +17,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from viva.benchmarks.basics import fingerprint, locate
+from viva.benchmarks.basics import fingerprint, locate, rows_by
 from viva.benchmarks.clrbench.schema import TITLES, read_records, to_questions
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
@@ -162,12 +162,14 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         found = dict.fromkeys(q.tags["difficulty"] for q in self._questions if "difficulty" in q.tags)
         levels = sorted(found, key=lambda level: LEVELS.index(level) if level in LEVELS else len(LEVELS))
         overall, score = Aggregate("Overall"), (Aggregate("Score"),)
-        by_discipline = tuple(Aggregate(name, {"discipline": (name,)}) for name in disciplines)
-        by_level = tuple(Aggregate(name, {"difficulty": (name,)}) for name in levels)
         return (
             TableSpec("types", "By type", (*(line for _, line in types), overall), score),
-            TableSpec("disciplines", "By discipline", (*by_discipline, overall), score),
-            *((TableSpec("difficulty", "By difficulty", by_level, score, detail=True),) if by_level else ()),
+            TableSpec("disciplines", "By discipline", (*rows_by("discipline", disciplines), overall), score),
+            *(
+                (TableSpec("difficulty", "By difficulty", rows_by("difficulty", levels), score, detail=True),)
+                if levels
+                else ()
+            ),
             compared(types),
         )
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from viva.benchmarks.basics import read_bytes
 from viva.errors import DataError
+from viva.files import UNREADABLE
 from viva.types import Defect, Kind, Question
 from viva.visible import brief, some
 
@@ -69,7 +70,7 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
         where = f"{path}, line {number}"
         try:
             record = decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        except UNREADABLE as problem:
             mistakes += [f"{where}{wrong}" for wrong in _undecodable(line, problem)]
             continue
         where = f"{where}, question {brief(record.id)}"
@@ -89,7 +90,7 @@ def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
     """Yield what keeps a line from being a record, in words, each behind the id as far as there is one."""
     try:
         held = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         yield f": {problem}"
         return
     if not isinstance(held, dict):

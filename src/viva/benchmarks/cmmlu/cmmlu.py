@@ -28,7 +28,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from viva.benchmarks.basics import fingerprint, locate, read_bytes, redrawn, spread
+from viva.benchmarks.basics import fingerprint, locate, read_bytes, redrawn, rows_by, spread, table_rows
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError
 from viva.files import shipped_table
@@ -103,6 +103,8 @@ _LETTER_SET = frozenset(LETTERS)
 CATEGORIES = ("STEM", "Humanities", "Social Science", "Other")
 CHINA = "China specific"
 MAX_SHOTS = 5
+LONGEST_CELL = 1 << 17
+"""Characters of a question or an option."""
 
 
 class Subject(Struct, frozen=True):
@@ -139,29 +141,8 @@ class Row(Struct, frozen=True):
 
 def read_rows(path: Path, content: bytes) -> Iterator[Row]:
     """Yield the rows of one subject's CSV. Raises DataError naming the file, the line and what is wrong."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise DataError(f"{path} is not UTF-8 (byte {problem.start})") from None
-    if "\0" in text:
-        raise DataError(f"{path}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: a NUL byte; is it a CSV file?")
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = next(reader, [])
-        needed = ("Question", *LETTERS, "Answer")
-        for name in needed:
-            if name not in header:
-                raise DataError(f"{path} lacks the column {name!r}; it needs index, Question, A, B, C, D, Answer")
-        question, a, b, c, d, answer = (header.index(name) for name in needed)
-        for row in reader:
-            if len(row) > len(header):
-                raise DataError(f"{path}, line {reader.line_num}: more columns than the header names")
-            if row:
-                yield Row(row[question], (row[a], row[b], row[c], row[d]), row[answer])
-    except IndexError:
-        raise DataError(f"{path}, line {reader.line_num}: fewer columns than the header names") from None
-    except csv.Error as problem:
-        raise DataError(f"{path}, line {reader.line_num}: {problem}") from None
+    for _, row in table_rows(path, content, ("Question", *LETTERS, "Answer"), LONGEST_CELL):
+        yield Row(row["Question"], (row["A"], row["B"], row["C"], row["D"]), row["Answer"])
 
 
 class CMMLUExam(MultipleChoiceExam):
@@ -276,11 +257,11 @@ class CMMLUExam(MultipleChoiceExam):
         """
         columns = (Aggregate("Macro over subjects", over="subject"), Aggregate("Micro over questions"))
         as_published = (
-            *(Aggregate(name, {"category": (name,)}) for name in CATEGORIES),
+            *rows_by("category", CATEGORIES),
             Aggregate(CHINA, {"china_specific": ("yes",)}),
             Aggregate("Average"),
         )
-        apart = (*(Aggregate(name, {"home": (name,)}) for name in (*CATEGORIES, CHINA)), Aggregate("Average"))
+        apart = (*rows_by("home", (*CATEGORIES, CHINA)), Aggregate("Average"))
         each = tuple(Aggregate(f"{name} {subjects()[name].chinese}", {"subject": (name,)}) for name in self._counts)
         slices = (
             Aggregate("Negation word", {"negation": ("yes",)}),

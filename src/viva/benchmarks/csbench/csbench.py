@@ -47,7 +47,7 @@ from typing import cast
 
 from msgspec import UNSET, Struct
 
-from viva.benchmarks.basics import fingerprint, locate
+from viva.benchmarks.basics import fingerprint, locate, rows_by
 from viva.benchmarks.csbench.recordfiles import (
     DOMAINS,
     FOLDERS,
@@ -58,17 +58,16 @@ from viva.benchmarks.csbench.recordfiles import (
     read_records,
     to_questions,
 )
-from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.judged import JudgedExam, nothing_visible
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError, option
 from viva.languages import renumbered
 from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
-from viva.scorers.reading import because, grade_reading
+from viva.scorers.reading import grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
 from viva.scorers.verdict import reasons
 from viva.types import (
-    CUT_OFF,
     NOTHING,
     Aggregate,
     BenchmarkInfo,
@@ -77,7 +76,6 @@ from viva.types import (
     ExamSpec,
     Language,
     Opinion,
-    Outcome,
     Question,
     Response,
     Score,
@@ -312,8 +310,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         if question.kind == "truth":
             return self._truth(question, question.answer, response)
         if not response.text.strip() and not self.spec.as_published:
-            nothing: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
-            return Score(value=None, outcome=nothing, explanation=because("the reply holds nothing visible", response))
+            return nothing_visible(response)
         return self.judged(question, response, evidence)
 
     def _truth(self, question: Question, gold: str, response: Response) -> Score:
@@ -327,28 +324,22 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         """Return tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and
         reasoning.
         """
-        columns = (
-            Aggregate("Knowledge", {"tag": ("Knowledge",)}),
-            Aggregate("Reasoning", {"tag": ("Reasoning",)}),
-            Aggregate("Average"),
-        )
+        columns = (*rows_by("tag", ("Knowledge", "Reasoning")), Aggregate("Average"))
         present = list(dict.fromkeys(question.tags["format"] for question in self._questions))
         formats = [name for name in KINDS if name in present]
         subfields = sorted(
             {question.tags["subfield"] for question in self._questions},
             key=lambda name: (list(DOMAINS.values()).index(name.split(":")[0]) if ":" in name else 9, name),
         )
-        format_rows = [Aggregate(name, {"format": (name,)}) for name in formats]
+        format_rows = [*rows_by("format", formats)]
         if len(formats) > len(COMPREHENSION):
             format_rows.append(Aggregate("Comprehension (MC + assertion)", {"format": COMPREHENSION}))
         overall = Aggregate("Overall")
-        domains = (*(Aggregate(short, {"domain": (short,)}) for short in DOMAINS.values()), overall)
+        domains = (*rows_by("domain", DOMAINS.values()), overall)
         return (
             TableSpec("domains", "By domain", domains, columns),
             TableSpec("formats", "By format", (*format_rows, overall), columns),
-            TableSpec(
-                "subfields", "By subfield", tuple(Aggregate(name, {"subfield": (name,)}) for name in subfields), columns
-            ),
+            TableSpec("subfields", "By subfield", rows_by("subfield", subfields), columns),
         )
 
 

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint, holds_json_list, read_bytes
 from viva.errors import DataError, option
+from viva.files import UNREADABLE
 from viva.languages import LANGUAGES
 from viva.types import Defect, Kind, Language, Question
 from viva.visible import one_line
@@ -106,7 +107,7 @@ def read_raw(path: Path) -> tuple[list[Raw], bytes]:
     content = read_bytes(path, LARGEST)
     try:
         found = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{path} is not a CS-Bench file: {problem}") from None
     if not isinstance(found, list) or not found:
         raise DataError(f"{path} is not a CS-Bench file: it holds no list of records")
@@ -204,7 +205,7 @@ def read_records(path: Path) -> tuple[list[Record], bytes]:
     content = read_bytes(path)
     try:
         return msgspec.json.decode(content, type=list[Record]), content
-    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{path} is not a CS-Bench file: {problem}") from None
 
 

@@ -106,7 +106,7 @@ def impossible(shares_there_are: Shares, wanted: Expected) -> str:
         return "" if most > EXACT else "nothing here scores above 0"
     if wanted == "below 1":
         return "" if least < 1 - EXACT else "nothing here scores below 1"
-    value = {"full": 1.0, "none": 0.0}.get(wanted, -1.0) if isinstance(wanted, str) else wanted
+    value = _share_of(wanted)
     if value > most + EXACT:
         return f"no answer scores more than {most:.4g}"
     if value < least - EXACT:
@@ -156,8 +156,12 @@ def as_wanted(share: float, wanted: Expected) -> bool:
         return share < 1 - EXACT
     if wanted == "above 0":
         return share > EXACT
-    value = {"full": 1.0, "none": 0.0}.get(wanted, -1.0) if isinstance(wanted, str) else wanted
-    return abs(share - value) <= EXACT
+    return abs(share - _share_of(wanted)) <= EXACT
+
+
+def _share_of(wanted: Expected) -> float:
+    """Return the one share that an example must get."""
+    return wanted if isinstance(wanted, float) else float(wanted == "full")
 
 
 def _details(graded: Graded) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.basics import fingerprint, read_bytes, spread
+from viva.benchmarks.basics import fingerprint, read_bytes, spread, tables_by
 from viva.benchmarks.custom.questionloading import usable_questions
 from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion
 from viva.benchmarks.rubric_exam import Item, RubricExam
@@ -54,14 +54,13 @@ def _packages(own: OwnQuestion) -> tuple[str, ...]:
 
 
 def tag_layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
-    """Return a table for every tag, its values in the order in which they occur."""
-    names = dict.fromkeys(name for question in questions for name in question.tags)
-    layouts: list[TableSpec] = [TableSpec("overall", "Overall", (Aggregate("Overall"),), (Aggregate("Score"),))]
-    for name in names:
-        values = dict.fromkeys(question.tags[name] for question in questions if name in question.tags)
-        rows = tuple(Aggregate(value, {name: (value,)}) for value in sorted(values))
-        layouts.append(TableSpec(name, f"By {name}", rows, (Aggregate("Score"),), detail=len(values) > MANY))
-    return tuple(layouts)
+    """Return a table for every tag, in the order in which they occur."""
+    values: dict[str, set[str]] = {}
+    for question in questions:
+        for name, value in question.tags.items():
+            values.setdefault(name, set()).add(value)
+    score = (Aggregate("Score"),)
+    return (TableSpec("overall", "Overall", (Aggregate("Overall"),), score), *tables_by(values, score, MANY))
 
 
 def _left_out(one: LeftOut, language: str) -> Question:

@@ -231,7 +231,10 @@ def _tree(content: bytes, suffix: str) -> Node:
         raise Unreadable(before.count(b"\n") + 1, column, "not UTF-8: save the file in that encoding") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     is_json = suffix == ".json" or (suffix not in {".yaml", ".yml"} and text.lstrip()[:1] in ("{", "["))
-    return read_json(text) if is_json else read_yaml(text)
+    root = read_json(text) if is_json else read_yaml(text)
+    if isinstance(root, Mapping) and {key.value for key, _ in root.entries} & {"doc_to_text", "output_type"}:
+        raise Unreadable(root.line, root.column, "a task of lm-evaluation-harness: `viva init` makes it a card")
+    return root
 
 
 def _top(notes: Notes, root: Node) -> Section:

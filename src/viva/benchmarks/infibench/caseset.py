@@ -11,23 +11,20 @@ Its questions are in Viva's own grading language (docs/data.md), as those of the
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from viva.benchmarks.basics import read_bytes
+from viva.benchmarks.basics import decoded, read_bytes, table_rows
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.benchmarks.infibench.cases import Case, read_case
 from viva.benchmarks.infibench.reading import Reading, read_yaml, shown
 from viva.errors import DataError, MissingDataError, option
-from viva.io.tables import within
+from viva.files import UNREADABLE
 from viva.types import Defect
 
 MANIFEST = "build.json"
@@ -63,7 +60,7 @@ def _manifest(path: Path) -> Named | None:
         return None
     try:
         return msgspec.json.decode(read_bytes(path, MOST_BYTES), type=Named)
-    except (msgspec.DecodeError, RecursionError, UnicodeError) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{path} is damaged: {problem}; export the set anew") from None
 
 
@@ -155,8 +152,9 @@ def _from_csv(file: Path, content: bytes, published: bool) -> tuple[list[Case], 
     cases: list[Case] = []
     defects: list[Defect] = []
     seen: set[str] = set()
-    for line, row in _rows(file, content, ("prompt", "eval_spec")):
-        where = f"{file.name}, row {line}"
+    rows = table_rows(file, content, ("prompt", "eval_spec"), MAX_FIELD)
+    for number, (_, row) in enumerate(rows, start=2):  # as a spreadsheet counts: the header is row 1
+        where = f"{file.name}, row {number}"
         node, reading = _open_case(row["eval_spec"], where, published, seen)
         files = _dependencies(row.get("dependencies", ""), f"{where}, case {reading.case}, dependencies")
 
@@ -175,29 +173,8 @@ def _dependencies(text: str, where: str) -> dict[str, str]:
         return {}
     try:
         return msgspec.json.decode(text, type=dict[str, str])
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{where} should be a JSON object of file names and contents: {problem}") from None
-
-
-def _rows(file: Path, content: bytes, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file by column name, numbered from 1 as a spreadsheet would (the header is row 1)."""
-    text = _decoded(content, file)
-    if "\0" in text:
-        raise DataError(f"{file}: it holds a NUL character; is it a CSV file?")
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows = within(MAX_FIELD, reader)
-    try:
-        header = next(rows, [])
-        for name in needed:
-            if name not in header:
-                raise DataError(f"{file} lacks the column {name!r}; it has {', '.join(filter(None, header)) or 'none'}")
-        for number, row in enumerate(rows, start=2):
-            if row and len(row) != len(header):
-                raise DataError(f"{file}, row {number}: {len(row)} columns, and the header names {len(header)}")
-            if row:
-                yield number, dict(zip(header, row, strict=True))
-    except csv.Error as problem:
-        raise DataError(f"{file}, line {reader.line_num}: {problem}") from None
 
 
 # --- a suite file and a folder of cases ---
@@ -205,7 +182,7 @@ def _rows(file: Path, content: bytes, needed: tuple[str, ...]) -> Iterator[tuple
 
 def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[list[Case], list[Defect]]:
     suite = Reading(str(file), published=published)
-    node = suite.mapping(read_yaml(_decoded(contents[0], file), str(file)), "the suite")
+    node = suite.mapping(read_yaml(decoded(file, contents[0]), str(file)), "the suite")
     cases: list[Case] = []
     defects: list[Defect] = []
     seen: set[str] = set()
@@ -214,14 +191,14 @@ def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[lis
         name = suite.text(entry if isinstance(entry, str) else suite.mapping(entry, key).get("path"), key)
         path = _inside(file.parent, file.parent, name, f"{file}, {key}")
         contents.append(read_bytes(path, MAX_FILE))
-        node, reading = _open_case(_decoded(contents[-1], path), str(path), published, seen)
+        node, reading = _open_case(decoded(path, contents[-1]), str(path), published, seen)
 
         def fetch(name: str, key: str, path: Path = path, reading: Reading = reading) -> str:
             found = _inside(file.parent, path.parent, name, f"{reading.file}, case {reading.case}, {key}")
             contents.append(
                 read_bytes(found, MAX_FILE, empty="unit_test" in key)
             )  # an empty test asks that the answer runs
-            return _decoded(contents[-1], found).replace("\r\n", "\n").replace("\r", "\n")
+            return decoded(found, contents[-1]).replace("\r\n", "\n").replace("\r", "\n")
 
         prompt = fetch(reading.text(node.get("prompt_path"), "prompt_path"), "prompt_path")
         cases.append(read_case(node, prompt, fetch, reading))
@@ -273,7 +250,7 @@ def _levels(file: Path, contents: list[bytes]) -> dict[str, str]:
     contents.append(read_bytes(file, MAX_FILE))
     reading = Reading(str(file), published=True)
     levels: dict[str, str] = {}
-    for name, paths in reading.mapping(read_yaml(_decoded(contents[-1], file), str(file)), "the file").items():
+    for name, paths in reading.mapping(read_yaml(decoded(file, contents[-1]), str(file)), "the file").items():
         level = _LEVEL.fullmatch(name)
         if level is None:
             raise reading.wrong(name, "levels are called level-1, level-2, ...")
@@ -287,16 +264,10 @@ def _urls(file: Path, contents: list[bytes]) -> dict[str, str]:
     if not file.is_file():
         return {}
     contents.append(read_bytes(file, MAX_FILE))
-    return {_id_of(row["case"]): row["url"] for _, row in _rows(file, contents[-1], ("case", "url"))}
+    rows = table_rows(file, contents[-1], ("case", "url"), MAX_FIELD)
+    return {_id_of(row["case"]): row["url"] for _, row in rows}
 
 
 def _id_of(path: str) -> str:
     """cases/eval_0-0-1.yaml is the case 0-0-1."""
     return path.rpartition("/")[2].removesuffix(".yaml").removeprefix("eval_")
-
-
-def _decoded(content: bytes, file: Path) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise DataError(f"{file} is not UTF-8 (byte {problem.start})") from None

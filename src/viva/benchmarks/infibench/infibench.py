@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.basics import fingerprint, read_bytes, spread
+from viva.benchmarks.basics import fingerprint, read_bytes, rows_by, spread
 from viva.benchmarks.custom.questionfiles import own_items
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.benchmarks.infibench.cases import Case, areas
@@ -106,7 +106,7 @@ def layouts(questions: Sequence[Question]) -> tuple[TableSpec, ...]:
         present = dict.fromkeys(question.tags[tag] for question in questions if tag in question.tags)
         known = [value for value in order if value in present]
         rest = sorted(value for value in present if value not in known)
-        return tuple(Aggregate(value, {tag: (value,)}) for value in (*known, *rest))
+        return rows_by(tag, (*known, *rest))
 
     overall = Aggregate("Overall")
     attempts = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
 
 from viva.errors import DataError
+from viva.io.bounded import yaml_value
 from viva.types import Defect
 
 MAX_TEXT = 1_000_000
@@ -16,44 +16,12 @@ MAX_NODES = 50_000
 
 
 def read_yaml(text: str, where: str) -> object:
-    """Return a YAML 1.1 document as plain data; of a key that stands twice, the last value counts.
-
-    Raises DataError, naming `where`, line and column, for what is no YAML, for aliases (they can make a small file
-    huge, and no question needs them), and for more than a file of questions can sensibly hold.
-    """
+    """Return a YAML 1.1 document as plain data. Raises DataError, naming `where`, line and column."""
     import yaml
 
     if len(text) > MAX_TEXT:
         raise DataError(f"{where} has {len(text):,} characters of YAML; the limit is {MAX_TEXT:,}")
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        depth = 0
-        for count, event in enumerate(yaml.parse(text, Loader=loader)):
-            if isinstance(event, yaml.AliasEvent):
-                raise DataError(f"{where}, {_place(event)}: a YAML alias (*{event.anchor}); write the text out instead")
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            if depth > MAX_DEPTH or count > MAX_NODES:
-                what = (
-                    f"nested deeper than {MAX_DEPTH} levels" if depth > MAX_DEPTH else f"more than {MAX_NODES:,} nodes"
-                )
-                raise DataError(f"{where}, {_place(event)}: {what}")
-        return cast("object", yaml.load(text, Loader=loader))  # noqa: S506, a safe loader either way
-    except yaml.MarkedYAMLError as problem:
-        place = "" if problem.problem_mark is None else f", {_line(problem.problem_mark)}"
-        raise DataError(f"{where}{place}: not valid YAML: {problem.problem}") from None
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as problem:
-        raise DataError(f"{where} is not valid YAML: {' '.join(str(problem).split())[:200]}") from None
-
-
-def _place(event: Any) -> str:
-    return _line(event.start_mark)
-
-
-def _line(mark: Any) -> str:
-    return f"line {mark.line + 1}, column {mark.column + 1}"
+    return yaml_value(text, where, getattr(yaml, "CSafeLoader", yaml.SafeLoader), MAX_NODES, MAX_DEPTH)
 
 
 class Reading:

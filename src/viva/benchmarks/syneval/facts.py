@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from viva.benchmarks.basics import locate
 from viva.errors import DataError, MissingDataError, flag, option
+from viva.files import UNREADABLE
 from viva.types import Defect
 
 KnowledgePoint = Literal["GS", "SC", "DO", "IO", "MVP", "ADJ", "ADV", "CO", "PPA"]
@@ -180,7 +181,7 @@ def read_items(path: Path, content: bytes) -> Iterator[tuple[int, Item]]:
             raise DataError(f"{where}: {len(row):,} bytes, more than a question can have ({MAX_LINE:,})")
         try:
             item = _decode(row)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        except UNREADABLE as problem:
             raise DataError(f"{where} is no question of SynEval: {_explained(problem)}") from None
         wrong = _wrong(item)
         if wrong:
@@ -207,7 +208,7 @@ def changed(folder: Path, found: str) -> Iterator[Defect]:
         return
     try:
         built = msgspec.json.decode(content, type=Built).fingerprint
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except UNREADABLE as problem:
         raise DataError(f"{folder / BUILD} is damaged: {_explained(problem)}") from None
     if built and built != found:
         yield Defect("set", "changed since it was built", f"build.json has {_short(built)}, the files {found}", "noted")

@@ -39,7 +39,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.basics import GradedByRule, fingerprint, read_bytes, spread
+from viva.benchmarks.basics import GradedByRule, fingerprint, read_bytes, rows_by, spread
 from viva.benchmarks.syneval import facts, synevalprompts
 from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, LETTERS, Format, Item, KnowledgePoint
 from viva.contracts import ContextWindow
@@ -203,7 +203,7 @@ def table_specs(categories: Sequence[str], shots: int) -> tuple[TableSpec, ...]:
         TableSpec(
             "categories",
             f"By syntactic category of what is asked for, {how}",
-            tuple(Aggregate(name, {"category": (name,)}) for name in rows),
+            rows_by("category", rows),
             (*_MEASURES, OA),
             detail=True,
         ),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from viva.benchmarks.card.lm_eval_file import is_task
 from viva.errors import VivaError
 from viva.visible import escape_invisible
 
@@ -36,11 +37,14 @@ def init_command(data: Path | None, task: Path | None, out: Path | None) -> None
     viva check physics.yaml
     viva run physics.yaml --model openai/NAME --base-url http://127.0.0.1:8000/v1
 
-    With --from-lm-eval, DATA may be left out; then it is the data that the task names.
+    With --from-lm-eval, DATA may be left out; then it is the data that the task names. A task named as DATA means the
+    same.
 
     \b
     viva init ARC-Easy/ --from-lm-eval arc_easy.yaml
     """
+    if task is None and data is not None and is_task(data):
+        task, data = data, None
     if task is not None:
         from viva.benchmarks.card.lm_eval_draft import init_from_lm_eval
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from viva.errors import DataError, option
-from viva.interop.reading import PLAIN, inspectlog, opencompass, tables
+from viva.interop.reading import PLAIN, inspectlog, lmeval, opencompass, tables
 from viva.io import bounded
 
-_HEAD = 1 << 16
 _PACKED = b"PK\x03\x04"
 
 
@@ -41,33 +40,16 @@ def _of_file(path: Path) -> str:
     if start.startswith((b"PAR1", b"ARROW1")) or path.suffix == ".arrow":
         return "dataset"
     try:
-        content = bounded.unpacked_head(path, _HEAD)
+        content = bounded.unpacked_head(path, lmeval.HEAD)
     except DataError:
         return PLAIN
-    for form, tool in (("inspect", inspectlog), ("opencompass", opencompass)):
-        if tool.looks_like(content):
-            return form
-    first = content.lstrip().partition(b"\n")[0]
-    if first.startswith(b"{") and b'"doc_id"' in first and (b'"resps"' in first or len(first) >= _HEAD - 1):
-        return "lm-eval"
-    return PLAIN
+    tools = {"inspect": inspectlog.looks_like, "opencompass": opencompass.looks_like, "lm-eval": lmeval.looks_like}
+    return next((form for form, looks_like in tools.items() if looks_like(content)), PLAIN)
 
 
 def _of_folder(path: Path) -> str:
-    found: dict[str, Path] = {}
-    if one := next(iter([*path.rglob("samples_*.jsonl"), *path.rglob("samples_*.jsonl.gz")]), None):
-        found["lm-eval"] = one
-    if one := next(path.rglob("*.eval"), None):
-        found["inspect"] = one
-    if files := tables.files_in(path):
-        found["dataset"] = files[0]
-    for one in path.rglob("*.json"):
-        if one.is_file() and not {"inspect", "opencompass"} <= found.keys():
-            content = bounded.head(one, 4096)
-            if inspectlog.looks_like(content):
-                found.setdefault("inspect", one)
-            elif opencompass.looks_like(content):
-                found.setdefault("opencompass", one)
+    tools = (("lm-eval", lmeval), ("inspect", inspectlog), ("dataset", tables), ("opencompass", opencompass))
+    found = {form: files[0] for form, tool in tools if (files := tool.inside(path))}
     if len(found) > 1:
         (a, first), (b, second), *_ = found.items()
         raise DataError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from viva.errors import DataError, VivaError
 from viva.interop.reading import rows
-from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
+from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, files_in, said_in, text_of, texts_in
 from viva.io import bounded
 from viva.models.reasoning import stop_reason
 from viva.types import Usage
@@ -37,7 +37,7 @@ def looks_like(content: bytes) -> bool:
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
     """Return a log a model."""
     logs: dict[str, Log] = {}
-    for file in _files(paths):
+    for file in files_in(paths, inside):
         try:
             found = _opened(file)
         except VivaError:
@@ -57,15 +57,10 @@ def _first_line(problem: Exception) -> str:
     return (str(problem).strip() or type(problem).__name__).splitlines()[0][:200]
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            jsons = (one for one in path.rglob("*.json") if one.is_file() and looks_like(bounded.head(one, 4096)))
-            found += sorted([*(one for one in path.rglob("*.eval") if one.is_file()), *jsons])
-        else:
-            found.append(path)
-    return list(dict.fromkeys(found))
+def inside(folder: Path) -> list[Path]:
+    """Return the logs in a folder."""
+    jsons = (one for one in folder.rglob("*.json") if one.is_file() and looks_like(bounded.head(one, 4096)))
+    return sorted([*(one for one in folder.rglob("*.eval") if one.is_file()), *jsons])
 
 
 def _opened(file: Path) -> Log:

@@ -17,26 +17,44 @@ from typing import Any
 
 from viva.errors import DataError
 from viva.interop.reading import rows
-from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, logs_of, said_in, text_of, texts_in
+from viva.interop.reading.rows import (
+    Columns,
+    Given,
+    Item,
+    Log,
+    Meter,
+    files_in,
+    logs_of,
+    replies_of,
+    said_in,
+    text_of,
+    texts_in,
+)
 from viva.io import bounded
 from viva.models.reasoning import stop_reason
 
 _SAMPLES = 1_000_000_000
 """Sample numbers are below it."""
+HEAD = 1 << 16
+"""Bytes of a file by which it is told which tool wrote it."""
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d{2}-\d{2}T[\d\-.:]+)?\.jsonl(?:\.gz)?")
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
     """Return a log a model: files of one folder, or of one results file, are of one model."""
-    return logs_of("lm-eval", _files(paths), _model, _items)
+    return logs_of("lm-eval", files_in(paths, inside), _model, _items)
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
-    for path in paths:
-        inside = [*path.rglob("samples_*.jsonl"), *path.rglob("samples_*.jsonl.gz")] if path.is_dir() else [path]
-        found += sorted(one for one in inside if one.is_file())
-    return list(dict.fromkeys(found))
+def inside(folder: Path) -> list[Path]:
+    """Return the files of samples in a folder."""
+    found = (one for packed in ("", ".gz") for one in folder.rglob(f"samples_*.jsonl{packed}"))
+    return sorted(one for one in found if one.is_file())
+
+
+def looks_like(content: bytes) -> bool:
+    """Tell whether a file begins with a line of samples; of a long line its beginning says enough."""
+    first = content.lstrip().partition(b"\n")[0]
+    return first.startswith(b"{") and b'"doc_id"' in first and (b'"resps"' in first or len(first) >= HEAD - 1)
 
 
 def _model(file: Path) -> str:
@@ -135,12 +153,7 @@ def _is_logprob(one: object) -> bool:
 
 def _replies(resps: Sequence[object]) -> list[Given]:
     replies = resps[0] if resps and isinstance(resps[0], list) else resps
-    return [
-        Given(text=text_of(reply), sample=sample)
-        if isinstance(reply, str)
-        else Given(text=None, sample=sample, error="no reply was written down")
-        for sample, reply in enumerate(replies if isinstance(replies, list) else [])
-    ]
+    return replies_of(replies if isinstance(replies, list) else [], "no reply was written down")
 
 
 def _known(kept: object, replies: list[Given]) -> list[Given]:

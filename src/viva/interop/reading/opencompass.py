@@ -14,7 +14,18 @@ from typing import Any
 
 from viva.errors import DataError
 from viva.interop.reading import rows
-from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, logs_of, said_in, text_of, texts_in
+from viva.interop.reading.rows import (
+    Columns,
+    Item,
+    Log,
+    Meter,
+    files_in,
+    logs_of,
+    replies_of,
+    said_in,
+    text_of,
+    texts_in,
+)
 from viva.io import bounded
 
 _SHARD = re.compile(r"(?P<name>.+)_(?P<number>\d+)")
@@ -29,22 +40,17 @@ def looks_like(content: bytes) -> bool:
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
     """Return a log a model (a folder of predictions)."""
-    return logs_of("opencompass", _files(paths), _model, _items)
+    return logs_of("opencompass", files_in(paths, inside), _model, _items)
 
 
 def _model(file: Path) -> str:
     return file.parent.name if file.parent.parent.name == "predictions" else ""
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
-    for path in paths:
-        if not path.is_dir():
-            found.append(path)
-            continue
-        inside = [one for one in path.rglob("*.json") if one.is_file() and looks_like(bounded.head(one, 4096))]
-        found += sorted(inside, key=lambda one: (str(one.parent), _natural(one.stem)))
-    return list(dict.fromkeys(found))
+def inside(folder: Path) -> list[Path]:
+    """Return the predictions in a folder, shards by their numbers."""
+    found = [one for one in folder.rglob("*.json") if one.is_file() and looks_like(bounded.head(one, 4096))]
+    return sorted(found, key=lambda one: (str(one.parent), _natural(one.stem)))
 
 
 def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
@@ -80,10 +86,5 @@ def _item(row: Mapping[str, Any], file: str, where: str, group: str) -> Item:
         texts=tuple(dict.fromkeys((*known.texts, *texts_in(said_in(one) for one in prompts)))),
         options=known.options,
         gold=text_of(row.get("gold")),
-        given=[
-            Given(text=text_of(reply), sample=sample)
-            if isinstance(reply, str)
-            else Given(text=None, sample=sample, error="no prediction was written down")
-            for sample, reply in enumerate(replies)
-        ],
+        given=replies_of(replies, "no prediction was written down"),
     )

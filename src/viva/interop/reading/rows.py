@@ -82,6 +82,21 @@ def logs_of(
     return list(logs.values())
 
 
+def files_in(paths: Iterable[Path], inside: Callable[[Path], Iterable[Path]]) -> list[Path]:
+    """Return the files that are named, and those inside of folders that are, each once."""
+    return list(dict.fromkeys(one for path in paths for one in (inside(path) if path.is_dir() else [path])))
+
+
+def replies_of(values: Iterable[object], missing: str) -> list[Given]:
+    """Return an answer for each reply, in the order of the samples; `missing` says what one that is no text lacks."""
+    return [
+        Given(text=text_of(value), sample=sample)
+        if isinstance(value, str)
+        else Given(text=None, sample=sample, error=missing)
+        for sample, value in enumerate(values)
+    ]
+
+
 class Meter:
     """Counts what is held in memory, and refuses more than fits."""
 

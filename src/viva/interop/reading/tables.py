@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from viva.errors import DataError, option
 from viva.interop.reading import rows
-from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, said_in, text_of, texts_in
+from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, files_in, said_in, text_of, texts_in
 from viva.io.tables import VALUE, plain_stem, records
 from viva.models.answerlines import REPLIES
 from viva.models.reasoning import stop_reason
@@ -31,11 +31,9 @@ _OF_QUESTIONS = ("", "text", "answer")
 _ENDS = ("stop_reason", "finish_reason", "finishReason")
 
 
-def files_in(path: Path) -> list[Path]:
+def inside(folder: Path) -> list[Path]:
     """Return the tables of a folder, of all its splits; the cache files of `datasets` are none."""
-    if not path.is_dir():
-        return [path]
-    tables = (file for kind in _KINDS for file in path.rglob(f"*{kind}"))
+    tables = (file for kind in _KINDS for file in folder.rglob(f"*{kind}"))
     return sorted(file for file in tables if file.is_file() and not file.name.startswith(("cache-", ".")))
 
 
@@ -45,7 +43,7 @@ def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
     for path in paths:
         meter = Meter(path)
         usual = plain_stem(path) if len(paths) > 1 else ""
-        files = files_in(path)
+        files = files_in([path], inside)
         answers = [
             file
             for file in files
