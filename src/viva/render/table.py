@@ -139,9 +139,9 @@ def fields(path: str, /, *names: str, form: str = "", **renamed: str) -> tuple[C
 
 
 def item(path: str, key: Any, default: Any = None) -> Callable[[Any], Any]:
-    """Return the function that takes what the mapping at `path` in a row has by a key."""
+    """Return the function that takes what the mapping at `path` in a row has by a key; None where there is none."""
     get = _path(path)
-    return lambda row: get(row).get(key, default)
+    return lambda row: None if (found := get(row)) is None else found.get(key, default)
 
 
 def places(*names: str) -> tuple[Column, ...]:

@@ -38,9 +38,9 @@ from viva.pages.report.itemindex import LONGEST, Block, ItemWriter, packed, stra
 from viva.pages.runs.runblocks import tables_of
 from viva.pages.shell import PROSE, Inlined, templates
 from viva.published import about, bibtex, catalogue
-from viva.render.formats import as_csv
 from viva.render.markuptext import csv_text, tables_latex
 from viva.render.result import Report, Result
+from viva.render.run_tables import findings
 from viva.render.table import Table
 from viva.runs.answers import Reported
 from viva.runs.scorefile import runs_in
@@ -149,7 +149,7 @@ def _write(out: IO[str], report: Report, items: Spooled | None, left_out: Sequen
     wanted = (items.written.marked, items.written.formulas, True) if items else ()
     rendering = [name for name, there in zip(PROSE, wanted, strict=False) if there]
     scripts = ("tables.js", "blocks.js", "report.js", *(["items.js"] if items else []), *rendering, "charts.js")
-    downloads = Downloads(as_csv(report))
+    downloads = Downloads(findings(report).to_csv())
     made = (
         templates(saved=downloads.add)
         .get_template("report.html")

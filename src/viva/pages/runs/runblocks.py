@@ -13,8 +13,7 @@ from viva.engine.budget import Consumed
 from viva.errors import StorageError
 from viva.pages.leaderboard.boards import slug
 from viva.render.charts import as_json, spec
-from viva.render.deciders import CanaryMarks, canaries_table, deciding_tables
-from viva.render.formats import consumption_table, cut_off_notes, judging_notes, legend, published_scores
+from viva.render.deciders import CanaryMarks, canaries_table
 from viva.render.plots import Drawn
 from viva.render.result import (
     Result,
@@ -22,10 +21,10 @@ from viva.render.result import (
     beside_of,
     footnotes,
     published_notes,
-    score_table,
     side_by_side,
     summary,
 )
+from viva.render.run_tables import consumption_table, cut_off_notes, judging_notes, legend, own_tables, published_scores
 from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
 from viva.render.table import Table
 from viva.runs.answers import read_run
@@ -151,7 +150,7 @@ def tables_of(
             ExamTables(
                 exam=exam,
                 across=across_models(own),
-                models=[(r.model, _own(r, len(results) == 1)) for r in own if whole],
+                models=[(r.model, own_tables(r, across=len(results) == 1)) for r in own if whole],
                 charts=list(_parts(own)) if charted else (),
             )
             for exam, own in answered.items()
@@ -162,12 +161,6 @@ def tables_of(
         languages=[table for table in side_by_side([result for result in results if result.answered]) if table.rows],
         notes=[*notes, *footnotes(results), *cut_off_notes(results), *published_notes(results)],
     )
-
-
-def _own(result: Result, alone: bool) -> list[Table]:
-    tables = [score_table(table, result.beside) for table in result.tables if alone or not table.across]
-    tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
-    return [table for table in tables if table.rows]
 
 
 def _chart(drawn: Drawn, caption: str, *named: str, broad: bool = False) -> Chart:
