@@ -269,9 +269,9 @@ def summary_table(results: Sequence[Result]) -> Table:
     """Return a line a model and exam, published rows last. One model alone stands in the title; columns in which
     nothing stands are left out.
     """
-    published = [(one.model, exam, one.score) for exam, one in published_scores(results)]
+    published = published_scores(results)
     rows = score_lines(results, published)
-    models = {line.model for line in score_lines(results)} | {model for model, *_ in published}
+    models = {*(result.model for result in results), *(one.model for _, one in published)}
     count = replace(count_column(results), drop=4)
     columns = (*(WHO if len(models) > 1 else WHO[1:]), score_column(results, mean_text), *_BOUNDS, count, *_TOOK)
     title = "Scores in per cent" + (f" · {rows[0].model}" if len(models) == 1 else "")
@@ -281,10 +281,12 @@ def summary_table(results: Sequence[Result]) -> Table:
 
 def published_scores(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     """Return published scores that are the same quantity as those of an exam, each once."""
-    exams = {
-        exam: [one for one in results if one.exam == exam and one.answered] for exam in {r.exam: 0 for r in results}
-    }
-    return [(exam, one) for exam, own in exams.items() for one in beside_of(own) if one.score is not None]
+    return [
+        (exam, one)
+        for exam in dict.fromkeys(result.exam for result in results)
+        for one in beside_of([result for result in results if result.exam == exam and result.answered])
+        if one.score is not None
+    ]
 
 
 def _outcomes(style: str, *, scored: bool) -> Kind:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +26,6 @@ from viva.render.result import (
 from viva.render.run_tables import consumption_table, cut_off_notes, judging_notes, legend, own_tables, published_scores
 from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
 from viva.render.table import Table
-from viva.runs.answers import read_run
 from viva.runs.open import OpenRun
 from viva.runs.scoring import (
     canary_marks,
@@ -115,14 +113,6 @@ def live_tables(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
     return tables_of(results, notes, canaries, charted=False)  # what draws charts takes half a second to begin
 
 
-def graded_results(path: Path) -> Sequence[Result]:
-    """Return the results of a graded run, as `viva runs` lists them.
-
-    Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
-    """
-    return read_run(path, "none").results
-
-
 def tables_of(
     results: Sequence[Result],
     notes: Sequence[str] = (),
@@ -133,16 +123,15 @@ def tables_of(
     """Return what a page shows of results; `notes` come before those on single figures."""
     exams = list(dict.fromkeys(result.exam for result in results))
     answered = {exam: [r for r in results if r.exam == exam and r.answered] for exam in exams}
-    published = [(exam, -(one.score or 0.0), one.model) for exam, one in published_scores(results)]
-    published.sort(key=lambda row: (exams.index(row[0]), *row[1:]))  # best first
-    beside = [(model, exam, -score) for exam, score, model in published]
+    published = published_scores(results)
+    published.sort(key=lambda row: (exams.index(row[0]), -(row[1].score or 0.0), row[1].model))  # best first
     drawn = [result for result in results if result.overall.n]
     whole = len(results) <= _MANY
     return Tables(
         results=results,
         drawn=sorted(drawn, key=lambda one: (-exams.index(one.exam), one.overall.order), reverse=True),
         states={outcome for one in drawn for outcome in one.overall.outcomes},
-        summary=summary(results, beside),
+        summary=summary(results, published),
         legend=legend(results),
         charts=list(_overall(results)) if charted else (),
         took=consumption_table(results),
