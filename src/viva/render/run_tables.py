@@ -37,9 +37,8 @@ from viva.render.result import (
     side_by_side,
     summary,
 )
-from viva.render.table import FIGURE, NAME, Column, Kind, Table, fields, item, places
+from viva.render.table import FIGURE, NAME, Column, Kind, Table, fields, item, places, short_number
 from viva.render.terminal import SUMS_UP
-from viva.render.textchart import short_number
 from viva.scorers.reading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, UNANSWERED, outcome_name
 from viva.visible import dollars, one_line, plural

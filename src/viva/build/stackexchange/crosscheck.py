@@ -10,7 +10,7 @@ from viva.build.stackexchange.kit import names, same_lines, template, written
 from viva.build.stackexchange.project import ASPECT, Project, key_of
 from viva.engine.reviews import Review
 from viva.errors import VivaError
-from viva.pages.review.views import COMMENT_LIMIT
+from viva.pages.review.reviewsession import COMMENT_LIMIT
 from viva.visible import escape_invisible
 
 

@@ -8,14 +8,13 @@ items' texts, so that a large file is in use while the browser still reads it.
 
 from __future__ import annotations
 
-import functools
 import io
 import itertools
 import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -347,12 +346,6 @@ def _spool_items(
 def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answer]:
     start = 0
     for number, run in enumerate(read):
-        yield from run.items(
-            functools.partial(_wanted, chosen, start),
-            lambda *which, run=number: names[run, *which],
-        )
+        wanted: Container[int] = range(len(run.strata)) if chosen is None else {place - start for place in chosen}
+        yield from run.items(wanted.__contains__, lambda *which, run=number: names[run, *which])
         start += len(run.strata)
-
-
-def _wanted(chosen: set[int] | None, start: int, place: int) -> bool:
-    return chosen is None or start + place in chosen

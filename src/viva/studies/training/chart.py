@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from viva.analysis.training import Training
 from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, Layer, curves, figures, one_exam, subtitle
-from viva.render.textchart import short_number
+from viva.render.table import short_number
 
 DECADE = 10**0.5
 """From this span on, training is drawn on a logarithmic axis: half a decade."""
