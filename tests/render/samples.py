@@ -112,12 +112,7 @@ def changed(record: Any, **values: Any) -> Any:
     return msgspec.structs.replace(record, **values)
 
 
-FORMS = ("terminal", "json", "csv", "markdown", "latex")
-
-
-def printed(form: str, shown: Report, *, width: int | None = None, details: bool = False, colour: bool = False) -> str:
+def printed(form: str, shown: Report, *, details: bool = False, **look: Any) -> str:
     """A report in a form of `--format`, or on one screen."""
     made = findings(shown, details=details)
-    if form == "screen":
-        return made.to_screen(width, colour=colour)
-    return made.to_text(form, width=width, colour=colour)
+    return made.to_screen(**look) if form == "screen" else made.to_text(form, **look)

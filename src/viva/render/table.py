@@ -68,22 +68,6 @@ def figure(form: str) -> Kind:
     return Kind(lambda value: format(value, form))
 
 
-BLOCKS = "▁▂▃▄▅▆▇█"
-
-
-def sparkline(values: Sequence[float | None], low: float, high: float) -> str:
-    """Return a character a value, scaled from `low` to `high`; a middle dot where there is none."""
-    span = high - low
-
-    def block(value: float | None) -> str:
-        if value is None:
-            return "·"
-        share = (value - low) / span if span > 0 else 0.5
-        return BLOCKS[min(len(BLOCKS) - 1, max(0, int(share * len(BLOCKS))))]
-
-    return "".join(map(block, values))
-
-
 def short_number(value: float) -> str:
     """Return `220B`, `1.5T`, `20k`: at most three digits, as people speak of training tokens."""
     if not math.isfinite(value):

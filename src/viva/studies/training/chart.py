@@ -48,3 +48,19 @@ def training_chart(every: Sequence[Training]) -> Drawn:
         title="Scores over training", below=[found.exam, subtitle(rows, "95 % intervals shaded")],
         kinds=Kinds("curve", [curve.name for curve in found.curves]),
     )  # fmt: skip
+
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float | None], low: float, high: float) -> str:
+    """Return a character a value, scaled from `low` to `high`; a middle dot where there is none."""
+    span = high - low
+
+    def block(value: float | None) -> str:
+        if value is None:
+            return "·"
+        share = (value - low) / span if span > 0 else 0.5
+        return BLOCKS[min(len(BLOCKS) - 1, max(0, int(share * len(BLOCKS))))]
+
+    return "".join(map(block, values))

@@ -22,8 +22,8 @@ from viva.render.table import (
     figure,
     item,
     short_number,
-    sparkline,
 )
+from viva.studies.training.chart import sparkline
 from viva.visible import some
 
 _NONE = Estimate()
