@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from viva.version import __version__
 
 __all__ = [
-    "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "Tables", "UnansweredWarning",
+    "DataError", "MissingDataError", "Prompt", "RefusedError", "Run", "StorageError", "UnansweredWarning",
     "VivaError", "__version__", "grade", "open_run", "resume", "run",  # noqa: F405
 ]  # fmt: skip
 """And the studies."""
@@ -21,7 +21,7 @@ __all__ = [
 if TYPE_CHECKING:
     from viva.api import signatures
     from viva.api.examining import UnansweredWarning
-    from viva.api.opened import Run, Tables, open_run
+    from viva.api.opened import Run, open_run
     from viva.api.signatures import *  # noqa: F403
     from viva.errors import DataError, MissingDataError, RefusedError, StorageError, VivaError
     from viva.models.called import Prompt
@@ -35,7 +35,7 @@ else:
 _PLACES = {
     "viva.errors": ("DataError", "MissingDataError", "RefusedError", "StorageError", "VivaError"),
     "viva.api.examining": ("UnansweredWarning", "grade", "resume", "run"),
-    "viva.api.opened": ("Run", "Tables", "open_run"),
+    "viva.api.opened": ("Run", "open_run"),
     "viva.models.called": ("Prompt",),
 }
 """Where the names are that are no studies: loaded when they are used, so that `import viva` is quick."""

@@ -57,7 +57,7 @@ def test_it_is_what_the_command_line_makes_and_nothing_is_printed(capfd: pytest.
     run = viva.run("cmmlu", model="baseline/random", samples=2, limit=12, run="run")
     assert capfd.readouterr() == ("", "")
     said = json.loads(told(command_of("score"), "run", "--format", "json"))
-    assert said == json.loads(run.table().json())
+    assert said == json.loads(run.table().to_json())
     assert run.mean == said["results"][0]["overall"]["mean"]
     assert run.record.command == ["viva.run", "cmmlu"]
     again = viva.open_run("run")

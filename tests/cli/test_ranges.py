@@ -12,7 +12,7 @@ from cli.collected import answers, gold, write_jsonl
 from cli.told import viva
 from rows import table
 from viva.analysis.estimate import Estimate, cell_text, score_text
-from viva.render.formats import legend
+from viva.render.run_tables import legend
 from viva.types import Question
 
 from render.samples import RIGHT, SHORT, result  # isort: skip

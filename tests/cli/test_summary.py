@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from cli.collected import dangerous
-from render.samples import report, result
+from render.samples import printed, report, result
 from rows import table, tabled
 from servers.fixtures import QUIET, Serve, Viva
 from viva.analysis.estimate import Estimate
 from viva.errors import VivaError
-from viva.render.formats import summary_lines, summary_table, summary_terminal
+from viva.render.run_tables import summary_lines, summary_table
 
 ROOT = Path(__file__).parents[2]
 ROUGH = Estimate(
@@ -51,7 +51,7 @@ def test_nothing_breaks_on_narrow_terminals() -> None:
                      notes=("a note " * 40,))  # fmt: skip
     for width, row in tabled(80, 100, 120, None):
         with row:
-            text = summary_terminal(several, width=width)
+            text = printed("screen", several, width=width)
             assert max(map(len, text.splitlines())) <= (width or 120)
             assert len(INTERVAL.findall(text)) == 3
             assert not dangerous(text)
@@ -62,7 +62,7 @@ def test_the_lines_below_say_what_is_needed_and_count_the_rest() -> None:
     lines = summary_lines(many)
     assert "--judge MODEL" in lines[0]
     assert lines[1:] == [f"note {number}" for number in range(9)]
-    assert f"3 more notes (viva score {many.run} --all)." in summary_terminal(many), "ten lines in all"
+    assert f"3 more notes (viva score {many.run} --all)." in printed("screen", many), "ten lines in all"
     assert summary_lines(report(result(overall=PLAIN))) == []
 
 

@@ -19,7 +19,7 @@ from servers.fixtures import QUIET, Serve, Viva
 from viva.analysis.items.weightedsampling import Draw
 from viva.engine.folder import RunFolder
 from viva.errors import StorageError, VivaError
-from viva.render.formats import summary_lines
+from viva.render.run_tables import summary_lines
 from viva.runs.draws import Until, read_draws, read_until
 from viva.studies.run_list.study import RunsConfig, study
 

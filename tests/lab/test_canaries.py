@@ -13,13 +13,13 @@ import pytest
 from cli.collected import write_jsonl
 from judging.serving import JudgeServer
 from judging.sittings import OPEN, REASON, TRUTH, VERDICTS, Evaluation, questions, reply
+from render.samples import printed
 from rows import table
 from servers.fixtures import QUIET, Ended, Viva
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.lab.judges.asking import read_canaries
 from viva.render.deciders import CanaryMarks, canaries_table
-from viva.render.formats import as_csv, as_terminal
 from viva.render.result import Report
 from viva.runs.scoring import canary_notes
 from viva.types import ExamSpec
@@ -151,15 +151,14 @@ def test_agreement_is_nearness_and_what_was_not_said_is_none() -> None:
     (line,) = canaries_table([some]).texts()
     assert line == ("e", "j", "6", "83.33 (3)", "25.00 (2)", "50.0 %", "1")
     assert len(canary_notes([some])) == 1
-    written = list(csv.DictReader(io.StringIO(as_csv(Report(run="r", results=(), canaries=(some,))))))
+    shown = Report(run="r", results=(), canaries=(some,))
+    written = list(csv.DictReader(io.StringIO(printed("csv", shown))))
     marks = {row["row"]: (row["model"], float(row["mean"]), row["n"]) for row in written if row["table"] == "canaries"}
     assert marks == {
         "all": ("j", 0.5, "6"),
         "known right": ("j", pytest.approx(2.5 / 3), "3"),
         "known wrong": ("j", 0.25, "2"),
     }
-    assert "Canaries: answers with known marks, in no mean" in as_terminal(
-        Report(run="r", results=(), canaries=(some,))
-    )
+    assert "Canaries: answers with known marks, in no mean" in printed("terminal", shown)
     perfect = CanaryMarks(exam="e", judge="j", known=(1.0, 0.0), given=(0.9, 0.1))
     assert (perfect.agreement, canary_notes([perfect])) == (1.0, [])

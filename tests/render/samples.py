@@ -11,6 +11,7 @@ from viva.analysis.breakdown import Table
 from viva.analysis.estimate import Estimate
 from viva.engine.folder import ExamRecord, ModelRecord, RunRecord
 from viva.render.result import Report, Result
+from viva.render.run_tables import findings
 from viva.render.table import FIGURE, NAME, SIDE, TEXT, Column, Kind
 from viva.render.table import Table as Columns
 from viva.types import ExamSpec, Sampling
@@ -109,3 +110,9 @@ RUN = RunRecord(
 
 def changed(record: Any, **values: Any) -> Any:
     return msgspec.structs.replace(record, **values)
+
+
+def printed(form: str, shown: Report, *, details: bool = False, **look: Any) -> str:
+    """A report in a form of `--format`, or on one screen."""
+    made = findings(shown, details=details)
+    return made.to_screen(**look) if form == "screen" else made.to_text(form, **look)

@@ -8,12 +8,11 @@ import json
 
 import msgspec
 
-from render.samples import RIGHT, SHORT, report, result, table
+from render.samples import RIGHT, SHORT, printed, report, result, table
 from rows import table as rows_table
 from viva.analysis.breakdown import Table
 from viva.analysis.estimate import Estimate
 from viva.published import Neighbour, about, neighbours
-from viva.render.formats import as_csv, as_json, as_latex, as_markdown, as_terminal
 from viva.render.result import comparable, score_table
 from viva.types import ExamSpec
 
@@ -50,30 +49,30 @@ def test_a_table_without_figures_stays_as_it_was() -> None:
 
 
 def test_a_table_across_models_has_marked_rows_even_for_one_model() -> None:
-    text = as_markdown(shown(ACROSS))  # type: ignore[arg-type]
+    text = printed("markdown", shown(ACROSS))  # type: ignore[arg-type]
     assert text.count("Main · csbench-en") == 1
     assert "| GPT-4 (published) | 74.85 | 70.41 |" in text
-    assert "Main" not in as_markdown(report(result(ACROSS)))
+    assert "Main" not in printed("markdown", report(result(ACROSS)))
 
 
 def test_two_models_share_the_published_rows_of_their_table() -> None:
     two = report(
         result(ACROSS, model="openai/a", beside=(GPT4, LLAMA)), result(ACROSS, model="openai/b", beside=(GPT4,))
     )
-    text = as_terminal(two)
+    text = printed("terminal", two)
     assert text.count("GPT-4 (published)") == text.count("Llama3-8B (published)") == 1
 
 
 def test_models_that_were_asked_other_parts_of_an_exam_stand_under_their_own_columns() -> None:
     less = msgspec.structs.replace(ACROSS, columns=("Average",), cells=((SHORT,),))
-    rows = as_markdown(report(result(less, model="openai/b"), result(ACROSS, model="openai/a"))).splitlines()
+    rows = printed("markdown", report(result(less, model="openai/b"), result(ACROSS, model="openai/a"))).splitlines()
     assert [row.count("|") for row in rows if row.startswith("| openai/")][:2] == [4, 4]
     assert any(row.startswith("| openai/b |") and row.endswith("| – |") for row in rows)
 
 
 def test_where_it_stands_and_what_was_otherwise_is_below_once() -> None:
-    for form in (as_terminal, as_markdown, as_latex):
-        text = " ".join(form(shown()).split())  # type: ignore[operator]
+    for form in ("terminal", "markdown", "latex"):
+        text = " ".join(printed(form, shown()).split())  # type: ignore[operator]
         assert text.count("Published beside csbench-en") == 1
         assert "Table 2" in text
         assert "zero-shot, English; here: five-shot" in text
@@ -81,7 +80,7 @@ def test_where_it_stands_and_what_was_otherwise_is_below_once() -> None:
 
 
 def test_csv_has_rows_of_their_own_for_them() -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(shown()))))  # type: ignore[arg-type]
+    rows = list(csv.DictReader(io.StringIO(printed("csv", shown()))))  # type: ignore[arg-type]
     own, theirs = [row for row in rows if not row["published"]], [row for row in rows if row["published"]]
     assert len(own) == 4
     assert {row["model"] for row in theirs} == {"GPT-4", "Llama3-8B"}
@@ -92,17 +91,17 @@ def test_csv_has_rows_of_their_own_for_them() -> None:
 
 
 def test_json_lists_their_figures() -> None:
-    (found,) = json.loads(as_json(shown()))["results"]  # type: ignore[arg-type]
+    (found,) = json.loads(printed("json", shown()))["results"]  # type: ignore[arg-type]
     gpt4 = found["beside"][0]
     assert (gpt4["model"], gpt4["score"], gpt4["condition"]) == ("GPT-4", 0.7041, GPT4.condition)
     assert {"table": "domains", "row": "OS", "column": "Average", "mean": 0.6616} in gpt4["figures"]
-    assert json.loads(as_json(report()))["results"][0]["beside"] == []
+    assert json.loads(printed("json", report()))["results"][0]["beside"] == []
 
 
 def test_a_hostile_name_is_spelled_out() -> None:
     evil: Neighbour = msgspec.structs.replace(GPT4, model="\x1b[2J=evil|&", condition="\u202e")
-    for form in (as_terminal, as_markdown, as_latex, as_csv):
-        text = form(report(result(beside=(evil,))))
+    for form in ("terminal", "markdown", "latex", "csv"):
+        text = printed(form, report(result(beside=(evil,))))
         assert "\x1b" not in text
         assert "\u202e" not in text
 
@@ -133,14 +132,14 @@ def test_a_published_figure_stands_only_beside_a_mean_over_the_same_parts() -> N
     one = result(ACROSS, model="openai/a", beside=(GPT4,))
     other = result(replace_cells(ACROSS, partial), model="openai/b", overall=partial, beside=(GPT4,))
     both = report(one, other)
-    assert "(published)" not in as_markdown(both), "one of the two is another quantity"
+    assert "(published)" not in printed("markdown", both), "one of the two is another quantity"
 
 
 def test_what_is_withheld_is_said() -> None:
     one = result(
         overall=lacking("Fill-in-the-blank", "Open-ended"), withheld=True, beside=comparable([GPT4], [result()])
     )
-    text = " ".join(as_terminal(report(one), width=500).split())
+    text = " ".join(printed("terminal", report(one), width=500).split())
     assert "too little of Fill-in-the-blank, Open-ended is scored for a published score beside this one" in text
 
 

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.explaining import evidence, first, opened, reply
-from render.samples import report, result
+from render.samples import printed, report, result
 from rows import table, tabled
 from viva.engine.budget import Consumed, Consumption, Price
 from viva.engine.journal import Entry
 from viva.render.deciders import deciding_tables
-from viva.render.formats import FORMATS, consumption_table, dollars, summary_terminal
+from viva.render.run_tables import consumption_table, dollars
 from viva.render.table import Table
 from viva.runs.scoring import DeciderCounts
 from viva.types import ANSWER, RATIONALE, Decider, Failure, Mark, Outcome, Question, Response, Score, Usage
@@ -145,12 +145,12 @@ def test_the_tables_are_printed_with_their_exam_and_model() -> None:
     decided = watched(score({RATIONALE: "judge"}, {RATIONALE: (1.0, 0.5)})).decided()
     for form, row in tabled("terminal", "markdown", "latex"):
         with row:
-            text = FORMATS[form](report(result(decided=decided, model="openai/z|1\x1b[31m")))
+            text = printed(form, report(result(decided=decided, model="openai/z|1\x1b[31m")))
             assert "Who decided" in text
             assert "100.0" in text
             assert "0.500" in text
             assert "\x1b" not in text
-            assert "Who decided" not in FORMATS[form](report())
+            assert "Who decided" not in printed(form, report())
 
 
 PRICE = Price(1.0, 10.0)
@@ -228,7 +228,7 @@ def test_the_summary_fits_a_terminal() -> None:
     names = ("openai/some-model-of-today-2026-11-01", "anthropic/another-model")
     several = report(*(result(model=name, consumed=one, cut_off={"thinking": 3}) for name in names))
     for width in (80, 120):
-        said = summary_terminal(several, width=width)
+        said = printed("screen", several, width=width)
         assert max(map(len, said.splitlines())) <= width
         assert "3 answers cut off while thinking" in " ".join(said.split())
         assert said.count("100k+20k") == (2 if width > 80 else 0)

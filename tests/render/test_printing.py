@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rows import tabled
 from viva.render.findings import Findings
-from viva.render.table import NAME, PERCENT, Column, Table, p_text, signed
-from viva.render.textchart import BLOCKS, short_number, sparkline
+from viva.render.table import NAME, PERCENT, Column, Table, p_text, short_number, signed
+from viva.studies.training.chart import BLOCKS, sparkline
 from web.hostile import TEXTS, assert_only_text
 
 

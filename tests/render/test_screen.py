@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from cli.collected import dangerous
-from render.samples import report, result, texts
+from render.samples import printed, report, result, texts
 from rows import each_row, table, tabled
 from viva.analysis.comparing import Anytime, Difference, decided
 from viva.analysis.estimate import Estimate
@@ -27,7 +27,6 @@ from viva.engine.budget import Consumed
 from viva.published import catalogue, neighbours
 from viva.published import tables as published_tables
 from viva.render.findings import Findings
-from viva.render.formats import summary_terminal
 from viva.render.result import Report
 from viva.render.table import Table
 from viva.render.terminal import LINES, folded, screen_terminal, tables_terminal
@@ -116,7 +115,7 @@ def breakdown() -> list[Table]:
 
 NOTES = ["Per cent with 95 % intervals. " * 6, *(f"note {number} " * 9 for number in range(12))]
 SCREENS: dict[str, Callable[[int], str]] = {
-    "run": lambda width: summary_terminal(run(), width=width),
+    "run": lambda width: printed("screen", run(), width=width),
     "compare": lambda width: comparisons().to_screen(width),
     "breakdown": lambda width: screen_terminal(breakdown(), NOTES, width=width),
 }
@@ -316,12 +315,12 @@ def test_names_that_are_shortened_stay_apart() -> None:
 
 
 def test_colour_says_something_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = summary_terminal(run(), width=120, colour=True)
+    text = printed("screen", run(), width=120, colour=True)
     unanswered = next(line for line in text.splitlines() if "step-12000" in line and "error 41" in line)
     assert "\x1b[31m" in unanswered
     assert "\x1b[2mGPT-4 (published)" in text, "published rows are dimmed"
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not re.search(r"\x1b\[[0-9;]*3\d", summary_terminal(run(), width=120, colour=True))
+    assert not re.search(r"\x1b\[[0-9;]*3\d", printed("screen", run(), width=120, colour=True))
 
 
 @given(

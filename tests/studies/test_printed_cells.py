@@ -23,6 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analysis.answers import row
+from render.samples import printed as written
 from viva.analysis.breakdown import Breakdown, frame
 from viva.analysis.columns import Columns
 from viva.analysis.comparing import Difference, compared, compared_apart, paired
@@ -34,7 +35,6 @@ from viva.analysis.slices import slices
 from viva.analysis.standings import ranks
 from viva.api.frames import scores_frame
 from viva.errors import DataError
-from viva.render.formats import as_csv
 from viva.render.result import Report, Result
 from viva.runs.score_table import ModelScores
 from viva.studies.breakdown.tables import Shown, findings
@@ -181,7 +181,7 @@ def test_what_is_printed_of_a_cell_holds_together_too(questions: list[Question])
             ),
         ),
     )  # fmt: skip
-    for line in csv.DictReader(io.StringIO(as_csv(report))):
+    for line in csv.DictReader(io.StringIO(written("csv", report))):
         if line["mean"]:
             assert float(line["floor"]) - ROUNDING <= float(line["mean"]) <= float(line["ceiling"]) + ROUNDING
         if line["low"] and line["mean"]:  # a range has an interval and no mean

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -152,8 +153,8 @@ class Flip(Struct, frozen=True, kw_only=True):
     second: float
     first_outcome: str
     second_outcome: str
-    first_read: tuple[str, ...] = ()
-    second_read: tuple[str, ...] = ()
+    first_read: Sequence[str] = ()
+    second_read: Sequence[str] = ()
     """What was read in their answers, a text a sample (hostile)."""
 
 

@@ -100,9 +100,11 @@ class Run:
         """Every table of every result, as plain data."""
         return tuple(table for result in self.results for table in result.tables)
 
-    def table(self, *, details: bool = False) -> Tables:
-        """Return the run's tables, to be shown; `details` are the long ones (every subject)."""
-        return Tables(self.report, details=details)
+    def table(self, *, details: bool = False) -> Findings[Report]:
+        """Return the run's tables, to be shown or written; `details`: show also the long ones (every subject)."""
+        from viva.render.run_tables import findings
+
+        return findings(self.report, details=details)
 
     @missing_extras()
     def scores(self) -> pl.DataFrame:
@@ -151,45 +153,6 @@ class Run:
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
-
-
-class Tables:
-    """A run's tables: as text where there is text, as HTML in a notebook."""
-
-    def __init__(self, report: Report, *, details: bool = False) -> None:
-        self._report = report
-        self._details = details
-
-    def __repr__(self) -> str:
-        from viva.render.formats import as_terminal
-
-        return as_terminal(self._report, details=self._details).rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        from viva.render.formats import as_html
-
-        return as_html(self._report, details=self._details)
-
-    def markdown(self) -> str:
-        """As Markdown, the long tables among them."""
-        return self._text("markdown")
-
-    def latex(self) -> str:
-        """As LaTeX (booktabs), the long tables among them."""
-        return self._text("latex")
-
-    def csv(self) -> str:
-        """Return a row a cell, with every count."""
-        return self._text("csv")
-
-    def json(self) -> str:
-        """Return everything."""
-        return self._text("json")
-
-    def _text(self, form: str) -> str:
-        from viva.render.formats import FORMATS
-
-        return FORMATS[form](self._report)
 
 
 def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> Run:

@@ -63,16 +63,10 @@ def _print_study(result: Findings[Any], form: str, out: Path | None, *, everythi
 
 def print_report(report: Report, output: OutputOptions) -> None:
     """Print or write a run's results: one screen, or the tables in the form asked for."""
-    from viva.render.formats import FORMATS, as_terminal, summary_terminal
+    from viva.render.run_tables import findings
 
-    width, colour = screen(output.out)
-    if output.form != "terminal":
-        text = FORMATS[output.form](report)
-    elif output.tables or output.everything:
-        text = as_terminal(report, details=output.everything, width=width, colour=colour)
-    else:
-        text = summary_terminal(report, width=width, colour=colour)
-    emit(text, output.out)
+    result = findings(report, details=output.everything)
+    _print_study(result, output.form, output.out, everything=output.tables or output.all)
 
 
 def show_line(line: str, hanging: int = 0) -> None:

@@ -36,7 +36,11 @@ class Findings(Generic[F]):
     first: tuple[Sequence[Table], Sequence[str]] | None = None
     """Tables and lines for one screen where they are not the same."""
     terminal: tuple[Sequence[Table], Sequence[str]] | None = None
-    """Tables and lines for a terminal where they are not the same."""
+    """Tables and lines for a terminal or a notebook where they are not the same."""
+    more: str = "--all"
+    """What shows the rest of one screen."""
+    content: Callable[[], Mapping[str, Any]] | None = None
+    """What JSON holds where that is not these tables."""
     wide: int | None = None
     """Columns of a terminal where nobody says how wide it is."""
     undivided: str = ""
@@ -71,7 +75,7 @@ class Findings(Generic[F]):
     def to_screen(self, width: int | None = None, *, colour: bool = False) -> str:
         """Return what a command prints unless everything is asked for: tables in one screen."""
         shown, notes = self.first or (self.shown, self.notes)
-        return self.text or screen_terminal(_printed(shown), notes, width=width, colour=colour)
+        return self.text or screen_terminal(_printed(shown), notes, width=width, colour=colour, more=self.more)
 
     def to_text(self, form: str = "terminal", *, width: int | None = None, colour: bool = False) -> str:
         """In a form of `--format`: terminal, json, csv, markdown or latex; `width`: of the terminal, in columns."""
@@ -109,13 +113,16 @@ class Findings(Generic[F]):
 
     def data(self) -> Mapping[str, Any]:
         """Return what JSON holds: `rows` as in the CSV, `tables` as they are printed but unrounded, and `notes`."""
+        if self.content:
+            return self.content()
         return {"rows": self.rows.data()["rows"], "tables": [table.data() for table in self.shown], "notes": self.notes}
 
     def __repr__(self) -> str:
         return self.to_text().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        return tables_html(self.tables(), self.notes)
+        shown, notes = self.terminal or (self.shown, self.notes)
+        return tables_html(_printed(shown), notes)
 
 
 def _printed(tables: Sequence[Table]) -> list[Table]:

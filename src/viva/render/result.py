@@ -204,11 +204,15 @@ class Line(NamedTuple):
     published: float | None = None
 
 
-def score_lines(results: Sequence[Result], published: Iterable[tuple[str, str, float | None]] = ()) -> list[Line]:
+Published = Sequence[tuple[str, Neighbour]]
+"""Published rows, each with the exam that it stands beside."""
+
+
+def score_lines(results: Sequence[Result], published: Published = ()) -> list[Line]:
     """Results, then published scores, each with its model and exam."""
     return [
         *(Line(result.model, result.exam, result) for result in results),
-        *(Line(f"{model} (published)", exam, None, score) for model, exam, score in published),
+        *(Line(f"{one.model} (published)", exam, None, one.score) for exam, one in published),
     ]
 
 
@@ -238,7 +242,7 @@ def count_column(results: Sequence[Result]) -> Column:
     return Column(rests.title, "result", Kind(count, none=""))
 
 
-def summary(results: Sequence[Result], published: Iterable[tuple[str, str, float | None]] = ()) -> Table:
+def summary(results: Sequence[Result], published: Published = ()) -> Table:
     """Return a row a model and exam: the overall score; then published ones."""
     columns = (
         *WHO,

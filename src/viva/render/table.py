@@ -8,6 +8,7 @@ Every printed form, CSV, JSON and the frame are made from such a table (`viva.re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
@@ -65,6 +66,16 @@ def outcomes_text(cell: Estimate) -> str:
 def figure(form: str) -> Kind:
     """Return a kind of numbers, printed in a form of `format`: `figure(".3f")`, `figure("+.1f")`."""
     return Kind(lambda value: format(value, form))
+
+
+def short_number(value: float) -> str:
+    """Return `220B`, `1.5T`, `20k`: at most three digits, as people speak of training tokens."""
+    if not math.isfinite(value):
+        return str(value)
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size * 0.9995:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
 
 
 TEXT = Kind(words=True)
@@ -139,9 +150,9 @@ def fields(path: str, /, *names: str, form: str = "", **renamed: str) -> tuple[C
 
 
 def item(path: str, key: Any, default: Any = None) -> Callable[[Any], Any]:
-    """Return the function that takes what the mapping at `path` in a row has by a key."""
+    """Return the function that takes what the mapping at `path` in a row has by a key; None where there is none."""
     get = _path(path)
-    return lambda row: get(row).get(key, default)
+    return lambda row: None if (found := get(row)) is None else found.get(key, default)
 
 
 def places(*names: str) -> tuple[Column, ...]:

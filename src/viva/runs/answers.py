@@ -20,8 +20,8 @@ from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError, VivaError, flag
 from viva.prompting import prompt_text
 from viva.render.deciders import CanaryMarks
-from viva.render.formats import judging_notes
 from viva.render.result import Result
+from viva.render.run_tables import judging_notes
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.scorefile import SCORES, is_fresh, rows_by_evaluation, rows_by_place, score_rows

@@ -42,8 +42,8 @@ from viva.engine.journal import Journal
 from viva.engine.stages import recorded, scores, with_questions
 from viva.providers import traits_of
 from viva.render.deciders import DECIDERS, OPEN, UNREAD, CanaryMarks, Decided, Several
-from viva.render.formats import judging_notes
 from viva.render.result import Report, signature
+from viva.render.run_tables import judging_notes
 from viva.render.table import signed
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ from msgspec import Struct
 from viva.analysis.sizes.families import FEWEST, are_groups
 from viva.errors import DataError, VivaError, flag
 from viva.fields import note
-from viva.io.tables import read_csv, table_text
+from viva.io.tables import Row, read_csv, table_text
 from viva.runs.score_table import QUESTION, SAMPLE, SCORE, refuse_other_separators, rows_of
 from viva.visible import one_line, some
 
@@ -43,13 +43,14 @@ def read_wide(path: Path, fewest: int = 3) -> WideTable:
     """Return the table. Raises DataError with the line for what is torn, unnamed or there twice, or has fewer
     columns.
     """
-    header, lines = _rows(path, table_text(path))
+    header, rows = _read(path, table_text(path))
+    lines = list(rows)
     if len(header) < fewest:
         figures = "one" if fewest == 2 else "two"
         raise DataError(
             f"{path}, line 1: needs a column of names and {figures} of figures; it has {len(header)} columns"
         )
-    key = header.index("model") if "model" in header else 0
+    key = "model" if "model" in header else header[0]
     names: dict[str, int] = {}
     for line, row in lines:
         if row[key] in names:
@@ -60,15 +61,16 @@ def read_wide(path: Path, fewest: int = 3) -> WideTable:
     columns: dict[str, tuple[float | None, ...]] = {}
     words: dict[str, str] = {}
     texts: dict[str, tuple[str, ...]] = {}
-    for index, column in enumerate(header):
-        if index == key:
+    for column in header:
+        if column == key:
             continue
-        bad = next(((line, row[index]) for line, row in lines if not _is_figure(row[index])), None)
-        if bad is not None:
-            words[column] = f"line {bad[0]}: {bad[1][:60]!r}"
-            texts[column] = tuple(row[index].strip() for _, row in lines)
+        cells = [row[column].strip() for _, row in lines]
+        bad = next((f"line {line}: {row[column][:60]!r}" for line, row in lines if not _is_figure(row[column])), "")
+        if bad:
+            words[column] = bad
+            texts[column] = tuple(cells)
         else:
-            columns[column] = tuple(float(row[index]) if row[index].strip() else None for _, row in lines)
+            columns[column] = tuple(float(cell) if cell else None for cell in cells)
     return WideTable(rows=tuple(names), columns=columns, words=words, texts=texts)
 
 
@@ -76,7 +78,7 @@ def is_wide(path: Path) -> bool:
     """Return a CSV that is no table of item scores: those have a question, a sample and a score a row."""
     if path.is_dir() or not path.name.removesuffix(".gz").endswith(".csv"):
         return False
-    header, _ = _rows(path, table_text(path).split("\n", 1)[0] + "\n")
+    header, _ = _read(path, table_text(path).split("\n", 1)[0] + "\n")
     return not all(any(name in header for name in names) for names in (QUESTION, SAMPLE, SCORE))
 
 
@@ -100,9 +102,8 @@ def _is_figure(text: str) -> bool:
         return False
 
 
-def _rows(path: Path, text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    header, rows = read_csv(path, text, check=partial(refuse_other_separators, path))
-    return header, [(line, list(row.values())) for line, row in rows]
+def _read(path: Path, text: str) -> tuple[list[str], Iterator[Row]]:
+    return read_csv(path, text, check=partial(refuse_other_separators, path))
 
 
 NONE = "none"

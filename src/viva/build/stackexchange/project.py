@@ -48,7 +48,7 @@ from viva.build.stackexchange.kitchecks import KitChecked, at, check_kit, metric
 from viva.build.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read_build, read_pool
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError, option
-from viva.pages.review.views import COMMENT_LIMIT
+from viva.pages.review.reviewsession import COMMENT_LIMIT
 from viva.review.items import Item
 from viva.runs.progress import notify
 from viva.visible import escape_invisible

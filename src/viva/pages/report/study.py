@@ -8,14 +8,13 @@ items' texts, so that a large file is in use while the browser still reads it.
 
 from __future__ import annotations
 
-import functools
 import io
 import itertools
 import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -38,9 +37,9 @@ from viva.pages.report.itemindex import LONGEST, Block, ItemWriter, packed, stra
 from viva.pages.runs.runblocks import tables_of
 from viva.pages.shell import PROSE, Inlined, templates
 from viva.published import about, bibtex, catalogue
-from viva.render.formats import as_csv
 from viva.render.markuptext import csv_text, tables_latex
 from viva.render.result import Report, Result
+from viva.render.run_tables import findings
 from viva.render.table import Table
 from viva.runs.answers import Reported
 from viva.runs.scorefile import runs_in
@@ -149,7 +148,7 @@ def _write(out: IO[str], report: Report, items: Spooled | None, left_out: Sequen
     wanted = (items.written.marked, items.written.formulas, True) if items else ()
     rendering = [name for name, there in zip(PROSE, wanted, strict=False) if there]
     scripts = ("tables.js", "blocks.js", "report.js", *(["items.js"] if items else []), *rendering, "charts.js")
-    downloads = Downloads(as_csv(report))
+    downloads = Downloads(findings(report).to_csv())
     made = (
         templates(saved=downloads.add)
         .get_template("report.html")
@@ -347,12 +346,6 @@ def _spool_items(
 def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answer]:
     start = 0
     for number, run in enumerate(read):
-        yield from run.items(
-            functools.partial(_wanted, chosen, start),
-            lambda *which, run=number: names[run, *which],
-        )
+        wanted: Container[int] = range(len(run.strata)) if chosen is None else {place - start for place in chosen}
+        yield from run.items(wanted.__contains__, lambda *which, run=number: names[run, *which])
         start += len(run.strata)
-
-
-def _wanted(chosen: set[int] | None, start: int, place: int) -> bool:
-    return chosen is None or start + place in chosen

@@ -19,8 +19,19 @@ from starlette.routing import Route
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import VivaError
 from viva.files import shipped_table
-from viva.pages.review.reviewsession import Refused, ReviewSession, Settings
-from viva.pages.review.views import COMMENT_LIMIT, Marking, aspects, figure, form_id, labels, marked, said
+from viva.pages.review.reviewsession import (
+    COMMENT_LIMIT,
+    Marking,
+    Refused,
+    ReviewSession,
+    Settings,
+    aspects,
+    figure,
+    form_id,
+    labels,
+    marked,
+    said,
+)
 from viva.pages.serving import guard
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.serving.server import serve as web_serve

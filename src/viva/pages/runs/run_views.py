@@ -28,10 +28,11 @@ from viva.errors import StorageError, VivaError
 from viva.pages.runs import following
 from viva.pages.runs.following import Followed, RunEntry, Tokens
 from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
-from viva.pages.runs.runblocks import Tables, graded_results, live_tables
+from viva.pages.runs.runblocks import Tables, live_tables
 from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting
 from viva.providers import traits_of
 from viva.render.result import Result
+from viva.runs.answers import read_run
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, prepare
 from viva.types import Usage
@@ -308,7 +309,7 @@ class _Reading(threading.Thread):
         results: Sequence[Result] = ()
         with self.turn:
             try:
-                results = graded_results(self._path)
+                results = read_run(self._path, "none").results
             except (VivaError, OSError):
                 pass
             except Exception:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -13,8 +12,7 @@ from viva.engine.budget import Consumed
 from viva.errors import StorageError
 from viva.pages.leaderboard.boards import slug
 from viva.render.charts import as_json, spec
-from viva.render.deciders import CanaryMarks, canaries_table, deciding_tables
-from viva.render.formats import consumption_table, cut_off_notes, judging_notes, legend, published_scores
+from viva.render.deciders import CanaryMarks, canaries_table
 from viva.render.plots import Drawn
 from viva.render.result import (
     Result,
@@ -22,13 +20,12 @@ from viva.render.result import (
     beside_of,
     footnotes,
     published_notes,
-    score_table,
     side_by_side,
     summary,
 )
+from viva.render.run_tables import consumption_table, cut_off_notes, judging_notes, legend, own_tables, published_scores
 from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
 from viva.render.table import Table
-from viva.runs.answers import read_run
 from viva.runs.open import OpenRun
 from viva.runs.scoring import (
     canary_marks,
@@ -116,14 +113,6 @@ def live_tables(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
     return tables_of(results, notes, canaries, charted=False)  # what draws charts takes half a second to begin
 
 
-def graded_results(path: Path) -> Sequence[Result]:
-    """Return the results of a graded run, as `viva runs` lists them.
-
-    Raises VivaError for one that is not graded, that was changed since, or that cannot be read.
-    """
-    return read_run(path, "none").results
-
-
 def tables_of(
     results: Sequence[Result],
     notes: Sequence[str] = (),
@@ -134,16 +123,15 @@ def tables_of(
     """Return what a page shows of results; `notes` come before those on single figures."""
     exams = list(dict.fromkeys(result.exam for result in results))
     answered = {exam: [r for r in results if r.exam == exam and r.answered] for exam in exams}
-    published = [(exam, -(one.score or 0.0), one.model) for exam, one in published_scores(results)]
-    published.sort(key=lambda row: (exams.index(row[0]), *row[1:]))  # best first
-    beside = [(model, exam, -score) for exam, score, model in published]
+    published = published_scores(results)
+    published.sort(key=lambda row: (exams.index(row[0]), -(row[1].score or 0.0), row[1].model))  # best first
     drawn = [result for result in results if result.overall.n]
     whole = len(results) <= _MANY
     return Tables(
         results=results,
         drawn=sorted(drawn, key=lambda one: (-exams.index(one.exam), one.overall.order), reverse=True),
         states={outcome for one in drawn for outcome in one.overall.outcomes},
-        summary=summary(results, beside),
+        summary=summary(results, published),
         legend=legend(results),
         charts=list(_overall(results)) if charted else (),
         took=consumption_table(results),
@@ -151,7 +139,7 @@ def tables_of(
             ExamTables(
                 exam=exam,
                 across=across_models(own),
-                models=[(r.model, _own(r, len(results) == 1)) for r in own if whole],
+                models=[(r.model, own_tables(r, across=len(results) == 1)) for r in own if whole],
                 charts=list(_parts(own)) if charted else (),
             )
             for exam, own in answered.items()
@@ -162,12 +150,6 @@ def tables_of(
         languages=[table for table in side_by_side([result for result in results if result.answered]) if table.rows],
         notes=[*notes, *footnotes(results), *cut_off_notes(results), *published_notes(results)],
     )
-
-
-def _own(result: Result, alone: bool) -> list[Table]:
-    tables = [score_table(table, result.beside) for table in result.tables if alone or not table.across]
-    tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
-    return [table for table in tables if table.rows]
 
 
 def _chart(drawn: Drawn, caption: str, *named: str, broad: bool = False) -> Chart:

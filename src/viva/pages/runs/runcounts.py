@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.engine.asking import LASTING
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunRecord
 from viva.errors import StorageError
-from viva.pages.runs.following import Followed
+from viva.pages.runs.following import Followed, Tokens
 from viva.pages.runs.gradedrows import Sheet
 from viva.providers import traits_of
 from viva.render.result import Result
@@ -81,8 +82,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     answered: int
     failed: int
     left: int
-    input_tokens: int
-    output_tokens: int
+    tokens: Tokens
     uncounted: int
     """Answers of servers that did not say how many tokens they took."""
     rate: float
@@ -145,8 +145,7 @@ def progress_of(
         answered=answered,
         failed=failed,
         left=left,
-        input_tokens=answers.tokens.input,
-        output_tokens=answers.tokens.output,
+        tokens=replace(answers.tokens),
         uncounted=answers.tokens.uncounted if asked else 0,
         rate=60 * rate,
         seconds_left=(left + failed) / rate if rate else 0.0,

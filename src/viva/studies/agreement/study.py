@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -140,14 +141,23 @@ _SHOWN = 60
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]{0,20},[0-9]{1,20}")
 
 
+class _Rated(Struct):
+    """What a file says of an item, or of one aspect of it."""
+
+    marks: dict[str, float | None] = {}
+    """Rater → mark."""
+    lines: dict[str, int] = {}
+    """Rater → line."""
+    tags: dict[str, str] = {}
+
+
 def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
     """Return the ratings, items and raters in the order of the file. `tags` names those that are needed.
 
     Raises DataError with the line and the value: not there, torn, a missing column, a mark that is none, a rating that
     is there twice, an item with two values of a needed tag.
     """
-    marks: dict[tuple[str, str], dict[str, tuple[int, float | None]]] = {}
-    own: dict[tuple[str, str], dict[str, str]] = {}
+    found = defaultdict[tuple[str, str], _Rated](_Rated)
     raters: dict[str, None] = {}
     torn: dict[str, str] = {}
     """Columns that may be tags → where an item has a second value, which makes it none; empty where none has."""
@@ -156,39 +166,37 @@ def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
         columns = [_present(row, names, where) for names in (ITEM, RATER, VALUE)]
         item, rater = (_name(row, column, where) for column in columns[:2])
         mark, aspect = _mark(row[columns[2]], columns[2], where), _plain(row.get(ASPECT), ASPECT, where)
-        given, mine = marks.setdefault((item, aspect), {}), own.setdefault((item, aspect), {})
-        if rater in given:
+        one = found[item, aspect]
+        if rater in one.lines:
             what = brief(item) + (f", {brief(aspect)}," if aspect else "")
             raise DataError(
-                f"{where}: a second rating of {what} by {brief(rater)}; the first is in line {given[rater][0]}"
+                f"{where}: a second rating of {what} by {brief(rater)}; the first is in line {one.lines[rater]}"
             )
-        given[rater] = line, mark
-        raters[rater] = None
-        for name in (name for name, value in row.items() if not isinstance(value, (dict, list))):
-            if name in (*columns, ASPECT, "tags"):
+        one.lines[rater], one.marks[rater], raters[rater] = line, mark, None
+        for name, value in row.items():
+            if name in (*columns, ASPECT, "tags") or isinstance(value, (dict, list)):
                 continue
-            tag = _plain(row[name], name, where)
+            tag = _plain(value, name, where)
             torn.setdefault(name, "")
-            if tag and mine.setdefault(name, tag) != tag and not torn[name]:
-                torn[name] = f"{where}: {name[:_SHOWN]} of {brief(item)} is {brief(tag)}, and {brief(mine[name])} above"
-    if all(mark is None for given in marks.values() for _, mark in given.values()):
+            if tag and (first := one.tags.setdefault(name, tag)) != tag and not torn[name]:
+                torn[name] = f"{where}: {name[:_SHOWN]} of {brief(item)} is {brief(tag)}, and {brief(first)} above"
+    if all(mark is None for one in found.values() for mark in one.marks.values()):
         raise DataError(f"{path} holds no ratings; it needs rows of item, rater, value")
     for tag in (*tags, "question"):
         if torn.get(tag):
             raise DataError(torn[tag])
-    several = len({aspect for _, aspect in marks}) > 1
+    aspects = [aspect for _, aspect in found]
+    several = len(set(aspects)) > 1
     # "question" is a tag of an item that has a name of its own, and else its name.
-    questions = [mine.get("question", item) for (item, _), mine in own.items()]
-    columns = [name for name, where in torn.items() if name != "question" and not where]
-    found = {name: tuple(mine.get(name, "") for mine in own.values()) for name in columns}
-    if any(aspect for _, aspect in marks):
-        found = {ASPECT: tuple(aspect for _, aspect in marks), **found}
+    questions = [one.tags.get("question", item) for (item, _), one in found.items()]
+    whole = [name for name, where in torn.items() if name != "question" and not where]
+    said = {name: tuple(one.tags.get(name, "") for one in found.values()) for name in whole}
     return Ratings(
-        items=tuple(f"{item} · {aspect}" if several and aspect else item for item, aspect in marks),
+        items=tuple(f"{item} · {aspect}" if several and aspect else item for item, aspect in found),
         raters=tuple(raters),
-        values=tuple(tuple(given.get(rater, (0, None))[1] for rater in raters) for given in marks.values()),
+        values=tuple(tuple(map(one.marks.get, raters)) for one in found.values()),
         questions=tuple(questions) if len(set(questions)) < len(questions) else (),
-        tags=found,
+        tags={ASPECT: tuple(aspects), **said} if any(aspects) else said,
     )
 
 

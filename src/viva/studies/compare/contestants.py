@@ -282,26 +282,17 @@ def with_readings(rows: Sequence[tuple[Row, Two]]) -> list[Row]:
         name = renumbered(flip.question, -one.before(other))
         return read[one.scored.source].setdefault((one.scored.exam, one.scored.model, name), [])
 
-    wanted = [
-        (
-            row,
-            [
-                [(flip, asked(flip, *two), asked(flip, *two[::-1])) for flip in flips]
-                for flips in (row.gained, row.lost)
-            ],
+    def told(flips: Sequence[Flip], one: Contestant, other: Contestant) -> tuple[Flip, ...]:
+        return tuple(
+            replace(flip, first_read=asked(flip, one, other), second_read=asked(flip, other, one)) for flip in flips
         )
-        for row, two in rows
-    ]
-    for source, texts in read.items():
+
+    found = [replace(row, gained=told(row.gained, *two), lost=told(row.lost, *two)) for row, two in rows]
+    for source, texts in read.items():  # the lists are filled after they were given out
         for key, text in _answers(source):
             if key in texts:
                 texts[key].append(text)
-    return [
-        replace(row, **{name: tuple(replace(flip, first_read=tuple(one), second_read=tuple(other))
-                                    for flip, one, other in flips)
-                        for name, flips in zip(("gained", "lost"), both, strict=True)})
-        for row, both in wanted
-    ]  # fmt: skip
+    return found
 
 
 def _answers(source: Path) -> Iterator[tuple[tuple[str, str, str], str]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from viva.errors import VivaError, flag, option
+from viva.files import shipped_table
 from viva.published import SAMPLING, Entry, table
 from viva.published import Table as PublishedTable
 from viva.published.printed import plain
@@ -53,14 +54,7 @@ class Sheet(NamedTuple):
     notes: Sequence[str]
 
 
-_PARTS = {
-    "domain": {"dsa": "DSA", "co": "CO", "cn": "CN", "os": "OS", "overall": "overall"},
-    "format": {
-        "multiple_choice": "multiple-choice", "assertion": "assertion", "fill_in_the_blank": "fill-in-the-blank",
-        "open_ended": "open-ended", "overall": "overall",
-    },
-}  # fmt: skip
-"""What CS-Bench's tables can be compared by: the beginning of a column's name → what rows call it."""
+_PARTS = shipped_table(__file__, "parts.toml", dict[str, dict[str, str]])
 _KINDS = ("knowledge", "reasoning", "average")
 _STANDARD = "(0.2,0.9)"
 """The paper's own temperature and top-p, which the sweep is compared with."""

@@ -59,11 +59,6 @@ def _outlying(row: Row) -> str:
     return f"{name} {UNSURE}" if name in row.found.partial else name
 
 
-def _partial(row: Row) -> int:
-    """Return how many rows of the pair leave something out."""
-    return sum(name in row.found.partial for name, *_ in row.pair.rows)
-
-
 _PAIR = (Column("first", "pair.first", SIDE, keep=True), Column("second", "pair.second", SIDE, keep=True))
 _FIGURE, _COEFFICIENT = figure(".4g"), figure(".3f")
 _COLUMNS = (
@@ -93,7 +88,8 @@ _MATCHED = places("row", "first", "second")
 """What a pair was computed from, for programs."""
 _DATA = (
     *fields("found", title="table"), *fields("pair", "first", "second", "n", "left_out"),
-    Column(None, _partial, key="partial_rows"), *fields("each", "kind", "value", "p", "low", "high"),
+    Column(None, lambda row: sum(name in row.found.partial for name, *_ in row.pair.rows), key="partial_rows"),
+    *fields("each", "kind", "value", "p", "low", "high"),
     *fields("each.leaning", low="lowest", low_without="lowest_without", high="highest", high_without="highest_without"),
     *fields("pair", "families"),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from viva.analysis.training import Training
 from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, Layer, curves, figures, one_exam, subtitle
-from viva.render.textchart import short_number
+from viva.render.table import short_number
 
 DECADE = 10**0.5
 """From this span on, training is drawn on a logarithmic axis: half a decade."""
@@ -48,3 +48,19 @@ def training_chart(every: Sequence[Training]) -> Drawn:
         title="Scores over training", below=[found.exam, subtitle(rows, "95 % intervals shaded")],
         kinds=Kinds("curve", [curve.name for curve in found.curves]),
     )  # fmt: skip
+
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float | None], low: float, high: float) -> str:
+    """Return a character a value, scaled from `low` to `high`; a middle dot where there is none."""
+    span = high - low
+
+    def block(value: float | None) -> str:
+        if value is None:
+            return "·"
+        share = (value - low) / span if span > 0 else 0.5
+        return BLOCKS[min(len(BLOCKS) - 1, max(0, int(share * len(BLOCKS))))]
+
+    return "".join(map(block, values))

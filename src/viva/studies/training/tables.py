@@ -9,8 +9,21 @@ from viva.analysis.estimate import UNSURE, Estimate
 from viva.analysis.training import Curve, Point, Training
 from viva.render.findings import Drawing, Findings
 from viva.render.result import RANGE
-from viva.render.table import ESTIMATE, NAME, PERCENT, Column, Kind, P, Table, counted, fields, figure, item
-from viva.render.textchart import short_number, sparkline
+from viva.render.table import (
+    ESTIMATE,
+    NAME,
+    PERCENT,
+    Column,
+    Kind,
+    P,
+    Table,
+    counted,
+    fields,
+    figure,
+    item,
+    short_number,
+)
+from viva.studies.training.chart import sparkline
 from viva.visible import some
 
 _NONE = Estimate()

@@ -14,10 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchmarks.explaining import opened
-from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, report, result, table, texts
+from render.samples import NOTHING, RIGHT, SHORT, UNGRADED, printed, report, result, table, texts
 from rows import table as rows_of
 from viva.analysis.estimate import bounds_text, cell_text
-from viva.render.formats import FORMATS, as_csv, as_json, as_latex, as_markdown, as_terminal, summary_terminal
 from viva.render.markuptext import latex, markdown
 from viva.render.result import footnotes, side_by_side
 from viva.render.table import outcomes_text
@@ -25,7 +24,8 @@ from viva.render.terminal import tables_terminal
 from viva.types import OUTCOMES
 from viva.visible import escape_invisible, one_line
 
-DRAWN = ("chart.py", "textchart.py", "text.py")
+FORMS = ("terminal", "json", "csv", "markdown", "latex")
+DRAWN = ("chart.py", "text.py")
 """Pictures for a terminal and SVG, which no LaTeX sees; and the signs themselves."""
 HOSTILE = (
     "a|b",
@@ -60,14 +60,14 @@ def dangerous(text: str) -> set[str]:
 
 def test_every_form_renders_numbers_intervals_and_signatures() -> None:
     with rows_of() as row:
-        for form, write in FORMATS.items():
+        for form in FORMS:
             with row(form):
-                text = write(report())
+                text = printed(form, report())
                 assert "benchmark:csbench.1" in text
                 assert "openai/m" in text
                 assert "62.5" in text or "0.625" in text
                 assert text.endswith("\n")
-                assert write(report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
+                assert printed(form, report(result(table(((NOTHING,),), rows=("x",), columns=("y",)), overall=NOTHING)))
 
 
 # Numbers
@@ -91,10 +91,10 @@ def test_the_bounds_stand_in_every_form() -> None:
     left_out = SHORT.__class__(n=4, mean=0.75, floor=0.5625, ceiling=0.8125, outcomes={"right": 3, "ungraded": 1})
     assert cell_text(left_out) == "75.00† (56.25–81.25)"
     shown = report(result(table(((left_out,),), rows=("OS",), columns=("Score",)), overall=left_out))
-    for form in (summary_terminal, as_terminal, as_markdown, as_latex):
-        assert re.search("56.25(–|--)81.25", form(shown))
-        assert "its bounds are the least and the most" in form(shown)
-    (line,) = csv.DictReader(io.StringIO(as_csv(shown)))
+    for form in ("screen", "terminal", "markdown", "latex"):
+        assert re.search("56.25(–|--)81.25", printed(form, shown))
+        assert "its bounds are the least and the most" in printed(form, shown)
+    (line,) = csv.DictReader(io.StringIO(printed("csv", shown)))
     assert (line["mean"], line["floor"], line["ceiling"]) == ("0.75", "0.5625", "0.8125")
 
 
@@ -109,8 +109,8 @@ def test_a_footnote_says_what_a_mean_leaves_out_and_between_what_it_lies() -> No
     for part in ("7 error", "3 not judged", "--judge", "over all 50", "40.00 and 60.00"):
         assert part in note
     assert "whole" not in note
-    for form in (as_terminal, as_markdown, as_latex):
-        shown = form(report(result(overall=SHORT)))
+    for form in ("terminal", "markdown", "latex"):
+        shown = printed(form, report(result(overall=SHORT)))
         assert "7 error" in shown
         assert "40.00 and 60.00" in shown
 
@@ -136,28 +136,23 @@ def test_a_footnote_on_judged_answers_is_true_of_panels_too() -> None:
 
 
 def test_the_legend_and_the_notes_stand_below_the_tables() -> None:
-    text = as_terminal(report(notes=("csbench-en: the bundled sample",)))
-    assert (
-        text.index("By domain")
-        < text.index("95 % intervals")
-        < text.index("the bundled sample")
-        < text.index("signature")
-    )
+    text = printed("terminal", report(notes=("csbench-en: the bundled sample",)))
+    places = [text.index(part) for part in ("By domain", "95 % intervals", "the bundled sample", "signature")]
+    assert places == sorted(places)
 
 
 def test_long_tables_are_shown_on_request_in_a_terminal_and_always_elsewhere() -> None:
     long = report(result(table(title="By subject", detail=True)))
-    assert "By subject" not in as_terminal(long)
-    assert "By subject" in as_terminal(long, details=True)
-    assert "By subject" in as_markdown(long)
+    assert "By subject" not in printed("terminal", long)
+    assert "By subject" in printed("terminal", long, details=True)
+    assert "By subject" in printed("markdown", long)
 
 
 def test_json_holds_everything_as_plain_data() -> None:
-    (found,) = json.loads(as_json(report(result(overall=SHORT), notes=("a note",))))["results"]
+    (found,) = json.loads(printed("json", report(result(overall=SHORT), notes=("a note",))))["results"]
     assert found["signature"] == "benchmark:csbench.1|lang:en|model:openai/m"
-    assert {"n": 50, "mean": 0.5, "low": 0.366, "high": 0.634, "floor": 0.4, "ceiling": 0.6}.items() <= found[
-        "overall"
-    ].items()
+    known = {"n": 50, "mean": 0.5, "low": 0.366, "high": 0.634, "floor": 0.4, "ceiling": 0.6}
+    assert known.items() <= found["overall"].items()
     assert found["overall"]["outcomes"] == {"right": 20, "wrong": 20, "error": 7, "ungraded": 3}
     assert found["tables"][0]["rows"] == ["OS", "CN"]
     assert found["tables"][0]["cells"][0][0]["mean"] == 0.625
@@ -165,7 +160,7 @@ def test_json_holds_everything_as_plain_data() -> None:
 
 
 def test_csv_has_a_row_a_cell_with_all_that_belongs_to_it() -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(report()))))
+    rows = list(csv.DictReader(io.StringIO(printed("csv", report()))))
     assert [(row["row"], row["column"]) for row in rows] == [
         ("OS", "Knowledge"),
         ("OS", "Average"),
@@ -198,7 +193,7 @@ def test_languages_stand_side_by_side_for_each_model_that_sat_several() -> None:
     assert grid.header == ("", "en", "zh")
     assert tuple(grid.texts()) == (("OS", cell_text(RIGHT), cell_text(SHORT)), ("CN", cell_text(SHORT), "–†"))
     assert "openai/m" in grid.title
-    assert "languages side by side" in as_markdown(report(*results))
+    assert "languages side by side" in printed("markdown", report(*results))
 
 
 def test_one_language_alone_has_nothing_beside_it() -> None:
@@ -214,9 +209,9 @@ def test_a_row_that_only_one_language_has_is_shown_with_a_dash() -> None:
 
 
 def test_several_results_are_summed_up_in_one_table() -> None:
-    text = as_markdown(report(result(), result(model="openai/other", overall=RIGHT)))
+    text = printed("markdown", report(result(), result(model="openai/other", overall=RIGHT)))
     assert "### Summary" in text
-    assert "Summary" not in as_markdown(report())
+    assert "Summary" not in printed("markdown", report())
 
 
 # Hostile names
@@ -228,7 +223,7 @@ def test_no_name_drives_a_terminal() -> None:
             hostile = report(result(table(model=name, title=name, rows=(name, "CN")), model=name), notes=(name,))
             for form in ("terminal", "markdown", "latex", "csv"):
                 with row((form, name)):
-                    assert not dangerous(FORMATS[form](hostile))
+                    assert not dangerous(printed(form, hostile))
 
 
 def test_no_name_breaks_a_table_is_a_formula_or_is_changed_in_json() -> None:
@@ -241,7 +236,7 @@ def test_no_name_breaks_a_table_is_a_formula_or_is_changed_in_json() -> None:
 
 
 def _whole_in_markdown(name: str) -> None:
-    text = as_markdown(report(result(table(model=name, rows=(name, "CN")), model=name)))
+    text = printed("markdown", report(result(table(model=name, rows=(name, "CN")), model=name)))
     lines = [line for line in text.splitlines() if line.startswith("|")]
     pipes = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines}
     assert len(lines) == 4
@@ -251,7 +246,7 @@ def _whole_in_markdown(name: str) -> None:
 
 
 def _whole_in_latex(name: str) -> None:
-    text = as_latex(report(result(table(model=name, rows=(name, "CN")), model=name)))
+    text = printed("latex", report(result(table(model=name, rows=(name, "CN")), model=name)))
     body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
     assert len(body) == 2, "a row a line"
     assert all(line.endswith(r" \\") for line in body)
@@ -266,7 +261,8 @@ def _whole_in_latex(name: str) -> None:
 
 
 def _no_formula_in_csv(name: str) -> None:
-    text = as_csv(report(result(table(model=name, rows=(name, "CN"), columns=(name, "x")), model=name, signature=name)))
+    evil = table(model=name, rows=(name, "CN"), columns=(name, "x"))
+    text = printed("csv", report(result(evil, model=name, signature=name)))
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert len(rows) == 5
     assert {len(row) for row in rows} == {len(rows[0])}
@@ -276,7 +272,7 @@ def _no_formula_in_csv(name: str) -> None:
 
 
 def _unchanged_in_json(name: str) -> None:
-    text = as_json(report(result(model=name)))
+    text = printed("json", report(result(model=name)))
     assert json.loads(text)["results"][0]["model"] == name
     assert "\x1b" not in text
 
@@ -366,27 +362,27 @@ ACROSS = msgspec.structs.replace(
 
 def test_several_models_share_one_table() -> None:
     two = report(*(result(table(), ACROSS, model=f"openai/{name}") for name in "ab"))
-    text = as_markdown(two)
+    text = printed("markdown", two)
     assert text.count("Main · csbench-en") == 1
     assert "| model | TF | OA |" in text
     assert text.count("| openai/a | 62.50") == text.count("| openai/b | 62.50") == 1
     assert text.count("By domain") == 2
-    assert "Main" in as_terminal(two)
+    assert "Main" in printed("terminal", two)
 
 
 def test_one_model_has_it_in_its_other_tables() -> None:
     one = report(result(table(), ACROSS))
-    assert "Main" not in as_markdown(one)
-    assert ",main,Overall,TF," in as_csv(one)
+    assert "Main" not in printed("markdown", one)
+    assert ",main,Overall,TF," in printed("csv", one)
 
 
 def test_models_of_different_exams_are_not_compared() -> None:
     apart = report(result(ACROSS, language="en"), result(ACROSS, language="zh"))
-    assert "Main" not in as_markdown(apart)
+    assert "Main" not in printed("markdown", apart)
 
 
 def test_a_long_one_waits_for_all() -> None:
     long = msgspec.structs.replace(ACROSS, detail=True)
     two = report(*(result(long, model=f"openai/{name}") for name in "ab"))
-    assert "Main" not in as_terminal(two)
-    assert "Main" in as_terminal(two, details=True)
+    assert "Main" not in printed("terminal", two)
+    assert "Main" in printed("terminal", two, details=True)

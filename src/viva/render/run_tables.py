@@ -1,8 +1,10 @@
-"""A report as terminal tables, Markdown, LaTeX, CSV or JSON."""
+"""The findings of a run: the tables of its results, the lines below them, and one screen of both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -12,7 +14,7 @@ from viva.engine.budget import SHARES, Consumed, who_answered
 from viva.errors import flag
 from viva.published import Neighbour
 from viva.render.deciders import canaries_table, deciding_tables
-from viva.render.markuptext import csv_text, json_text, tables_html, tables_latex, tables_markdown
+from viva.render.findings import Findings
 from viva.render.result import (
     FILLED,
     LEFT_OUT,
@@ -35,9 +37,8 @@ from viva.render.result import (
     side_by_side,
     summary,
 )
-from viva.render.table import FIGURE, NAME, Column, Kind, Table, item
-from viva.render.terminal import SUMS_UP, screen_terminal, tables_terminal
-from viva.render.textchart import short_number
+from viva.render.table import FIGURE, NAME, Column, Kind, Table, fields, item, places, short_number
+from viva.render.terminal import SUMS_UP
 from viva.scorers.reading import CUT_OFF_WORDS
 from viva.types import OUTCOMES, UNANSWERED, outcome_name
 from viva.visible import dollars, one_line, plural
@@ -56,19 +57,26 @@ def legend(results: Sequence[Result]) -> str:
     return f"{LEGEND}.{f' {UNSURE} {LEFT_OUT}.' if marked else ''}"
 
 
+def own_tables(result: Result, *, across: bool = False, details: bool = True, mark: str = "") -> list[Table]:
+    """Return the tables of one result, without the long ones where no `details` are wanted; `across`: also those of a
+    row a model; `mark`: behind the titles of its scores.
+    """
+    tables = [
+        replace(table := score_table(found, result.beside), title=table.title + mark)
+        for found in result.tables
+        if (across or not found.across) and (details or not found.detail)
+    ]
+    tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
+    return [table for table in tables if table.rows]
+
+
 def _whole(report: Report, *, details: bool = True) -> tuple[list[Table], list[str]]:
     """Return all tables of a run, and the lines below them."""
     results = [result for result in report.results if result.answered]
     marked = mixed(report.results)
     tables: list[Table] = []
     for result in results:
-        mark = f" {MIXED}" if result.model in marked else ""
-        tables += (
-            replace(table := score_table(found, result.beside), title=table.title + mark)
-            for found in result.tables
-            if not found.across and (details or not found.detail)
-        )
-        tables += deciding_tables(result.decided, f" · {result.exam} · {result.model}")
+        tables += own_tables(result, details=details, mark=f" {MIXED}" if result.model in marked else "")
     tables += across_models(results, details=details)
     tables += side_by_side(results)
     if results and len(report.results) > 1:
@@ -84,88 +92,72 @@ def _whole(report: Report, *, details: bool = True) -> tuple[list[Table], list[s
     ]
 
 
-def as_terminal(report: Report, *, details: bool = False, width: int | None = None, colour: bool = False) -> str:
-    """Return tables for a terminal."""
-    return tables_terminal(*_whole(report, details=details), width=width, colour=colour)
+Line: TypeAlias = tuple[str, str, str, str, str, int | None, float | None, Estimate | None, float | None, str, str]
+"""A row of the CSV; published figures and what canaries tell have a mean and no estimate."""
+_LINES = (
+    *places("exam", "model", "table", "row", "column", "n", "mean"),
+    *fields("7", "low", "high", "floor", "ceiling", "sd", "clusters"),
+    *(Column(None, item("7.outcomes", outcome, 0), key=outcome) for outcome in OUTCOMES),
+    *(Column(None, str(at), key=name) for at, name in enumerate(("trained", "signature", "published"), 8)),
+)
 
 
-def as_html(report: Report, *, details: bool = False) -> str:
-    """Return tables for a notebook's cell."""
-    return tables_html(*_whole(report, details=details))
+def _lines(report: Report) -> Iterator[Line]:
+    """Yield a row a cell: shares in 0..1, the model's training tokens if known, the signature.
 
-
-def as_markdown(report: Report) -> str:
-    """Markdown tables."""
-    return tables_markdown(*_whole(report))
-
-
-def as_latex(report: Report) -> str:
-    """LaTeX tables (booktabs)."""
-    return tables_latex(*_whole(report))
-
-
-_WHERE = ("exam", "model", "table", "row", "column")
-_MEASURES = ("n", "mean", "low", "high", "floor", "ceiling", "sd", "clusters")
-"""Of a cell; of a range there is no mean."""
-_KNOWN = (*_MEASURES, *OUTCOMES, "trained", "signature", "published")
-
-
-def as_csv(report: Report) -> str:
-    """Return one row a cell: shares in 0..1, counts of every outcome, the model's training tokens if known, the
-    signature.
-
-    Published figures have rows of their own, with a mean alone; `published` says where it stands and how it was asked.
-    So have canaries, in the table `canaries`: judges stand where models do, with the share of verdicts that agree, and
-    the mean marks of right and wrong answers.
+    Published figures have rows of their own; `published` says where one stands and how it was asked. So have canaries,
+    in the table `canaries`: judges stand where models do, with the share of verdicts that agree, and the mean marks of
+    right and wrong answers.
     """
-    return csv_text((*_WHERE, *_KNOWN), _lines(report))
-
-
-def _lines(report: Report) -> Iterator[list[object]]:
-    def line(*where: str, **known: object) -> list[object]:
-        return [*where, *(known.get(name, "") for name in _KNOWN)]
-
     for result in report.results:
         for found in result.tables:
             for label, cells in zip(found.rows, found.cells, strict=True):
                 for column, cell in zip(found.columns, cells, strict=True):
-                    known = {measure: getattr(cell, measure) for measure in _MEASURES}
-                    known |= {outcome: cell.outcomes.get(outcome, 0) for outcome in OUTCOMES}
-                    known |= {"trained": result.trained, "signature": result.signature}
-                    yield line(result.exam, result.model, found.name, label, column, **known)
+                    where = (result.exam, result.model, found.name, label, column)
+                    yield *where, cell.n, cell.mean, cell, result.trained, result.signature, ""
         tables = {found.name: found for found in result.tables}
         for one in result.beside:
             cited = f"{one.source.cited}; {one.condition}"
             for (name, row, column), figure in one.figures.items():
                 if name in tables and row in tables[name].rows and column in tables[name].columns:
-                    yield line(result.exam, one.model, name, row, column, mean=figure, published=cited)
+                    yield result.exam, one.model, name, row, column, None, figure, None, None, "", cited
     for canary in report.canaries:
-        where = (canary.exam, canary.judge, "canaries")
-        yield line(*where, "all", "agreement", n=len(canary.known), mean=canary.agreement)
-        for row, right in (("known right", True), ("known wrong", False)):
-            mean, count = canary.mean(right=right)
-            yield line(*where, row, "mark", n=count, mean=mean)
+        told = [("all", "agreement", canary.agreement, len(canary.known))]
+        told += [
+            (row, "mark", *canary.mean(right=right)) for row, right in (("known right", True), ("known wrong", False))
+        ]
+        for row, column, mean, count in told:
+            yield canary.exam, canary.judge, "canaries", row, column, count, mean, None, None, "", ""
 
 
-def as_json(report: Report) -> str:
+def _content(report: Report) -> Mapping[str, Any]:
     """Return everything, as plain data; a published row's figures are a list, since their keys have three parts."""
-    content = msgspec.to_builtins(report)
+    content: dict[str, Any] = msgspec.to_builtins(report)
     for result in content["results"]:
         for one in result["beside"]:
             one["figures"] = [
                 {"table": table, "row": row, "column": column, "mean": figure}
                 for (table, row, column), figure in one["figures"].items()
             ]
-    return json_text(content)
+    return content
 
 
-FORMATS: dict[str, Callable[[Report], str]] = {
-    "terminal": as_terminal,
-    "json": as_json,
-    "csv": as_csv,
-    "markdown": as_markdown,
-    "latex": as_latex,
-}
+def findings(report: Report, *, details: bool = False) -> Findings[Report]:
+    """Return all tables of a run, and the table of one screen; `rows` has one a cell. `details`: also a terminal has
+    the long tables.
+    """
+    shown = _whole(report)
+    served = [served_table(report.results)] if mixed(report.results) else []
+    return Findings(
+        found=report,
+        shown=shown[0],
+        rows=Table("Scores", _LINES, list(_lines(report))),
+        notes=shown[1],
+        first=([summary_table(report.results), *served], summary_lines(report)),
+        terminal=shown if details else _whole(report, details=False),
+        more=f"viva score {one_line(report.run, 200)} {flag('all')}",
+        content=partial(_content, report),
+    )
 
 
 UNKNOWN = "unknown"
@@ -276,9 +268,9 @@ def summary_table(results: Sequence[Result]) -> Table:
     """Return a line a model and exam, published rows last. One model alone stands in the title; columns in which
     nothing stands are left out.
     """
-    published = [(one.model, exam, one.score) for exam, one in published_scores(results)]
+    published = published_scores(results)
     rows = score_lines(results, published)
-    models = {line.model for line in score_lines(results)} | {model for model, *_ in published}
+    models = {*(result.model for result in results), *(one.model for _, one in published)}
     count = replace(count_column(results), drop=4)
     columns = (*(WHO if len(models) > 1 else WHO[1:]), score_column(results, mean_text), *_BOUNDS, count, *_TOOK)
     title = "Scores in per cent" + (f" · {rows[0].model}" if len(models) == 1 else "")
@@ -288,10 +280,12 @@ def summary_table(results: Sequence[Result]) -> Table:
 
 def published_scores(results: Sequence[Result]) -> list[tuple[str, Neighbour]]:
     """Return published scores that are the same quantity as those of an exam, each once."""
-    exams = {
-        exam: [one for one in results if one.exam == exam and one.answered] for exam in {r.exam: 0 for r in results}
-    }
-    return [(exam, one) for exam, own in exams.items() for one in beside_of(own) if one.score is not None]
+    return [
+        (exam, one)
+        for exam in dict.fromkeys(result.exam for result in results)
+        for one in beside_of([result for result in results if result.exam == exam and result.answered])
+        if one.score is not None
+    ]
 
 
 def _outcomes(style: str, *, scored: bool) -> Kind:
@@ -377,11 +371,3 @@ def _average(result: Result, *, alone: bool) -> str:
     others = [f"{name} {score_text(row[place])}" for place, name in enumerate(table.columns) if place != at]
     beside = f" ({', '.join(others)})" if alone else ""
     return f"{result.exam}: the score is {table.columns[at]}{beside}."
-
-
-def summary_terminal(report: Report, *, width: int | None = None, colour: bool = False) -> str:
-    """Return the table and its lines, in one screen."""
-    table, notes = summary_table(report.results), summary_lines(report)
-    more = f"viva score {one_line(report.run, 200)} {flag('all')}"
-    tables = [table, served_table(report.results)] if mixed(report.results) else [table]
-    return screen_terminal(tables, notes, width=width, colour=colour, more=more)
