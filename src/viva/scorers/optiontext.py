@@ -174,8 +174,8 @@ def restated_from(text: str, texts: OptionTexts) -> int:
 
     Who only repeats the options has said nothing: the last of them is no answer.
     """
-    lines = list(re.finditer(r"[^\n]*\S[^\n]*", text[-20 * (texts.longest + 20) :]))
     base = max(0, len(text) - 20 * (texts.longest + 20))
+    lines = list(re.finditer(r"[^\n]*\S[^\n]*", text[base:]))
     letters: list[str] = []
     at = len(text)
     lines = lines[:-1] if lines and _HEADING.fullmatch(lines[-1].group()) else lines

@@ -166,13 +166,10 @@ def _except(text: str, letters: str) -> set[str] | None:
 
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """Return the options called correct, where every option is judged, and none in two ways."""
-    verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
-    for judged in ChoiceWindow(mark(fold(text), letters), letters).judgements():
-        for letter in judged.letters:
-            verdicts[letter].add(judged.good)
-    if any(len(found) != 1 for found in verdicts.values()):
-        return None
-    return {letter for letter, found in verdicts.items() if True in found} or None
+    judgements = ChoiceWindow(mark(fold(text), letters), letters).judgements()
+    verdicts = {(letter, judged.good) for judged in judgements for letter in judged.letters}
+    chosen, denied = ({letter for letter, good in verdicts if good is side} for side in (True, False))
+    return chosen if chosen | denied == {*letters} and chosen.isdisjoint(denied) and chosen else None
 
 
 def _names(text: str, letters: str) -> bool:

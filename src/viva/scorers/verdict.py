@@ -19,7 +19,7 @@ from functools import cache
 import msgspec
 from msgspec import Struct
 
-from viva.scorers.lexicon import plain, thinking_end
+from viva.scorers.lexicon import plain, rewritten, thinking_end
 from viva.types import Opinion
 
 _MARK = r"(?:([0-9]{1,4}(?:\.[0-9]{1,4})?)(?: ?/ ?([0-9]{1,4}))?|([Nn]one))\.?"
@@ -79,7 +79,7 @@ def _read(opinion: Opinion, scale: Sequence[float]) -> float | None:
 
 def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
     """Return the verdict of the last line, or of a reply that is one JSON object."""
-    line = _unbold(_last_line(reply))
+    line = _last_line(reply)
     head = f"VERDICT {nonce}"
     if line.startswith((f"{head}:", f"{head}：")):  # Chinese replies have a colon of their own
         return _value(_ALONE.fullmatch(line[len(head) + 1 :].removeprefix(" ")), scale)
@@ -94,7 +94,7 @@ def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
 
 def _bare(reply: str, scale: Sequence[float]) -> float | None:
     """Return the verdict of the last line, where it stands alone and nothing contradicts it."""
-    value = _value(_LINE.fullmatch(_unbold(_last_line(reply))), scale)
+    value = _value(_LINE.fullmatch(_last_line(reply)), scale)
     if value is None or len(_FENCE.findall(reply)) % 2:
         return None
     for match in _ANYWHERE.finditer(reply):
@@ -105,15 +105,8 @@ def _bare(reply: str, scale: Sequence[float]) -> float | None:
 
 
 def _last_line(reply: str) -> str:
-    return reply[max(reply.rfind("\n") + 1, len(reply) - _LONGEST_LINE) :]
-
-
-def _unbold(line: str) -> str:
-    """Return the line without the asterisks that set all of it in bold, or all up to the colon, as many judges do."""
-    if not line.startswith("**"):
-        return line
-    bold, _, rest = line[2:].partition("**")
-    return bold + rest if not rest or bold.endswith((":", "：")) else line
+    """Return the last line, without asterisks that set all of it in bold, or all up to the colon, as many judges do."""
+    return rewritten("bold_line", reply[max(reply.rfind("\n") + 1, len(reply) - _LONGEST_LINE) :])
 
 
 def _value(match: re.Match[str] | None, scale: Sequence[float]) -> float | None:

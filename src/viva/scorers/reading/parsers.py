@@ -23,6 +23,7 @@ from viva.scorers.reading.slots import (
     Strength,
     Unsure,
     explained_from,
+    held,
     marked,
     read_visible,
     resolve,
@@ -101,8 +102,7 @@ def _own(text: str) -> list[Slot]:
     """Return a short reply as its own answer, and what it sets apart: the only bold words, a number above the rest."""
     short = words_in(text.strip()) <= LONGEST_TERM
     apart = _FIRST.match(text), short and _BOLD.fullmatch(text)
-    slots = [Slot(match[1], match.span(1), Strength.WHOLE, "set apart") for match in apart if match]
-    return whole(text, short=short) + slots
+    return whole(text, short=short) + [held(match, 1, Strength.WHOLE, "set apart") for match in apart if match]
 
 
 def _last(text: str) -> list[Slot]:

@@ -163,6 +163,11 @@ class Slot(Struct, frozen=True):
     """Whether the words are mostly said of an answer ("the answer is correct", "is false"), and seldom are one."""
 
 
+def held(match: re.Match[str], group: str | int, strength: Strength, rule: str) -> Slot:
+    """Return what a group of a match holds as a slot."""
+    return Slot(match[group].strip(), match.span(group), strength, rule)
+
+
 class Unsure:
     """A slot that holds no single value: several, a range, half of one."""
 
@@ -234,12 +239,10 @@ def _boxes(text: str) -> list[Slot]:
     found: list[Slot] = []
     outer = 0
     for match in list(_BOX.finditer(text))[-20:]:
-        if match["bare"]:
-            begin, end, after = match.start("bare"), match.end(), match.end()
-        else:
+        begin, end = match.span("bare")
+        if match["open"]:
             begin = match.end()
-            after = closed(_BRACE.finditer(text, begin, begin + 2_000)) or 0
-            end = after - 1
+            end = (closed(_BRACE.finditer(text, begin, begin + 2_000)) or 0) - 1
         if end < 0 or begin < outer:
             continue
         outer = end
@@ -248,7 +251,7 @@ def _boxes(text: str) -> list[Slot]:
             said = said if said == found[-1].text else f"{found[-1].text}, {said}"
             begin = found.pop().span[0]
         if said and not _NEGATED.search(text[max(0, match.start() - 12) : match.start()]):
-            found.append(Slot(said, (begin, after - 1 if match["open"] else end), Strength.MARKED, "boxed"))
+            found.append(Slot(said, (begin, end), Strength.MARKED, "boxed"))
     return found
 
 
@@ -273,7 +276,7 @@ def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] |
     """
     found = _boxes(text)
     tags = _pattern("<tagged>").finditer(text)
-    found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
+    found += [held(tag, "said", Strength.MARKED, "tagged") for tag in tags]
     boxes = boxes_in(text)
     ticked = [box for box in boxes if box.ticked]
     if len(boxes) > 1 and len(ticked) == 1:
@@ -281,7 +284,7 @@ def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] |
     found += _pairs(text, "<key>|<judgement>" if judgements else "<key>", keys)
     for match in _MARK.finditer(text, max(0, len(text) - TAIL)):
         if not _pattern("<heading>").match(fold(match[1]).lower()):
-            found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
+            found.append(held(match, 1, Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
 
@@ -366,7 +369,7 @@ def headed(text: str) -> list[Slot]:
     found = list(_pattern(_HEADED, re.MULTILINE).finditer(plain(text), max(0, len(text) - TAIL)))
     if len({match[1] for match in found}) != 1 or text[found[-1].end() :].strip():
         return []
-    return [Slot(found[-1][1], found[-1].span(1), Strength.CONCLUDED, "heading of a letter")]
+    return [held(found[-1], 1, Strength.CONCLUDED, "heading of a letter")]
 
 
 def whole(text: str, *, short: bool) -> list[Slot]:
@@ -376,7 +379,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
     bare = text.strip()
     start = text.find(bare)
     verdict = _pattern("<first_word>").match(text)
-    found = [Slot(verdict["said"], verdict.span("said"), Strength.WHOLE, "first word")] if verdict else []
+    found = [held(verdict, "said", Strength.WHOLE, "first word")] if verdict else []
     if (
         not bare
         or not short
@@ -387,8 +390,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
         return found
     subject = _pattern("<subject>").fullmatch(text) or _LABELLED.fullmatch(text)
     if said := subject or _BELOW.search(text):
-        rule = "said of its subject" if subject else "behind a colon"
-        return [*found, Slot(said["said"].strip(), said.span("said"), Strength.WHOLE, rule)]
+        return [*found, held(said, "said", Strength.WHOLE, "said of its subject" if subject else "behind a colon")]
     return found or [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
 
 

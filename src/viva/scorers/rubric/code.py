@@ -99,27 +99,24 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
     """
     key = canonical(language)
     known_language = _language(key)
+    lines = [entry.line for entry in known_language.imports]
     if published:
         code = extract_code(f"{test.prefix}\n{text}", key, longest_only=test.longest_only, published=True)
         program = f"{test.before}\n{code}"
-        if known_language.imports:
-            program = "\n".join([*(entry.line for entry in known_language.imports), program]).strip()
-        return (_future_first(program) if key == "python" else program), test.code
-    asks = "\n".join((test.code, *(call.call for call in test.calls)))
-    code = extract_code(text, key, longest_only=test.longest_only, test=asks)
-    if key == "python":
-        lines = " ".join(entry.line for entry in known_language.imports)
-        code = without_examples(code, asks, f"{lines} {test.before} {test.prefix}")
-    body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
-    used = _imports(known_language, f"{body}\n{test.code}")
-    program = "\n".join((*used, body))
+        if lines:
+            program = "\n".join([*lines, program]).strip()
+    else:
+        asks = "\n".join((test.code, *(call.call for call in test.calls)))
+        code = extract_code(text, key, longest_only=test.longest_only, test=asks)
+        if key == "python":
+            code = without_examples(code, asks, f"{' '.join(lines)} {test.before} {test.prefix}")
+        body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
+        program = "\n".join((*_imports(known_language, f"{body}\n{test.code}"), body))
     return (_future_first(program) if key == "python" else program), test.code
 
 
 def _imports(language: CodeLanguage, program: str) -> list[str]:
     """Return the lines that this program has a use for."""
-    if not language.imports:
-        return []
     words = set(re.findall(r"\w+", program))
     return [
         language.guard.replace("{line}", entry.line).replace("{header}", entry.header) if entry.guard else entry.line
@@ -132,9 +129,7 @@ def _future_first(program: str) -> str:
     """Python wants `from __future__ import …` before everything else."""
     if "from __future__" not in program:
         return program
-    lines = program.split("\n")
-    future = [line for line in lines if line.startswith("from __future__")]
-    return "\n".join(future + [line for line in lines if not line.startswith("from __future__")])
+    return "\n".join(sorted(program.split("\n"), key=lambda line: not line.startswith("from __future__")))
 
 
 # --- the examinee's code ---
@@ -227,12 +222,8 @@ def _python_in(text: str) -> str:
 
 def _without_sentences(text: str) -> str:
     lines = text.split("\n")
-    start, end = 0, len(lines)
-    while start < end and _is_prose(lines[start]):
-        start += 1
-    while end > start and _is_prose(lines[end - 1]):
-        end -= 1
-    return "\n".join(lines[start:end])
+    code = [number for number, line in enumerate(lines) if not _is_prose(line)]
+    return "\n".join(lines[code[0] : code[-1] + 1]) if code else ""
 
 
 def _is_prose(line: str) -> bool:
