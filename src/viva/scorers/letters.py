@@ -206,8 +206,9 @@ _RULED_OUT = re.compile(r"[Ofd]{0,3}[=p]?[fd=]{0,3}!(?:[.n,r]|$)")
 """Followed by a stop: "D is ruled out."; not "D is not …"."""
 _JUDGED_BEFORE = re.compile(r"(?:^|[n.])([+x])[:\-]?$")
 _ITEM_VERDICT = re.compile(r"(!?)[fd]?([+x])(?=[.n,:r\-]|$)")
-_YES = frozenset({"yes", "ja", "oui", "是"})
-_NO = frozenset({"no", "nein", "non", "否"})
+_CELL = re.compile(r"[-:].(?=$|[-n.,])")
+"""| A | No | … |, "A: no"."""
+_CELLS = {"yes": True, "ja": True, "oui": True, "是": True, "no": False, "nein": False, "non": False, "否": False}
 _ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
 _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
 _HYPOTHETICAL = re.compile(r"h[^.n,:?FbcLPM]{0,14}$")
@@ -271,11 +272,9 @@ def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
     """Return the verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for
     …").
     """
-    cell = group.end + 1
-    if marked.kinds[group.end : cell] in {"-", ":"} and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
-        word = marked.said(cell, min(cell + 1, len(marked.kinds))).lower()
-        if word in _YES or word in _NO:  # | A | No | … |, "A: no"
-            return Judgement(group.letters, word in _YES, group.start, marked.span(group.start, cell + 1))
+    cell = _CELL.match(marked.kinds, group.end)
+    if cell and (word := marked.said(group.end + 1, cell.end()).lower()) in _CELLS:
+        return Judgement(group.letters, _CELLS[word], group.start, marked.span(group.start, cell.end()))
     for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
         before = max(group.end, match.start() - 5)
         opening = marked.text[marked.tokens[match.start()].start - 1]
@@ -393,8 +392,7 @@ class ChoiceWindow:
             ):
                 continue
             found.append(at)
-        small = [each for each in found if self.marked.said(each.at, each.at + 1).islower()]
-        capital = [each for each in found if each not in small]
+        capital = [each for each in found if not self.marked.said(each.at, each.at + 1).islower()]
         parts = any(each.letter for each in capital)  # "(a) … (b) … The answer is (B)."
         return self._before_restart(capital if parts else found)
 

@@ -18,7 +18,6 @@ from viva.scorers.lexicon import plain, rewritten
 from viva.scorers.number import numbers_in
 from viva.scorers.reading import Reading
 from viva.scorers.reading.slots import (
-    UNSURE,
     Slot,
     Strength,
     Unsure,
@@ -270,15 +269,15 @@ def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: boo
             *_lines(text, texts, ended=ended),
         ]
 
-    def parse(slot: Slot) -> str | Unsure | None:
+    def parse(slot: Slot) -> str | None:
         letter = _as_letter(slot, letters) if slot.strength > Strength.WHOLE else None
         return letter or (_as_option(slot, texts) if texts else None)
 
     decided = resolve(slots, parse)
-    if decided is not None and isinstance(decided[0], Unsure):  # "(F) and (I) fit. Of these the better one is (F)"
+    if decided and decided[0] is None:  # "(F) and (I) fit. Of these the better one is (F)"
         later = [slot for slot in slots if slot.text and slot.span > decided[1].span]
         decided = resolve(later, parse) or decided
-    if decided is None or isinstance(decided[0], Unsure):
+    if decided is None or decided[0] is None:
         return None
     return Reading(decided[0], decided[1].span, decided[1].rule)
 
@@ -333,7 +332,7 @@ def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int, int]]:
         yield from ((letter, *match.span()) for match in re.finditer(pattern, text, re.IGNORECASE))
 
 
-def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
+def _as_letter(slot: Slot, letters: str) -> str | None:
     said = undressed(plain(slot.text))
     match = _LETTER.match(said)
     if match is None or (match[1].upper() not in letters) or (match[1].islower() and not match["closed"]):
@@ -344,7 +343,7 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
     listed = {other[1] for other in _apart(letters).finditer(plain(slot.rest.partition("\n")[0]), 1)}
     following = set(letters[place + 1 : place + 3])
     if named or (following and following <= listed) or found_retraction(said, match.end(1)):
-        return UNSURE
+        raise Unsure
     apart = match.end() == len(said) or match["closed"] or said[match.end(1) : match.end()].strip()
     return letter if apart else None
 

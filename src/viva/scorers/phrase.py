@@ -23,7 +23,6 @@ from viva.scorers.phrasemask import LONGEST, Asked, Masked, S, clean, passage, p
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.parsers import is_last_resort, read_value
 from viva.scorers.reading.slots import (
-    UNSURE,
     Slot,
     Strength,
     Unsure,
@@ -66,11 +65,13 @@ def read_phrase(
     """
     asked = Asked(shown, inverse, tuple(roles), passage(sentence) if sentence else None)
 
-    def parse(slot: Slot) -> str | Unsure | None:
+    def parse(slot: Slot) -> str | None:
         if asked == _NOTHING:
             return None if is_last_resort(slot) else undressed(slot.text).strip(_AROUND) or None
         phrase = "" if slot.rule == _NONE else clean(slot.text)
-        return phrase if slot.rule == _NONE or squeeze(phrase) else UNSURE
+        if slot.rule != _NONE and not squeeze(phrase):
+            raise Unsure
+        return phrase
 
     own = None if asked == _NOTHING else lambda text: _slots(text, asked)
     phrase, reading = read_value(reply, parse, ended=ended, slots=own)
@@ -207,11 +208,7 @@ class Claim(Struct, frozen=True):
 
 def claims(masked: Masked) -> list[Claim]:
     """Return all statements, in order."""
-    found: list[Claim] = []
-    for start, end in masked.sentences:
-        readers = (_in_quotes, _unquoted)
-        found += [claim for claim in (read(masked, start, end) for read in readers) if claim][:1]
-    return found
+    return [claim for span in masked.sentences if (claim := _in_quotes(masked, *span) or _unquoted(masked, *span))]
 
 
 def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str) -> Claim:

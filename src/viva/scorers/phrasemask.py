@@ -214,9 +214,9 @@ class Masked:
     @cached_property
     def sentences(self) -> list[tuple[int, int]]:
         """Sentences and lines; a stop within a quoted phrase ends none."""
-        ends = [match.span() for match in _SENTENCE.finditer(self.masked)]
-        starts = [0, *(end for _, end in ends)]
-        return [(a, b) for a, b in zip(starts, [*(start for start, _ in ends), len(self.masked)], strict=True) if b > a]
+        breaks = (place for match in _SENTENCE.finditer(self.masked) for place in match.span())
+        bounds = [0, *breaks, len(self.masked)]
+        return [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if end > start]
 
     def line_end(self, at: int) -> int:
         """Return where the line ends that a position is on."""

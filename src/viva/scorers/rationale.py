@@ -160,7 +160,7 @@ def _from_keys(text: str) -> Taken | None:
     after = _trimmed(text[keys[last + 1][2] :]) if last + 1 < len(keys) else ""
     if after and keys[0][0] != "rationale":
         return Taken(after, answer, "near")
-    begun = [index for index in reasons if index < last and index - 1 not in reasons]
+    begun = [at for at in reasons if at < last and (not at or keys[at - 1][0] != "rationale")]
     why = _trimmed(text[keys[begun[-1]][2] : keys[last][1]]) if begun else ""
     return Taken("\n\n".join(filter(None, (why, after))), answer, "near")
 

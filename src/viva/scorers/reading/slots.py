@@ -3,8 +3,8 @@
     reply → what is visible (`read_visible`) → slots, each with strength, span, rule → a parser of the format → resolve
 
 A slot says where an answer is, not what it is: that is for the parser of a format, which returns the value of a slot's
-text, None where the text holds nothing of its kind (then a weaker slot may), or `UNSURE` where it holds several or
-half of one: then nothing is read. The words are in `slots.toml`.
+text, None where the text holds nothing of its kind (then a weaker slot may), or raises `Unsure` where it holds several
+or half of one: then nothing is read. The words are in `slots.toml`.
 """
 
 from __future__ import annotations
@@ -168,11 +168,8 @@ def held(match: re.Match[str], group: str | int, strength: Strength, rule: str) 
     return Slot(match[group].strip(), match.span(group), strength, rule)
 
 
-class Unsure:
+class Unsure(Exception):  # noqa: N818 - what a parser says, no error
     """A slot that holds no single value: several, a range, half of one."""
-
-
-UNSURE: Final = Unsure()
 
 
 _pattern = partial(pattern, "reading/slots.toml")
@@ -455,17 +452,21 @@ def undressed(text: str) -> str:
 
 
 def resolve(
-    slots: Sequence[Slot], parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True
-) -> tuple[T | Unsure, Slot] | None:
-    """Return the value of the strongest slot that holds one, the last of equals; None where no slot does.
+    slots: Sequence[Slot], parse: Callable[[Slot], T | None], *, ended: bool = True
+) -> tuple[T | None, Slot] | None:
+    """Return the value of the strongest slot that holds one, the last of equals; None where no slot does, and in place
+    of a value where that is unsure.
 
     A reply that was cut off (not `ended`) has no last resort.
     """
     for slot in sorted(slots, key=lambda slot: (slot.strength, slot.span), reverse=True):
         if not ended and slot.strength < Strength.STATED:
             continue
-        value = parse(slot) if slot.text else UNSURE
-        if value is not None:
+        try:
+            value = parse(slot) if slot.text else None
+        except Unsure:
+            return None, slot
+        if value is not None or not slot.text:
             return value, slot
     return None
 

@@ -29,6 +29,7 @@ _SENTENCE = re.compile(
 """A line of prose: it begins like a sentence and ends like one, with nothing between that only code has."""
 _CODE_BEGINS = re.compile(r"^(?:def|class|import|from|async def|@\w)", re.MULTILINE)
 _BRACE = re.compile("[{}]")
+_INDENTED = re.compile(r"((?:^(?: {4}|\t)[^\S\n]*\S.*\n?(?:[^\S\n]*\n)*)+)", re.MULTILINE)
 _TRIED = 100
 """Lines behind a program without fences that are tried as prose."""
 
@@ -190,19 +191,12 @@ def _unfenced(text: str, key: str) -> str:
 
 def _indented(text: str) -> list[Block]:
     """Return the blocks that Markdown indents by four columns, in a text that is otherwise prose and begins with it."""
-    if "\n    " not in text and "\n\t" not in text:
+    parts = _INDENTED.split(text)
+    outside, inside = parts[::2], parts[1::2]
+    begun = all(part and not part[:-1].rpartition("\n")[2].strip() for part in outside[:-1])  # behind a blank line
+    if not inside or not begun or not all(_is_prose(line) for part in outside for line in part.split("\n")):
         return []
-    groups: list[tuple[bool, list[str]]] = []
-    for line in text.split("\n"):
-        inside = line.startswith(("    ", "\t"))
-        if not groups or (line.strip() and groups[-1][0] != inside):
-            if groups and inside and groups[-1][1][-1].strip():
-                return []  # an indented block begins behind a blank line
-            groups.append((inside, []))
-        groups[-1][1].append(line)
-    if groups[0][0] or not all(_is_prose(line) for inside, lines in groups for line in lines if not inside):
-        return []
-    return [Block("", textwrap.dedent("\n".join(lines)).strip("\n")) for inside, lines in groups if inside]
+    return [Block("", textwrap.dedent(part).strip("\n")) for part in inside]
 
 
 def _python_in(text: str) -> str:
