@@ -127,7 +127,7 @@ def _cleaned(text: str) -> str:
     many, powers = times()
     text = re.sub(
         rf"(?i)(?<=\d){many.pattern}",
-        lambda match: f"*10^{{{powers[(match[1] or match[2]).lower()]}}}",
+        lambda match: f"*10^{{{powers[match[0].strip().lower()]}}}",
         rewritten("formula_signs", text),
     )
     return _MIXED.sub(_mixed, text).strip().rstrip(".。 ")

@@ -150,7 +150,7 @@ def _number(match: re.Match[str], text: str) -> NumberRead | None:
     written, end = match[0].strip().rstrip("."), match.end()
     spelt, powers = times()
     if more := spelt.match(text, match.start() + len(match[0].rstrip())):
-        word = (more[1] or more[2]).lower()
+        word = more[0].strip().lower()
         return NumberRead(f"{written} {word}", value * 10 ** powers[word], percent=False)
     letter = _LETTERS.match(text, end)
     if letter and (letter[0] == "k" or re.search("[$€£¥]", match[0])):

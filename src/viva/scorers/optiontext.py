@@ -91,7 +91,7 @@ class OptionTexts:
         "The answer is (B) 42" where 42 is D, "22.50, which is the answer (C)" where that is G.
         """
         closing = _CLOSING.match(text, end)
-        found = self.after_cue(text, closing.end())[0] if closing else ""
+        found = self.after_cue(text, closing.end()) if closing else ""
         if found and found != letter:
             return True
         before = text[max(0, end - 2 * self.longest - 80) : end]
@@ -99,7 +99,7 @@ class OptionTexts:
             found = self.letter(before[verbs[-1].end() : linked.start()])
         return bool(found) and found != letter
 
-    def after_cue(self, text: str, start: int) -> tuple[str, int]:
+    def after_cue(self, text: str, start: int) -> str:
         """Return the letter of the option that follows position `start`, up to the end of a line, sentence or
         clause.
         """
@@ -107,15 +107,15 @@ class OptionTexts:
             start = label.end() if label[1] not in dict(self.options) else start
         rest = text[start : start + 2 * self.longest + 60]
         if not rest.strip():
-            return "", start
+            return ""
         for end in _ENDS:
             match = end.search(rest, len(rest) - len(rest.lstrip()))
             stop = match.start() if match else len(rest)
             if rest[:stop].rstrip().endswith("?") or rest[stop : stop + 1] == "?":  # "Is it a queue?"
-                return "", start
+                return ""
             if letter := self.letter(rest[:stop]):
-                return letter, start + stop
-        return "", start
+                return letter
+        return ""
 
 
 _CLOSING = re.compile(r"(?!\)\.)[)\]}*_.: ]{0,6}(?:with |which is )?")
@@ -316,7 +316,7 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
     said = undressed(slot.text)
     if slot.rule == _RESULT_RULE:
         return texts.by_value(said) or (re.search(r"\d", said) and texts.letter(said)) or None
-    letter = texts.letter(said) or (texts.after_cue(plain(said), 0)[0] if slot.strength > Strength.WHOLE else "")
+    letter = texts.letter(said) or (texts.after_cue(plain(said), 0) if slot.strength > Strength.WHOLE else "")
     letter = letter or texts.by_value(said)
     broken = slot.text.startswith("$") and slot.text.count("$") == 1  # cut off within a formula
     return letter if letter and not (broken and "$" not in dict(texts.options)[letter]) else None

@@ -138,7 +138,7 @@ def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True
     def parse(slot: Slot) -> str | None:
         return slot.text if squeeze(slot.text) in known else _as_formula(slot)
 
-    if squeeze(reply) in known:
+    if len(reply) <= 2 * max(map(len, accepted), default=0) + 40 and squeeze(reply) in known:
         return reply.strip(), Reading(VALUE, (0, len(reply)), "whole reply")
     return read_value(reply, parse, ended=ended)
 

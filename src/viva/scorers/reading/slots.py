@@ -348,8 +348,9 @@ def stated(
     concluded = _pattern("<concludes>").match(shown, max(0, last - 1))
     if concluded and (concluded["drawn"] or concluded.start() == 0):
         found += _behind(text, shown, concluded.end(), Strength.CONCLUDED, "conclusion")
-    naming = _pattern(f"<said><{'named_options' if letters else 'named'}><ends>")
-    behind = naming.search(shown, max(0, last - 4))
+    naming, begin = f"<{'named_options' if letters else 'named'}><ends>", max(0, last - 4)
+    behind = _pattern(naming).search(shown, begin)  # few replies have it, and that is quickly seen
+    behind = behind and _pattern(f"<said>{naming}").search(shown, begin)
     if behind and (behind["drawn"] or firm(shown, behind.start())):
         span = behind.span("said")
         found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
