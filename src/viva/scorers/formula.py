@@ -144,18 +144,19 @@ class _Reader:
         return value
 
     def _applied(self, operator: str, value: Value) -> Value:
+        if operator == "!":
+            return _factorial(value)
+        if operator == "^":
+            return self._raised(value, self._atom() if self._peek()[1] == "{" else self._value(_BINDS["*"]))
+        other = self._value(_BINDS[operator])
         match operator:
-            case "!":
-                return _factorial(value)
-            case "^":
-                return self._raised(value, self._atom() if self._peek()[1] == "{" else self._value(_BINDS["*"]))
             case "+":
-                return value + self._value(_BINDS["+"])
+                return value + other
             case "-":
-                return value - self._value(_BINDS["+"])
+                return value - other
             case "/":
-                return value / self._value(_BINDS["*"])
-        return value * self._value(_BINDS["*"])
+                return value / other
+        return value * other
 
     def _raised(self, base: Value, exponent: Value) -> Value:
         if isinstance(exponent, Fraction) and exponent.denominator == 1:

@@ -20,12 +20,9 @@ from msgspec import Struct
 from viva.files import shipped_table
 from viva.scorers.lexicon import BOX, Lexicon, Token
 
-_STICKS_AFTER = frozenset("+#'@\\^%°[{(_&")
-_STICKS_BEFORE = frozenset("+#@\\^%°_&")
 _NAMELIKE = frozenset("w#lo")
-_BEFORE_LOWER = frozenset("NO=:~V&/FbcX+-pnr")
+_LOWER = re.compile(r"(?:(?<=[NO=:~V&/FbcX+\-pnr])|(?<=[=V]d))L(?:$|[.,:n&/\-rF?)])|(?<=[NO])L[=!]")  # "c'est la c"
 _NUMERAL = re.compile(r"\b(?:II|III|IV)\b")
-_AFTER_LOWER = frozenset(".,:n&/-rF?)")
 
 
 class Marked(Struct, frozen=True):
@@ -68,9 +65,10 @@ def mark(text: str, letters: str) -> Marked:
     """Lex a folded text and decide for every single letter whether it names an option."""
     tokens = lexicon(letters).lex(text)
     raw = [token.kind for token in tokens]
+    lexed = "n" + "".join(raw)  # the text begins a line
     for index in _letters_in(raw):
         if text[tokens[index].start].islower():
-            raw[index] = _lower_case(text, tokens, index)
+            raw[index] = _lower_case(text, tokens[index], lexed, index + 1)
     if _joined_letters(letters).search(text):
         for index, token in enumerate(tokens):
             if token.kind == "w" and 2 <= token.end - token.start <= len(letters):
@@ -79,7 +77,7 @@ def mark(text: str, letters: str) -> Marked:
                     raw[index] = "M"
     kinds = raw.copy()
     for index in _letters_in(raw):
-        kinds[index] = _Mention(text, tokens, raw, index).kind()
+        kinds[index] = _mention(text, tokens, raw, index)
     return Marked(text, tokens, "".join(kinds))
 
 
@@ -87,104 +85,58 @@ def _letters_in(kinds: list[str]) -> list[int]:
     return [match.start() for match in re.finditer("L", "".join(kinds))]
 
 
-def _lower_case(text: str, tokens: list[Token], index: int) -> str:
+def _lower_case(text: str, token: Token, kinds: str, index: int) -> str:
     """A lower-case letter counts only after a cue or at a line's beginning, with a clear end: not as an article."""
-    token = tokens[index]
     after = text[token.end : token.end + 1]
-    before = tokens[index - 1].kind if index else "n"
-    if before == "d" and index > 1 and tokens[index - 2].kind in "=V":  # "c'est la c"
-        before = "="
-    named = before in "NO" and index + 1 < len(tokens) and tokens[index + 1].kind in "=!"
-    if after == "}" and before != "X":  # a vector of a formula
+    if after == "}" and not kinds.startswith("X", index - 1):  # a vector of a formula
         return "w"
-    ended = named or index + 1 == len(tokens) or tokens[index + 1].kind in _AFTER_LOWER
-    if after in {")", "]"} or (ended and before in _BEFORE_LOWER):
+    if after in {")", "]"} or _LOWER.match(kinds, index):
         return "L"
     return "f" if text[token.start] == "a" else "w"
 
 
-def _is_latin(char: str) -> bool:
-    """Return an ASCII letter or digit."""
-    return char.isascii() and char.isalnum()
+_STUCK = re.compile(
+    r"""(?!(?<=_)[A-Za-z]_|(?<=')[A-Za-z]'|[A-Za-z]\([\u4e00-\u9fff])(?:  # emphasised or quoted; D（太平洋）
+    (?<=[A-Za-z0-9+\#@\\^%°_&])      # 3F, x_A
+    |(?<=[^\W_]['-])                  # l'A, T-A
+    |(?<=[A-Za-z0-9]\.)               # D.C
+    |(?<=[A-Za-z0-9][(\[<])(?=.[)\]>]) # f(B)
+    |(?=.[A-Za-z0-9+\#'@\\^%°\[{(_&]) # C++, A[i]
+    |(?=.-[^\W_])                     # B-tree
+    |(?=.\.[A-Za-z0-9](?!(?<=[A-Za-z])[^\W\d_])) # A.1
+    |(?=.\*)(?<!\*)                   # A*
+    )""",
+    re.VERBOSE,
+)
+"""A letter that is part of a name or a formula."""
+_NEAR_BEFORE, _NEAR_AFTER = re.compile(r"[^)\]]{0,60}"), re.compile(r"[^(\[)\]]{0,60}")
+"""Blanks, quotes or brackets between a letter and the word beside it."""
+_OPENED = re.compile(r"\([^()]*\Z")
 
 
-class _Mention:
-    """One letter among its neighbours."""
-
-    def __init__(self, text: str, tokens: list[Token], raw: list[str], index: int) -> None:
-        self.text, self.tokens, self.raw, self.index = text, tokens, raw, index
-        token = tokens[index]
-        self.start, self.end = token.start, token.end
-        self.char = text[token.start].upper()
-        self.before = text[token.start - 1] if token.start else "\n"
-        self.after = text[token.end : token.end + 1] or "\n"
-
-    def kind(self) -> str:
-        """L, P or l; what the neighbours leave of it."""
-        bracketed = "call" if self._sticks() else self._bracketed()
-        if bracketed == "call":
-            return "l"
-        previous, following = self._neighbour(-1), self._neighbour(+1)
-        named = "O" in {previous, following}  # "option B", "B选项"
-        if bracketed == "both" or (bracketed == "after" and previous not in _NAMELIKE):
+def _mention(text: str, tokens: list[Token], raw: list[str], index: int) -> str:
+    """Return L, P or l: what its neighbours leave of a letter."""
+    start, end = tokens[index].start, tokens[index].end
+    behind = index + 1 < len(tokens) and _NEAR_AFTER.fullmatch(text, end, tokens[index + 1].start)
+    previous = raw[index - 1] if index and _NEAR_BEFORE.fullmatch(text, tokens[index - 1].end, start) else ""
+    following = raw[index + 1] if behind else ""
+    if _STUCK.match(text, start) and not (text[start - 1] == "-" and previous in {"N", "O"}):  # Option-B
+        return "l"
+    if text[end : end + 1] in {")", "]", ">"}:
+        enclosed = text[max(0, start - 1) : start] in {"(", "[", "<"}  # (B)
+        opened = _OPENED.search(text, max(0, start - 40), start)  # (option B)
+        if enclosed or (text[end] != ">" and (previous in {"O", "N", "="} if opened else previous not in _NAMELIKE)):
             return "P"
-        if not named and previous in _NAMELIKE | {"L", "M"}:
-            return "l"
-        touched = not named and following in _NAMELIKE | {"L", "M"}
-        article = (
-            self.char == "A"
-            and re.match(" (?![aeiou])[a-z]", self.text[self.end : self.end + 2])
-            and re.match("[f+xF]*[NOw]", "".join(self.raw[self.index + 1 : self.index + 8]))
-        )
-        other = self.char == "I" and (following in {*"!VhmfbN"} or _NUMERAL.search(self.text))  # a pronoun, a numeral
-        if following == "~" or article or other or touched:
-            return "l"
-        return "L"
-
-    def _sticks(self) -> bool:
-        """Return whether it is part of a name or a formula: C++, B-tree, A[i], A*, x_A, 3F, A.1, D.C."""
-        text, before, after = self.text, self.before, self.after
-        further = text[max(0, self.start - 2)]
-        second = text[self.end + 1 : self.end + 3]
-        if before == "-" and self._neighbour(-1) in {"N", "O"}:  # Option-B
-            return False
-        if after == "(" and "\u4e00" <= second[:1] <= "\u9fff":  # 答案为D（太平洋）
-            return False
-        if after in _STICKS_AFTER or before in _STICKS_BEFORE:
-            return not (before == after and before in "'_")
-        return (
-            _is_latin(before)
-            or _is_latin(after)
-            or (before == "'" and after != "'" and further.isalnum())
-            or (after == "*" and before != "*")
-            or (after == "-" and second[:1].isalnum())
-            or (before == "-" and further.isalnum())
-            or (after == "." and _is_latin(second[:1]) and not (second.isalpha() and len(second) == 2))
-            or (before == "." and self.start > 1 and _is_latin(further))
-        )
-
-    def _bracketed(self) -> str:
-        """ "both" for (B), "after" for B) and (option B), "call" for f(B), "" for none."""
-        text = self.text
-        if self.before in "([<" and self.after in ")]>":
-            caller = text[self.start - 2] if self.start > 1 else " "
-            return "call" if _is_latin(caller) else "both"
-        if self.after in ")]":
-            opening = text.rfind("(", max(0, self.start - 40), self.start)
-            if opening < 0 or text.find(")", opening, self.start) >= 0:
-                return "after"
-            return "both" if self._neighbour(-1) in {"O", "N", "="} else ""
-        return ""
-
-    def _neighbour(self, step: int) -> str:
-        """Return the kind of the next token on that side when only blanks, quotes or brackets lie between, else ""."""
-        at = self.index + step
-        if not 0 <= at < len(self.tokens):
-            return ""
-        token = self.tokens[at]
-        between = self.text[self.end : token.start] if step > 0 else self.text[token.end : self.start]
-        apart = len(between) > 60 or set(between) & set("([)]" if step > 0 else ")]")
-        return "" if apart else self.raw[at]
+    named = "O" in {previous, following}  # "option B", "B选项"
+    letter = text[start].upper()
+    article = (
+        letter == "A"
+        and re.match(" (?![aeiou])[a-z]", text[end : end + 2])
+        and re.match("[f+xF]*[NOw]", "".join(raw[index + 1 : index + 8]))
+    )
+    other = letter == "I" and (following in {*"!VhmfbN"} or _NUMERAL.search(text))  # a pronoun, a numeral
+    touched = not named and {previous, following} & (_NAMELIKE | {"L", "M"})
+    return "l" if touched or following == "~" or article or other else "L"
 
 
 CONDITIONAL = "statement under a condition"
@@ -254,8 +206,9 @@ _RULED_OUT = re.compile(r"[Ofd]{0,3}[=p]?[fd=]{0,3}!(?:[.n,r]|$)")
 """Followed by a stop: "D is ruled out."; not "D is not …"."""
 _JUDGED_BEFORE = re.compile(r"(?:^|[n.])([+x])[:\-]?$")
 _ITEM_VERDICT = re.compile(r"(!?)[fd]?([+x])(?=[.n,:r\-]|$)")
-_YES = frozenset({"yes", "ja", "oui", "是"})
-_NO = frozenset({"no", "nein", "non", "否"})
+_CELL = re.compile(r"[-:].(?=$|[-n.,])")
+"""| A | No | … |, "A: no"."""
+_CELLS = {"yes": True, "ja": True, "oui": True, "是": True, "no": False, "nein": False, "non": False, "否": False}
 _ITEM_BEFORE = re.compile(r"[.:,n?\-][fdO=]{0,4}$")
 _NEGATED = re.compile(r"![fdVON=+hp]{0,6}$")
 _HYPOTHETICAL = re.compile(r"h[^.n,:?FbcLPM]{0,14}$")
@@ -319,11 +272,9 @@ def judge_item(marked: Marked, group: Group, end: int) -> Judgement | None:
     """Return the verdict within the item that an option letter opens at a line's beginning ("A. Stack: incorrect, for
     …").
     """
-    cell = group.end + 1
-    if marked.kinds[group.end : cell] in {"-", ":"} and marked.kinds[cell + 1 : cell + 2] in {"", "-", "n", ".", ","}:
-        word = marked.said(cell, min(cell + 1, len(marked.kinds))).lower()
-        if word in _YES or word in _NO:  # | A | No | … |, "A: no"
-            return Judgement(group.letters, word in _YES, group.start, marked.span(group.start, cell + 1))
+    cell = _CELL.match(marked.kinds, group.end)
+    if cell and (word := marked.said(group.end + 1, cell.end()).lower()) in _CELLS:
+        return Judgement(group.letters, _CELLS[word], group.start, marked.span(group.start, cell.end()))
     for match in _ITEM_VERDICT.finditer(marked.kinds, group.end, min(end, group.end + 60)):
         before = max(group.end, match.start() - 5)
         opening = marked.text[marked.tokens[match.start()].start - 1]
@@ -342,7 +293,8 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
     judged = judge(marked, group)
     if kinds.startswith("h", group.end) or (judged and not judged.good and not _ODD_ONE.match(kinds, group.end)):
         return None
-    found = _by_left(kinds, group, left, side) or (None if _ONE_OF.search(left) else _by_right(kinds, group))
+    found = _by_rules(kinds, group, left, side)
+    found = found or (None if _ONE_OF.search(left) else _by_rules(kinds, group, left, "after"))
     if found is None:
         return None
     rule, strength, start, end = found
@@ -365,20 +317,15 @@ def candidate(marked: Marked, group: Group, side: str = "before") -> Candidate |
     return Candidate(group.letters, strength, rule, group.start, marked.span(start, end))
 
 
-def _by_left(kinds: str, group: Group, left: str, side: str) -> tuple[str, Firmness, int, int] | None:
+def _by_rules(kinds: str, group: Group, left: str, side: str) -> tuple[str, Firmness, int, int] | None:
     for rule, strength, before, after in _RULES[side]:
         if rule.startswith("letter in brackets") and kinds[group.start] != "P":
             continue
-        match = before.search(left)
-        if match and after.match(kinds, group.end):
-            return rule, strength, group.start - len(left) + match.start(), group.end
-    return None
-
-
-def _by_right(kinds: str, group: Group) -> tuple[str, Firmness, int, int] | None:
-    for rule, strength, _, after in _RULES["after"]:
-        if match := after.match(kinds, group.end):
-            return rule, strength, group.start, match.end()
+        cue = before.search(left)
+        behind = cue and after.match(kinds, group.end)
+        if cue and behind:
+            end = behind.end() if side == "after" else group.end
+            return rule, strength, group.start - len(left) + cue.start(), end
     return None
 
 
@@ -445,8 +392,7 @@ class ChoiceWindow:
             ):
                 continue
             found.append(at)
-        small = [each for each in found if self.marked.said(each.at, each.at + 1).islower()]
-        capital = [each for each in found if each not in small]
+        capital = [each for each in found if not self.marked.said(each.at, each.at + 1).islower()]
         parts = any(each.letter for each in capital)  # "(a) … (b) … The answer is (B)."
         return self._before_restart(capital if parts else found)
 
@@ -550,14 +496,10 @@ class ChoiceWindow:
         line = kinds.find("n")
         if not found or found[0].at > line or "b" in kinds[line:]:
             return found
-        run = ""
-        for group in self.items:
-            if group.start <= line:
-                continue
-            run += group.letters
-            if run == self.letters:
-                return [each for each in found if each.at < group.start]
-        return found
+        restated = [group for group in self.items if group.start > line][: len(self.letters)]
+        if "".join(group.letters for group in restated) != self.letters:
+            return found
+        return [each for each in found if each.at < restated[-1].start]
 
     def judgements(self) -> list[Judgement]:
         """Return what is said of single options, in order."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property, lru_cache, wraps
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
@@ -33,6 +33,19 @@ CLOSINGS = (*(f"</{tag}>" for tag in _THINKING), "[/THINK]", "◁/think▷", "<|
 _LATIN_LETTERS = "".join(map(chr, [*range(0xC0, 0xD7), *range(0xD8, 0xF7), *range(0xF8, 0x250)]))
 _SAME = shipped_table(__file__, "punctuation.toml", dict[str, str])
 _MEANT = {char: meant for meant, chars in _SAME.items() for char in chars}
+
+
+T = TypeVar("T")
+
+
+def keep_short(longest: int, most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Return a decorator that keeps the results for texts of up to `longest` characters, which come again and again."""
+
+    def keeping(function: Callable[[str], T]) -> Callable[[str], T]:
+        kept = lru_cache(most)(function)
+        return wraps(function)(lambda text: (kept if len(text) <= longest else function)(text))
+
+    return keeping
 
 
 class _Table(dict[int, str]):

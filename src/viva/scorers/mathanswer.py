@@ -127,7 +127,7 @@ def _cleaned(text: str) -> str:
     many, powers = times()
     text = re.sub(
         rf"(?i)(?<=\d){many.pattern}",
-        lambda match: f"*10^{{{powers[(match[1] or match[2]).lower()]}}}",
+        lambda match: f"*10^{{{powers[match[0].strip().lower()]}}}",
         rewritten("formula_signs", text),
     )
     return _MIXED.sub(_mixed, text).strip().rstrip(".。 ")
@@ -142,8 +142,8 @@ def _as_text(match: re.Match[str]) -> str:
     """Words, and units in upright letters; what else is upright (`\\mathrm{i}`) is a part of the formula."""
     words = re.sub(r"\\[,;:! ]|~", " ", match[2])
     unit = unit_of(words)
-    is_text = match[1][0] in "tm" and match[1] != "mathrm"
-    return f"\x1f{words} " if is_text or (unit and unit.known) else words
+    apart = match[1].startswith(("text", "mbox")) or (unit and unit.known)
+    return f"\x1f{words} " if apart else words
 
 
 def _parsed(text: str, depth: int = 0) -> _Answer:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from viva.files import shipped_table
 from viva.scorers.lexicon import pattern, rewritten
-from viva.scorers.reading.slots import UNSURE, Unsure
+from viva.scorers.reading.slots import Unsure
 
 _DIGITS = (
     r"\d{1,3}(?:\.\d{3}){2,}(?:,\d{1,9})?|\d{1,3}(?:[. ]\d{3})+,\d{1,2}(?![\d,])|\d{1,3}(?:'\d{3})+"
@@ -87,11 +87,11 @@ def only_number(text: str) -> NumberRead | None:
     return numbers[0]
 
 
-def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
+def the_number(text: str, *, last: bool = False) -> NumberRead | None:
     """Return the number that a text gives as the answer: what an equation or "is" ends in, else the first (or `last`)
     that the question does not give ("of the 5", "in 2010", "10th").
 
-    None where it has none; `UNSURE` where it has several of which any may be meant: a range, alternatives, a term.
+    None where it has none. Raises Unsure where any of several may be meant: a range, alternatives, a term.
     """
     cleaned = whole = rewritten(
         "number", pattern("reading/slots.toml", "<with_aside>").sub(r"\1", text) if last else text
@@ -107,7 +107,7 @@ def the_number(text: str, *, last: bool = False) -> NumberRead | Unsure | None:
         between = cleaned[before.end() : after.start()]
         ranged = _OTHERS.fullmatch(between) or _JOINED.fullmatch(between) or _BETWEEN.search(cleaned[: before.start()])
         if one.value != other.value and ranged:
-            return UNSURE
+            raise Unsure
     given = pattern("reading/slots.toml", r"<given>\s{0,3}\Z")
     new = [
         number
@@ -150,7 +150,7 @@ def _number(match: re.Match[str], text: str) -> NumberRead | None:
     written, end = match[0].strip().rstrip("."), match.end()
     spelt, powers = times()
     if more := spelt.match(text, match.start() + len(match[0].rstrip())):
-        word = (more[1] or more[2]).lower()
+        word = more[0].strip().lower()
         return NumberRead(f"{written} {word}", value * 10 ** powers[word], percent=False)
     letter = _LETTERS.match(text, end)
     if letter and (letter[0] == "k" or re.search("[$€£¥]", match[0])):

@@ -18,7 +18,6 @@ from viva.scorers.lexicon import plain, rewritten
 from viva.scorers.number import numbers_in
 from viva.scorers.reading import Reading
 from viva.scorers.reading.slots import (
-    UNSURE,
     Slot,
     Strength,
     Unsure,
@@ -92,7 +91,7 @@ class OptionTexts:
         "The answer is (B) 42" where 42 is D, "22.50, which is the answer (C)" where that is G.
         """
         closing = _CLOSING.match(text, end)
-        found = self.after_cue(text, closing.end())[0] if closing else ""
+        found = self.after_cue(text, closing.end()) if closing else ""
         if found and found != letter:
             return True
         before = text[max(0, end - 2 * self.longest - 80) : end]
@@ -100,7 +99,7 @@ class OptionTexts:
             found = self.letter(before[verbs[-1].end() : linked.start()])
         return bool(found) and found != letter
 
-    def after_cue(self, text: str, start: int) -> tuple[str, int]:
+    def after_cue(self, text: str, start: int) -> str:
         """Return the letter of the option that follows position `start`, up to the end of a line, sentence or
         clause.
         """
@@ -108,15 +107,15 @@ class OptionTexts:
             start = label.end() if label[1] not in dict(self.options) else start
         rest = text[start : start + 2 * self.longest + 60]
         if not rest.strip():
-            return "", start
+            return ""
         for end in _ENDS:
             match = end.search(rest, len(rest) - len(rest.lstrip()))
             stop = match.start() if match else len(rest)
             if rest[:stop].rstrip().endswith("?") or rest[stop : stop + 1] == "?":  # "Is it a queue?"
-                return "", start
+                return ""
             if letter := self.letter(rest[:stop]):
-                return letter, start + stop
-        return "", start
+                return letter
+        return ""
 
 
 _CLOSING = re.compile(r"(?!\)\.)[)\]}*_.: ]{0,6}(?:with |which is )?")
@@ -174,8 +173,8 @@ def restated_from(text: str, texts: OptionTexts) -> int:
 
     Who only repeats the options has said nothing: the last of them is no answer.
     """
-    lines = list(re.finditer(r"[^\n]*\S[^\n]*", text[-20 * (texts.longest + 20) :]))
     base = max(0, len(text) - 20 * (texts.longest + 20))
+    lines = list(re.finditer(r"[^\n]*\S[^\n]*", text[base:]))
     letters: list[str] = []
     at = len(text)
     lines = lines[:-1] if lines and _HEADING.fullmatch(lines[-1].group()) else lines
@@ -270,15 +269,15 @@ def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: boo
             *_lines(text, texts, ended=ended),
         ]
 
-    def parse(slot: Slot) -> str | Unsure | None:
+    def parse(slot: Slot) -> str | None:
         letter = _as_letter(slot, letters) if slot.strength > Strength.WHOLE else None
         return letter or (_as_option(slot, texts) if texts else None)
 
     decided = resolve(slots, parse)
-    if decided is not None and isinstance(decided[0], Unsure):  # "(F) and (I) fit. Of these the better one is (F)"
+    if decided and decided[0] is None:  # "(F) and (I) fit. Of these the better one is (F)"
         later = [slot for slot in slots if slot.text and slot.span > decided[1].span]
         decided = resolve(later, parse) or decided
-    if decided is None or isinstance(decided[0], Unsure):
+    if decided is None or decided[0] is None:
         return None
     return Reading(decided[0], decided[1].span, decided[1].rule)
 
@@ -317,7 +316,7 @@ def _as_option(slot: Slot, texts: OptionTexts) -> str | None:
     said = undressed(slot.text)
     if slot.rule == _RESULT_RULE:
         return texts.by_value(said) or (re.search(r"\d", said) and texts.letter(said)) or None
-    letter = texts.letter(said) or (texts.after_cue(plain(said), 0)[0] if slot.strength > Strength.WHOLE else "")
+    letter = texts.letter(said) or (texts.after_cue(plain(said), 0) if slot.strength > Strength.WHOLE else "")
     letter = letter or texts.by_value(said)
     broken = slot.text.startswith("$") and slot.text.count("$") == 1  # cut off within a formula
     return letter if letter and not (broken and "$" not in dict(texts.options)[letter]) else None
@@ -333,7 +332,7 @@ def _named(text: str, texts: OptionTexts) -> Iterator[tuple[str, int, int]]:
         yield from ((letter, *match.span()) for match in re.finditer(pattern, text, re.IGNORECASE))
 
 
-def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
+def _as_letter(slot: Slot, letters: str) -> str | None:
     said = undressed(plain(slot.text))
     match = _LETTER.match(said)
     if match is None or (match[1].upper() not in letters) or (match[1].islower() and not match["closed"]):
@@ -344,7 +343,7 @@ def _as_letter(slot: Slot, letters: str) -> str | Unsure | None:
     listed = {other[1] for other in _apart(letters).finditer(plain(slot.rest.partition("\n")[0]), 1)}
     following = set(letters[place + 1 : place + 3])
     if named or (following and following <= listed) or found_retraction(said, match.end(1)):
-        return UNSURE
+        raise Unsure
     apart = match.end() == len(said) or match["closed"] or said[match.end(1) : match.end()].strip()
     return letter if apart else None
 

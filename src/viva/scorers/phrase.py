@@ -19,11 +19,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from viva.scorers.phrasemask import LONGEST, Asked, Masked, Q, S, clean, passage, pattern, squeeze
+from viva.scorers.phrasemask import LONGEST, Asked, Masked, S, clean, passage, pattern, squeeze
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.parsers import is_last_resort, read_value
 from viva.scorers.reading.slots import (
-    UNSURE,
     Slot,
     Strength,
     Unsure,
@@ -66,11 +65,13 @@ def read_phrase(
     """
     asked = Asked(shown, inverse, tuple(roles), passage(sentence) if sentence else None)
 
-    def parse(slot: Slot) -> str | Unsure | None:
+    def parse(slot: Slot) -> str | None:
         if asked == _NOTHING:
             return None if is_last_resort(slot) else undressed(slot.text).strip(_AROUND) or None
         phrase = "" if slot.rule == _NONE else clean(slot.text)
-        return phrase if slot.rule == _NONE or squeeze(phrase) else UNSURE
+        if slot.rule != _NONE and not squeeze(phrase):
+            raise Unsure
+        return phrase
 
     own = None if asked == _NOTHING else lambda text: _slots(text, asked)
     phrase, reading = read_value(reply, parse, ended=ended, slots=own)
@@ -162,7 +163,7 @@ def _unstated(weak: list[Claim], masked: Masked, lines: list[tuple[int, int]]) -
     if not lines or (len(items) > 1 and len(items) >= len(lines) - 1):
         return
     start, end = lines[0]
-    if len(lines) > 1 and pattern(r"[\W_]{0,4}<lead>\b").match(text, start, end):
+    if pattern(r"[\W_]{0,4}<lead>\b").match(text, start, end):
         start, end = lines[-1]
     if opener := pattern(r"\W{0,4}(?:<opener>[!,.:]{1,3}|A:)\s{0,4}").match(text, start, end):
         start = opener.end()
@@ -207,11 +208,7 @@ class Claim(Struct, frozen=True):
 
 def claims(masked: Masked) -> list[Claim]:
     """Return all statements, in order."""
-    found: list[Claim] = []
-    for start, end in masked.sentences:
-        readers = (_in_quotes, _unquoted)
-        found += [claim for claim in (read(masked, start, end) for read in readers) if claim][:1]
-    return found
+    return [claim for span in masked.sentences if (claim := _in_quotes(masked, *span) or _unquoted(masked, *span))]
 
 
 def _claim(masked: Masked, span: tuple[int, int] | None, at: int, rule: str) -> Claim:
@@ -237,17 +234,14 @@ def behind(masked: Masked, slot: Slot) -> Claim:
 
 
 def _in_quotes(masked: Masked, start: int, end: int) -> Claim | None:
-    text = masked.masked
-    if text.find(Q, start, end) < 0:
-        return None
     named = _named(masked, start, end)
+    if not named:
+        return None
     distinct = {squeeze(clean(masked.text[slice(*masked.inside(at))])) for at in named}
-    if len(distinct) == 1 and (text.find(S, start, end) >= 0 or _says_so(masked, start, end)):
+    if len(distinct) == 1 and pattern(r"<S>|<ROLE>|<tie>\s<CALLED><Q>").search(masked.masked, start, end):
         return _claim(masked, masked.inside(named[0]), start, "the one phrase named")
     if claim := _stated(masked, start, end, named):
         return claim
-    if not named:
-        return None
     if len(distinct) == 1:
         return Claim(masked.inside(named[0]), start, "the only quoted phrase", weak=True)
     return Claim(None, start, "several phrases", weak=True)
@@ -276,11 +270,6 @@ def _named(masked: Masked, start: int, end: int) -> list[int]:
         else:
             named.append(at)
     return named
-
-
-def _says_so(masked: Masked, start: int, end: int) -> bool:
-    stated = r"<ROLE>|<tie>\s<CALLED><Q>"
-    return pattern(stated).search(masked.masked, start, end) is not None
 
 
 def _unquoted(masked: Masked, start: int, end: int) -> Claim | None:

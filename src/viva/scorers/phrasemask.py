@@ -14,10 +14,8 @@ from functools import cached_property, lru_cache, partial
 from msgspec import Struct
 
 from viva.scorers import lexicon
-from viva.scorers.lexicon import plain
+from viva.scorers.lexicon import keep_short, plain, rewritten
 
-_SHORT = 400
-"""Characters up to which a cleaned text is kept: one reading asks for the same phrase again and again."""
 LONGEST = 600
 """Characters that a quoted phrase may have."""
 
@@ -47,8 +45,6 @@ _OPENING = re.compile(r"\\\"|<\w+>|\*{1,3}|_{1,2}|``|['‘‚\"“”„«‹「
 _CLOSING = re.compile(r"(?:\\\"|</\w+>|\*{1,3}|_{1,2}|''|['’‘\"“”»›」』`])$")
 
 _EDGE = ' \t\r\n\x0b\x0c"“”„«»‹›「」『』'
-_STOP = re.compile(r"(?<![.,;:!?])[.,;:!?。，]$")
-"""A stop of the reply's; where two stand together one is the phrase's own ("near Rockford, Ill.,")."""
 _OTHER = re.compile(r"[^\w$%]+|_+")
 _SIMPLE = re.compile(r"[A-Za-z0-9]+(?:[ .,:;'\"“”!?%/-]{1,4}[A-Za-z0-9]+)*[ .,:;'\"“”!?%]{0,4}")
 """Texts in which there is nothing to take away but at their end."""
@@ -67,47 +63,24 @@ def quoted(text: str) -> list[Quoted]:
     return found
 
 
+@keep_short(400, 16_384)
 def clean(text: str) -> str:
     """Return a phrase without its dressing: markup, quotes and stops around it, typography that treebanks do not have.
 
     Words are never touched, an article or auxiliary neither: they are part of the answer.
     """
-    return _remembered(text) if len(text) <= _SHORT else _cleaned(text)
-
-
-def _cleaned(text: str) -> str:
-    if _SIMPLE.fullmatch(text):
-        return _without_edges(" ".join(text.split()))
-    return _without_edges(" ".join(lexicon.rewritten("phrase", html.unescape(text)).split()))
-
-
-_remembered = lru_cache(maxsize=16_384)(_cleaned)
-
-
-def _without_edges(text: str) -> str:
-    before = None
-    while text != before:
-        before = text
-        text = text.strip(_EDGE)
-        if text[:1] in {"'", "‘", "‚"} and not re.match(
-            r"'(?:\d\ds|s|re|ve|ll|d|m|t|n|em|tis|twas)\b", text, re.IGNORECASE
-        ):
-            text = text[1:].rstrip("'’")
-        text = _STOP.sub("", text)
-        for opening, closing in ("()", "[]", "{}"):
-            if text.startswith(opening) and text.endswith(closing) and opening not in text[1:]:
-                text = text[1:-1]
-            elif text.endswith(closing) and opening not in text:
-                text = text[:-1]
+    if not _SIMPLE.fullmatch(text):
+        text = rewritten("phrase", html.unescape(text))
+    text = " ".join(text.split())
+    while (bare := rewritten("phrase_edges", text.strip(_EDGE))) != text:
+        text = bare
     return text
 
 
+@keep_short(400, 16_384)
 def squeeze(text: str) -> str:
     """Return letters, digits, $ and % only, in lower case: two spellings of one phrase are the same."""
-    return _squeezed(text) if len(text) <= _SHORT else _OTHER.sub("", text.casefold())
-
-
-_squeezed = lru_cache(maxsize=16_384)(lambda text: _OTHER.sub("", text.casefold()))
+    return _OTHER.sub("", text.casefold())
 
 
 class Passage:
@@ -241,9 +214,9 @@ class Masked:
     @cached_property
     def sentences(self) -> list[tuple[int, int]]:
         """Sentences and lines; a stop within a quoted phrase ends none."""
-        ends = [match.span() for match in _SENTENCE.finditer(self.masked)]
-        starts = [0, *(end for _, end in ends)]
-        return [(a, b) for a, b in zip(starts, [*(start for start, _ in ends), len(self.masked)], strict=True) if b > a]
+        breaks = (place for match in _SENTENCE.finditer(self.masked) for place in match.span())
+        bounds = [0, *breaks, len(self.masked)]
+        return [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if end > start]
 
     def line_end(self, at: int) -> int:
         """Return where the line ends that a position is on."""
@@ -293,10 +266,8 @@ def _with_shown(masked: str, shown: str) -> str:
     if len(lower) != len(masked):
         return masked
     for phrase in {shown.lower().strip(), joined.strip()} - {""}:
-        at = lower.find(phrase)
-        while at >= 0:
-            end = at + len(phrase)
-            if not lower[end : end + 1].isalnum() and _NAMED_BEHIND.search(lower, max(0, at - 24), at):
-                masked = masked[:at] + S + FILL * (len(phrase) - 1) + masked[end:]
-            at = lower.find(phrase, end)
+        for match in re.finditer(rf"{re.escape(phrase)}(?![^\W_])", lower):
+            at = match.start()
+            if _NAMED_BEHIND.search(lower, max(0, at - 24), at):
+                masked = masked[:at] + S + FILL * (len(phrase) - 1) + masked[match.end() :]
     return masked

@@ -55,7 +55,7 @@ def _key() -> re.Pattern[str]:
     )
 
 
-_PARTS = {"why": "rationale", "what": "answer"}
+_PARTS = {"why": "rationale", "what": "answer", "rationale": "rationale", "answer": "answer", "ending": "ending"}
 _OBJECT = re.compile(r"\{\s{0,200}\"[^\"\n]{1,40}\"\s{0,20}:")
 # "\theta" is valid JSON for a tab and "heta"; no model means that.
 _EATEN = re.compile(
@@ -115,12 +115,12 @@ def _from_json(text: str, best: Form = "json") -> Taken | None:
 
 def _parts(found: dict[str, object]) -> tuple[str, str] | None:
     """Rationale and answer of an object that has both; a key that is no rationale's and no answer's is passed over."""
+    named = {key.strip().casefold(): found[key] for key in reversed(found)}
     values: dict[str, str] = {}
     for part in ("ending", "answer", "rationale"):  # "Solution" is the answer where there is no "Answer"
-        for key in reversed(found):
-            if key.strip().casefold() in _names()[part]:
-                values["answer" if part == "ending" else part] = _text(found[key])
-    others = [value for key, value in found.items() if key.strip().casefold() not in _names()["rationale"]]
+        for key in (key for key in named if key in _names()[part]):
+            values["answer" if part == "ending" else part] = _text(named[key])
+    others = [value for key, value in named.items() if key not in _names()["rationale"]]
     if "answer" not in values and len(others) == 1 and len(found) == 2:
         values["answer"] = _text(others[0])  # {"Rationale": …, "Choice": "B"}
     return (values["rationale"], values["answer"]) if len(values) == 2 else None
@@ -142,10 +142,7 @@ def _text(value: object) -> str:
 
 def _from_keys(text: str) -> Taken | None:
     """Return keys and headings: the last answer, and the rationale before it, or after it where it comes second."""
-    keys: list[tuple[str, int, int]] = []
-    for match in _key().finditer(text):
-        part = str(match.lastgroup)
-        keys.append((_PARTS.get(part, part), match.start(), match.end()))
+    keys = [(_PARTS[str(match.lastgroup)], *match.span()) for match in _key().finditer(text)]
     if any(part == "answer" for part, _, _ in keys):
         keys = [key for key in keys if key[0] != "ending"]  # "Conclusion: …" within an answer that is called one
     answers = [index for index, (part, _, _) in enumerate(keys) if part != "rationale"]
@@ -163,11 +160,8 @@ def _from_keys(text: str) -> Taken | None:
     after = _trimmed(text[keys[last + 1][2] :]) if last + 1 < len(keys) else ""
     if after and keys[0][0] != "rationale":
         return Taken(after, answer, "near")
-    first, after_answer = last, True
-    for index, (part, _, _) in enumerate(keys[:last]):
-        first = index if part == "rationale" and after_answer else first
-        after_answer = part != "rationale"
-    why = _trimmed(text[keys[first][2] : keys[last][1]]) if first < last else ""
+    begun = [at for at in reasons if at < last and (not at or keys[at - 1][0] != "rationale")]
+    why = _trimmed(text[keys[begun[-1]][2] : keys[last][1]]) if begun else ""
     return Taken("\n\n".join(filter(None, (why, after))), answer, "near")
 
 
@@ -184,9 +178,8 @@ def _unanswered(text: str, start: int, end: int) -> Taken:
 def _trimmed(value: str) -> str:
     """Return a value without the quotes, commas, braces and tags of what it stood in."""
     value = rewritten("value", value).strip(_TRIM + ",")
-    closed = value.rstrip("} \t\r\n`")
     if value.count("}") > value.count("{"):
-        value = closed
+        value = value.rstrip("} \t\r\n`")
     value = value.strip(_TRIM + ",*")
     if value[:1] == "{" and (value[-1:] == "}" or "}" not in value):
         value = value[1:].removesuffix("}").strip(_TRIM)

@@ -17,7 +17,7 @@ from viva.scorers.letters import ChoiceWindow, mark
 from viva.scorers.lexicon import BOX, fold
 from viva.scorers.optiontext import squeeze, ticked
 from viva.scorers.reading import UNPARSED, Reading, grade_reading, outcome_of
-from viva.scorers.reading.slots import UNSURE, Slot, Strength, Unsure, boxes_in, marked, read_visible, resolve, stated
+from viva.scorers.reading.slots import Slot, Strength, Unsure, boxes_in, marked, read_visible, resolve, stated
 from viva.types import Question, Response, Score
 
 _LONGEST_LIST = 400
@@ -118,22 +118,22 @@ def _in_prose(
     slots += [Slot(last, (len(text) - len(last), len(text)), Strength.LAST, "letters on the last line")] * ended
     end = len(text.rstrip()) if not ended else len(text) + 1
 
-    def parse(slot: Slot) -> set[str] | Unsure | None:
-        goes_on = slot.strength < Strength.MARKED and slot.span[1] >= end  # "The options are A, C and"
-        return UNSURE if goes_on else _of_slot(slot, letters, known)
+    def parse(slot: Slot) -> set[str] | None:
+        if slot.strength < Strength.MARKED and slot.span[1] >= end:  # "The options are A, C and"
+            raise Unsure
+        return _of_slot(slot, letters, known)
 
     if len(boxes_in(text)) == len(letters) and (chosen := ticked(text, letters)):
         return set(chosen), "ticked boxes"
-    decided = resolve(slots, parse)
-    if decided is not None:
-        return None if isinstance(decided[0], Unsure) else (decided[0], decided[1].rule)
+    if decided := resolve(slots, parse):
+        return (decided[0], decided[1].rule) if decided[0] else None
     if found := _except(_flat(text), letters):
         return found, "all except some"
     found = _judged(text, letters, options)
     return (found, "every option judged") if found else None
 
 
-def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsure | None:
+def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | None:
     """Return what a slot selects, if that is a selection and nothing else.
 
     A lone "so C is correct" is none: replies go through the options one by one.
@@ -154,7 +154,9 @@ def _of_slot(slot: Slot, letters: str, known: dict[str, str]) -> set[str] | Unsu
         selected = None if _ADDED.search(said) else _as_list(said, letters, known)
         if selected and not (named and len(selected[0]) == 1 and not re.search(r"\bonly\b", said)):
             return selected[0]
-    return None if named else UNSURE
+    if not named:
+        raise Unsure
+    return None
 
 
 def _except(text: str, letters: str) -> set[str] | None:
@@ -166,13 +168,10 @@ def _except(text: str, letters: str) -> set[str] | None:
 
 def _judged(text: str, letters: str, options: Sequence[str]) -> set[str] | None:
     """Return the options called correct, where every option is judged, and none in two ways."""
-    verdicts: dict[str, set[bool]] = {letter: set() for letter in letters}
-    for judged in ChoiceWindow(mark(fold(text), letters), letters).judgements():
-        for letter in judged.letters:
-            verdicts[letter].add(judged.good)
-    if any(len(found) != 1 for found in verdicts.values()):
-        return None
-    return {letter for letter, found in verdicts.items() if True in found} or None
+    judgements = ChoiceWindow(mark(fold(text), letters), letters).judgements()
+    verdicts = {(letter, judged.good) for judged in judgements for letter in judged.letters}
+    chosen, denied = ({letter for letter, good in verdicts if good is side} for side in (True, False))
+    return chosen if chosen | denied == {*letters} and chosen.isdisjoint(denied) and chosen else None
 
 
 def _names(text: str, letters: str) -> bool:

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from msgspec import Struct
 
-from viva.scorers.lexicon import rewritten
+from viva.scorers.lexicon import keep_short, rewritten
 
 _DROPPED = frozenset(string.punctuation) | frozenset("“”„‟«»‹›‘’‚‛") | {"``", "''"}
-_REMEMBERED = 400
-"""Characters up to which a text's tokens are kept: gold answers come again with every model and seed."""
 
 
 class SpanScore(Struct, frozen=True):
@@ -78,14 +75,8 @@ def places_in(line: Sequence[str]) -> dict[str, int]:
     return places
 
 
+@keep_short(400, 65_536)
 def tokens(text: str) -> tuple[str, ...]:
     """Return the tokens that are compared."""
-    return _remembered(text) if len(text) <= _REMEMBERED else _tokens(text)
-
-
-def _tokens(text: str) -> tuple[str, ...]:
     split = rewritten("treebank", text.lower()).split()
     return tuple(token for token in split if token not in _DROPPED)
-
-
-_remembered = lru_cache(maxsize=65_536)(_tokens)

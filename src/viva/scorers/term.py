@@ -59,6 +59,15 @@ def _words() -> tuple[_Words, dict[int, str], re.Pattern[str]]:
     return words, str.maketrans(words.signs), re.compile(rf"\b(?:{spelt})\b")
 
 
+@cache
+def _number_words() -> tuple[dict[str, int], re.Pattern[str]]:
+    """Return the values of number words, and the numbers made of them."""
+    words = _words()[0]
+    ones = (word for word, value in words.units.items() if 0 < value < 10)
+    numbers = rf"(?:{'|'.join(words.tens)})(?: (?:{'|'.join(ones)})(?![^ ]))?|{'|'.join(words.units)}"
+    return words.units | words.tens, re.compile(rf"(?<![^ ])(?:{numbers})(?![^ ])")
+
+
 def normal_form(text: str) -> str:
     """Return what is left of an answer when the things that do not count are taken away; at most `LONGEST` characters
     in.
@@ -109,23 +118,8 @@ def _canonical(match: re.Match[str]) -> str:
 
 def with_digits(text: str) -> str:
     """Number words up to ninety-nine as digits ("twenty one" is 21, "two one" stays two numbers)."""
-    words = _words()[0]
-    found: list[str] = []
-    tens = False
-    for word in text.split(" "):
-        if word in words.tens:
-            found.append(str(words.tens[word]))
-            tens = True
-            continue
-        if word in words.units:
-            if tens and 0 < words.units[word] < 10:
-                found[-1] = str(int(found[-1]) + words.units[word])
-            else:
-                found.append(str(words.units[word]))
-        else:
-            found.append(word)
-        tens = False
-    return " ".join(found)
+    values, numbers = _number_words()
+    return numbers.sub(lambda match: str(sum(values[word] for word in match[0].split(" "))), text)
 
 
 _UNSPACED = re.compile("[^\x00-\u2e7f]")

@@ -17,7 +17,6 @@ from viva.scorers.letters import Candidate, Firmness, Group, Marked, candidate, 
 from viva.scorers.lexicon import Lexicon, Token, fold
 from viva.scorers.reading import UNPARSED, Reading
 from viva.scorers.reading.slots import (
-    UNSURE,
     Slot,
     Strength,
     Unsure,
@@ -126,13 +125,13 @@ _short = lru_cache(maxsize=4096)(_read)
 """Short replies come again and again."""
 
 
-def _value(slot: Slot) -> str | Unsure | None:
+def _value(slot: Slot) -> str | None:
     shown = mark(fold(slot.text))
     named = set("".join(shown.values.values()))
     if not named:
         return truth_in(slot.text)
     if len(named) > 1 or "h" in shown.kinds:
-        return UNSURE
+        raise Unsure
     return named.pop()
 
 
@@ -173,8 +172,8 @@ def _closing(marked: Valued) -> Reading:
     return Reading(VALUES[marked.values[at]], marked.span(at, at + 1), "closing sentence")
 
 
-def _of(value: str | Unsure, slot: Slot) -> Reading:
-    if isinstance(value, Unsure):
+def _of(value: str | None, slot: Slot) -> Reading:
+    if value is None:
         return Reading(UNPARSED, None, "true and false")
     return Reading(VALUES[value], slot.span, slot.rule)
 

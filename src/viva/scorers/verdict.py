@@ -19,7 +19,7 @@ from functools import cache
 import msgspec
 from msgspec import Struct
 
-from viva.scorers.lexicon import plain, thinking_end
+from viva.scorers.lexicon import plain, rewritten, thinking_end
 from viva.types import Opinion
 
 _MARK = r"(?:([0-9]{1,4}(?:\.[0-9]{1,4})?)(?: ?/ ?([0-9]{1,4}))?|([Nn]one))\.?"
@@ -79,12 +79,10 @@ def _read(opinion: Opinion, scale: Sequence[float]) -> float | None:
 
 def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
     """Return the verdict of the last line, or of a reply that is one JSON object."""
-    line = _unbold(_last_line(reply))
+    line = _last_line(reply)
     head = f"VERDICT {nonce}"
     if line.startswith((f"{head}:", f"{head}：")):  # Chinese replies have a colon of their own
         return _value(_ALONE.fullmatch(line[len(head) + 1 :].removeprefix(" ")), scale)
-    if not reply.lstrip(_SPACE).startswith("{"):
-        return None
     try:
         said = _decode(reply.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError):
@@ -94,8 +92,8 @@ def _with_nonce(reply: str, nonce: str, scale: Sequence[float]) -> float | None:
 
 def _bare(reply: str, scale: Sequence[float]) -> float | None:
     """Return the verdict of the last line, where it stands alone and nothing contradicts it."""
-    value = _value(_LINE.fullmatch(_unbold(_last_line(reply))), scale)
-    if value is None or len(_FENCE.findall(reply)) % 2:
+    value = _value(_LINE.fullmatch(_last_line(reply)), scale)
+    if len(_FENCE.findall(reply)) % 2:
         return None
     for match in _ANYWHERE.finditer(reply):
         folded = " ".join(_WRAPPING.sub("", plain(match.group().strip())).split())
@@ -105,15 +103,8 @@ def _bare(reply: str, scale: Sequence[float]) -> float | None:
 
 
 def _last_line(reply: str) -> str:
-    return reply[max(reply.rfind("\n") + 1, len(reply) - _LONGEST_LINE) :]
-
-
-def _unbold(line: str) -> str:
-    """Return the line without the asterisks that set all of it in bold, or all up to the colon, as many judges do."""
-    if not line.startswith("**"):
-        return line
-    bold, _, rest = line[2:].partition("**")
-    return bold + rest if not rest or bold.endswith((":", "：")) else line
+    """Return the last line, without asterisks that set all of it in bold, or all up to the colon, as many judges do."""
+    return rewritten("bold_line", reply[max(reply.rfind("\n") + 1, len(reply) - _LONGEST_LINE) :])
 
 
 def _value(match: re.Match[str] | None, scale: Sequence[float]) -> float | None:
@@ -139,13 +130,9 @@ def read_labels(reply: str, known: Collection[str], word: str = "ERRORS") -> tup
     None where the last line has not the form, names a label that is not known, or is contradicted by another such line.
     """
     stripped = reply.rstrip(_INVISIBLE)
-    found = _labels(stripped[stripped.rfind("\n") + 1 :], known, word)
-    if found is None:
-        return None
-    for match in _anywhere(word).finditer(stripped):
-        if _labels(match.group(), known, word) != found:
-            return None
-    return found
+    found = _labels(stripped.rpartition("\n")[2], known, word)
+    others = (_labels(match.group(), known, word) for match in _anywhere(word).finditer(stripped))
+    return found if all(labels == found for labels in others) else None
 
 
 @cache
@@ -157,13 +144,12 @@ def _labels(line: str, known: Collection[str], word: str) -> tuple[str, ...] | N
     if len(line) > _LONGEST_LINE:
         return None
     said = " ".join(_LABEL_WRAPPING.sub("", plain(line)).split()).replace(" :", ":")
-    head, colon, rest = said.partition(":")
-    if not colon or head.upper() != word:
+    head, _, rest = said.partition(":")
+    if head.upper() != word:
         return None
     names = _BETWEEN.split(rest.strip().removesuffix(".").upper())
     if names == ["NONE"]:
         return ()
-    upper = {name.upper(): name for name in known}
-    if not all(name in upper for name in names):
+    if not {*names} <= {name.upper() for name in known}:
         return None
     return tuple(name for name in known if name.upper() in names)

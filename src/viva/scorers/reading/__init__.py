@@ -37,13 +37,6 @@ class Reading(Struct, frozen=True):
         span = self.span and (self.span[0] + base, self.span[1] + base)
         return Reading(self.read, span, self.rule)
 
-    def quote(self, reply: str, limit: int = 80) -> str:
-        """Return the evidence, for an explanation; cut to `limit` characters."""
-        if self.span is None:
-            return ""
-        text = " ".join(reply[self.span[0] : min(self.span[1], self.span[0] + 4 * limit)].split())
-        return text if len(text) <= limit else text[: limit - 1] + "…"
-
 
 CUT_OFF_WORDS: dict[StopReason, str] = {"length": "cut off in the answer", "thinking": "cut off while thinking"}
 """Where the limit of tokens ended a reply, as people are told."""

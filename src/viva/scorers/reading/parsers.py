@@ -18,11 +18,11 @@ from viva.scorers.number import NumberRead, numbers_in, only_number, the_number
 from viva.scorers.optiontext import squeeze
 from viva.scorers.reading import UNPARSED, Reading, grade_reading, outcome_of
 from viva.scorers.reading.slots import (
-    UNSURE,
     Slot,
     Strength,
     Unsure,
     explained_from,
+    held,
     marked,
     read_visible,
     resolve,
@@ -60,7 +60,7 @@ _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=
 
 def read_value(
     reply: str,
-    parse: Callable[[Slot], T | Unsure | None],
+    parse: Callable[[Slot], T | None],
     *,
     ended: bool = True,
     judgements: bool = False,
@@ -88,7 +88,7 @@ def read_value(
         if decided is None:
             return Reading(UNPARSED)
         value, slot = decided
-        if isinstance(value, Unsure):
+        if value is None:
             return Reading(UNPARSED, None, f"{slot.rule}: no single value")
         values.append(value)
         return Reading(VALUE, slot.span, slot.rule)
@@ -101,8 +101,7 @@ def _own(text: str) -> list[Slot]:
     """Return a short reply as its own answer, and what it sets apart: the only bold words, a number above the rest."""
     short = words_in(text.strip()) <= LONGEST_TERM
     apart = _FIRST.match(text), short and _BOLD.fullmatch(text)
-    slots = [Slot(match[1], match.span(1), Strength.WHOLE, "set apart") for match in apart if match]
-    return whole(text, short=short) + slots
+    return whole(text, short=short) + [held(match, 1, Strength.WHOLE, "set apart") for match in apart if match]
 
 
 def _last(text: str) -> list[Slot]:
@@ -124,7 +123,7 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
     return read_value(reply, _as_number, ended=ended)
 
 
-def _as_number(slot: Slot) -> NumberRead | Unsure | None:
+def _as_number(slot: Slot) -> NumberRead | None:
     if slot.strength is Strength.WHOLE:
         return only_number(slot.text)
     return the_number(slot.text, last=slot.strength is Strength.LAST)
@@ -136,15 +135,15 @@ def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True
     """
     known = {squeeze(text) for text in accepted}
 
-    def parse(slot: Slot) -> str | Unsure | None:
+    def parse(slot: Slot) -> str | None:
         return slot.text if squeeze(slot.text) in known else _as_formula(slot)
 
-    if squeeze(reply) in known:
+    if len(reply) <= 2 * max(map(len, accepted), default=0) + 40 and squeeze(reply) in known:
         return reply.strip(), Reading(VALUE, (0, len(reply)), "whole reply")
     return read_value(reply, parse, ended=ended)
 
 
-def _as_formula(slot: Slot) -> str | Unsure | None:
+def _as_formula(slot: Slot) -> str | None:
     if slot.strength is Strength.LAST:
         return None if slot.rest else _closing(slot.text)
     text = undressed(slot.text.strip().rstrip("。")).removesuffix(".").rstrip()
@@ -161,7 +160,9 @@ def _as_formula(slot: Slot) -> str | Unsure | None:
     plain = prose <= 2 and slot.strength is not Strength.CONCLUDED
     if prose <= most and (plain or formal) and measured and not text.endswith("?"):
         return text or None
-    return UNSURE if slot.strength is Strength.STATED and formulas else None
+    if slot.strength is Strength.STATED and formulas:
+        raise Unsure
+    return None
 
 
 def _closing(sentence: str) -> str | None:

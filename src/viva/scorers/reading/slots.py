@@ -3,8 +3,8 @@
     reply → what is visible (`read_visible`) → slots, each with strength, span, rule → a parser of the format → resolve
 
 A slot says where an answer is, not what it is: that is for the parser of a format, which returns the value of a slot's
-text, None where the text holds nothing of its kind (then a weaker slot may), or `UNSURE` where it holds several or
-half of one: then nothing is read. The words are in `slots.toml`.
+text, None where the text holds nothing of its kind (then a weaker slot may), or raises `Unsure` where it holds several
+or half of one: then nothing is read. The words are in `slots.toml`.
 """
 
 from __future__ import annotations
@@ -163,11 +163,13 @@ class Slot(Struct, frozen=True):
     """Whether the words are mostly said of an answer ("the answer is correct", "is false"), and seldom are one."""
 
 
-class Unsure:
+def held(match: re.Match[str], group: str | int, strength: Strength, rule: str) -> Slot:
+    """Return what a group of a match holds as a slot."""
+    return Slot(match[group].strip(), match.span(group), strength, rule)
+
+
+class Unsure(Exception):  # noqa: N818 - what a parser says, no error
     """A slot that holds no single value: several, a range, half of one."""
-
-
-UNSURE: Final = Unsure()
 
 
 _pattern = partial(pattern, "reading/slots.toml")
@@ -234,12 +236,10 @@ def _boxes(text: str) -> list[Slot]:
     found: list[Slot] = []
     outer = 0
     for match in list(_BOX.finditer(text))[-20:]:
-        if match["bare"]:
-            begin, end, after = match.start("bare"), match.end(), match.end()
-        else:
+        begin, end = match.span("bare")
+        if match["open"]:
             begin = match.end()
-            after = closed(_BRACE.finditer(text, begin, begin + 2_000)) or 0
-            end = after - 1
+            end = (closed(_BRACE.finditer(text, begin, begin + 2_000)) or 0) - 1
         if end < 0 or begin < outer:
             continue
         outer = end
@@ -248,7 +248,7 @@ def _boxes(text: str) -> list[Slot]:
             said = said if said == found[-1].text else f"{found[-1].text}, {said}"
             begin = found.pop().span[0]
         if said and not _NEGATED.search(text[max(0, match.start() - 12) : match.start()]):
-            found.append(Slot(said, (begin, after - 1 if match["open"] else end), Strength.MARKED, "boxed"))
+            found.append(Slot(said, (begin, end), Strength.MARKED, "boxed"))
     return found
 
 
@@ -273,7 +273,7 @@ def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] |
     """
     found = _boxes(text)
     tags = _pattern("<tagged>").finditer(text)
-    found += [Slot(one["said"].strip(), one.span("said"), Strength.MARKED, "tagged") for one in tags]
+    found += [held(tag, "said", Strength.MARKED, "tagged") for tag in tags]
     boxes = boxes_in(text)
     ticked = [box for box in boxes if box.ticked]
     if len(boxes) > 1 and len(ticked) == 1:
@@ -281,7 +281,7 @@ def marked(text: str, *, judgements: bool = False, keys: Callable[[str], bool] |
     found += _pairs(text, "<key>|<judgement>" if judgements else "<key>", keys)
     for match in _MARK.finditer(text, max(0, len(text) - TAIL)):
         if not _pattern("<heading>").match(fold(match[1]).lower()):
-            found.append(Slot(match[1].strip(), match.span(1), Strength.MARKED, "behind ####"))
+            found.append(held(match, 1, Strength.MARKED, "behind ####"))
     return sorted(found, key=lambda slot: slot.span)
 
 
@@ -348,8 +348,9 @@ def stated(
     concluded = _pattern("<concludes>").match(shown, max(0, last - 1))
     if concluded and (concluded["drawn"] or concluded.start() == 0):
         found += _behind(text, shown, concluded.end(), Strength.CONCLUDED, "conclusion")
-    naming = _pattern(f"<said><{'named_options' if letters else 'named'}><ends>")
-    behind = naming.search(shown, max(0, last - 4))
+    naming, begin = f"<{'named_options' if letters else 'named'}><ends>", max(0, last - 4)
+    behind = _pattern(naming).search(shown, begin)  # few replies have it, and that is quickly seen
+    behind = behind and _pattern(f"<said>{naming}").search(shown, begin)
     if behind and (behind["drawn"] or firm(shown, behind.start())):
         span = behind.span("said")
         found.append(Slot(text[slice(*span)].strip(), span, Strength.CONCLUDED, "named as the answer"))
@@ -366,7 +367,7 @@ def headed(text: str) -> list[Slot]:
     found = list(_pattern(_HEADED, re.MULTILINE).finditer(plain(text), max(0, len(text) - TAIL)))
     if len({match[1] for match in found}) != 1 or text[found[-1].end() :].strip():
         return []
-    return [Slot(found[-1][1], found[-1].span(1), Strength.CONCLUDED, "heading of a letter")]
+    return [held(found[-1], 1, Strength.CONCLUDED, "heading of a letter")]
 
 
 def whole(text: str, *, short: bool) -> list[Slot]:
@@ -376,7 +377,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
     bare = text.strip()
     start = text.find(bare)
     verdict = _pattern("<first_word>").match(text)
-    found = [Slot(verdict["said"], verdict.span("said"), Strength.WHOLE, "first word")] if verdict else []
+    found = [held(verdict, "said", Strength.WHOLE, "first word")] if verdict else []
     if (
         not bare
         or not short
@@ -387,8 +388,7 @@ def whole(text: str, *, short: bool) -> list[Slot]:
         return found
     subject = _pattern("<subject>").fullmatch(text) or _LABELLED.fullmatch(text)
     if said := subject or _BELOW.search(text):
-        rule = "said of its subject" if subject else "behind a colon"
-        return [*found, Slot(said["said"].strip(), said.span("said"), Strength.WHOLE, rule)]
+        return [*found, held(said, "said", Strength.WHOLE, "said of its subject" if subject else "behind a colon")]
     return found or [Slot(bare, (start, start + len(bare)), Strength.WHOLE, "whole reply")]
 
 
@@ -453,17 +453,21 @@ def undressed(text: str) -> str:
 
 
 def resolve(
-    slots: Sequence[Slot], parse: Callable[[Slot], T | Unsure | None], *, ended: bool = True
-) -> tuple[T | Unsure, Slot] | None:
-    """Return the value of the strongest slot that holds one, the last of equals; None where no slot does.
+    slots: Sequence[Slot], parse: Callable[[Slot], T | None], *, ended: bool = True
+) -> tuple[T | None, Slot] | None:
+    """Return the value of the strongest slot that holds one, the last of equals; None where no slot does, and in place
+    of a value where that is unsure.
 
     A reply that was cut off (not `ended`) has no last resort.
     """
     for slot in sorted(slots, key=lambda slot: (slot.strength, slot.span), reverse=True):
         if not ended and slot.strength < Strength.STATED:
             continue
-        value = parse(slot) if slot.text else UNSURE
-        if value is not None:
+        try:
+            value = parse(slot) if slot.text else None
+        except Unsure:
+            return None, slot
+        if value is not None or not slot.text:
             return value, slot
     return None
 

@@ -37,13 +37,12 @@ class BlanksError(VivaError):
 
 
 class Filling(Struct, frozen=True):
-    """What one blank was filled with: the text, stripped; where it was before stripping, [start, end).
+    """What one blank was filled with, stripped.
 
     `rate` is the part of the template that the answer repeats, which may exceed 1; below `MIN_RATE` nothing counts.
     """
 
     text: str
-    span: tuple[int, int]
     rate: float
 
 
@@ -77,7 +76,7 @@ def fill_in(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Fill
         aligned = align(template, text)
         positions, rate = aligned.positions, aligned.length / rest
         spans = tuple((positions[at - 1] + 1 if at else positions[at], positions[at + len(marker)]) for at in starts)
-    return tuple(Filling(text[start:end].strip(blanks.strip), (start, max(start, end)), rate) for start, end in spans)
+    return tuple(Filling(text[start:end].strip(blanks.strip), rate) for start, end in spans)
 
 
 def grade_blanks(blanks: Blanks, text: str, *, published: bool = False) -> tuple[Points, tuple[str, ...]]:

@@ -29,6 +29,7 @@ _SENTENCE = re.compile(
 """A line of prose: it begins like a sentence and ends like one, with nothing between that only code has."""
 _CODE_BEGINS = re.compile(r"^(?:def|class|import|from|async def|@\w)", re.MULTILINE)
 _BRACE = re.compile("[{}]")
+_INDENTED = re.compile(r"((?:^(?: {4}|\t)[^\S\n]*\S.*\n?(?:[^\S\n]*\n)*)+)", re.MULTILINE)
 _TRIED = 100
 """Lines behind a program without fences that are tried as prose."""
 
@@ -99,27 +100,24 @@ def assemble(test: Test, text: str, language: str, *, published: bool = False) -
     """
     key = canonical(language)
     known_language = _language(key)
+    lines = [entry.line for entry in known_language.imports]
     if published:
         code = extract_code(f"{test.prefix}\n{text}", key, longest_only=test.longest_only, published=True)
         program = f"{test.before}\n{code}"
-        if known_language.imports:
-            program = "\n".join([*(entry.line for entry in known_language.imports), program]).strip()
-        return (_future_first(program) if key == "python" else program), test.code
-    asks = "\n".join((test.code, *(call.call for call in test.calls)))
-    code = extract_code(text, key, longest_only=test.longest_only, test=asks)
-    if key == "python":
-        lines = " ".join(entry.line for entry in known_language.imports)
-        code = without_examples(code, asks, f"{lines} {test.before} {test.prefix}")
-    body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
-    used = _imports(known_language, f"{body}\n{test.code}")
-    program = "\n".join((*used, body))
+        if lines:
+            program = "\n".join([*lines, program]).strip()
+    else:
+        asks = "\n".join((test.code, *(call.call for call in test.calls)))
+        code = extract_code(text, key, longest_only=test.longest_only, test=asks)
+        if key == "python":
+            code = without_examples(code, asks, f"{' '.join(lines)} {test.before} {test.prefix}")
+        body = "\n".join(part for part in (test.before, test.prefix, code) if part.strip())
+        program = "\n".join((*_imports(known_language, f"{body}\n{test.code}"), body))
     return (_future_first(program) if key == "python" else program), test.code
 
 
 def _imports(language: CodeLanguage, program: str) -> list[str]:
     """Return the lines that this program has a use for."""
-    if not language.imports:
-        return []
     words = set(re.findall(r"\w+", program))
     return [
         language.guard.replace("{line}", entry.line).replace("{header}", entry.header) if entry.guard else entry.line
@@ -132,9 +130,7 @@ def _future_first(program: str) -> str:
     """Python wants `from __future__ import …` before everything else."""
     if "from __future__" not in program:
         return program
-    lines = program.split("\n")
-    future = [line for line in lines if line.startswith("from __future__")]
-    return "\n".join(future + [line for line in lines if not line.startswith("from __future__")])
+    return "\n".join(sorted(program.split("\n"), key=lambda line: not line.startswith("from __future__")))
 
 
 # --- the examinee's code ---
@@ -195,19 +191,12 @@ def _unfenced(text: str, key: str) -> str:
 
 def _indented(text: str) -> list[Block]:
     """Return the blocks that Markdown indents by four columns, in a text that is otherwise prose and begins with it."""
-    if "\n    " not in text and "\n\t" not in text:
+    parts = _INDENTED.split(text)
+    outside, inside = parts[::2], parts[1::2]
+    begun = all(part and not part[:-1].rpartition("\n")[2].strip() for part in outside[:-1])  # behind a blank line
+    if not inside or not begun or not all(_is_prose(line) for part in outside for line in part.split("\n")):
         return []
-    groups: list[tuple[bool, list[str]]] = []
-    for line in text.split("\n"):
-        inside = line.startswith(("    ", "\t"))
-        if not groups or (line.strip() and groups[-1][0] != inside):
-            if groups and inside and groups[-1][1][-1].strip():
-                return []  # an indented block begins behind a blank line
-            groups.append((inside, []))
-        groups[-1][1].append(line)
-    if groups[0][0] or not all(_is_prose(line) for inside, lines in groups for line in lines if not inside):
-        return []
-    return [Block("", textwrap.dedent("\n".join(lines)).strip("\n")) for inside, lines in groups if inside]
+    return [Block("", textwrap.dedent(part).strip("\n")) for part in inside]
 
 
 def _python_in(text: str) -> str:
@@ -227,12 +216,8 @@ def _python_in(text: str) -> str:
 
 def _without_sentences(text: str) -> str:
     lines = text.split("\n")
-    start, end = 0, len(lines)
-    while start < end and _is_prose(lines[start]):
-        start += 1
-    while end > start and _is_prose(lines[end - 1]):
-        end -= 1
-    return "\n".join(lines[start:end])
+    code = [number for number, line in enumerate(lines) if not _is_prose(line)]
+    return "\n".join(lines[code[0] : code[-1] + 1]) if code else ""
 
 
 def _is_prose(line: str) -> bool:

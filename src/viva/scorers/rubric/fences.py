@@ -67,8 +67,6 @@ def read_blocks(text: str, *, tags: Set[str] = frozenset(), wrappers: Set[str] =
 
 def without_fence_lines(text: str) -> str:
     """Return a text in which no block was found, without the lines that are nothing but a fence."""
-    if "```" not in text and "~~~" not in text:
-        return text
     return "\n".join(line for line in text.split("\n") if not _FENCE_LINE.fullmatch(line))
 
 

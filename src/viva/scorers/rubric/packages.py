@@ -42,14 +42,11 @@ def imported(language: str, code: str) -> tuple[str, ...]:
 
     `language` is a canonical name (code.canonical).
     """
-    ecosystem = _table().get(language)
-    if ecosystem is None:
+    if (ecosystem := _table().get(language)) is None:
         return ()
-    names: dict[str, None] = {}
-    for found in re.finditer(ecosystem.imports, code[:MOST_CODE], re.MULTILINE):
-        for group in found.groups(""):
-            names |= {words[0]: None for part in group.split(",") if (words := part.split())}
-    return tuple(names)
+    found = re.finditer(ecosystem.imports, code[:MOST_CODE], re.MULTILINE)
+    parts = (part.split() for match in found for group in match.groups("") for part in group.split(","))
+    return tuple(dict.fromkeys(words[0] for words in parts if words))
 
 
 def missing_package(language: str, said: str, needed: Collection[str], program: str = "") -> str:
@@ -58,8 +55,7 @@ def missing_package(language: str, said: str, needed: Collection[str], program: 
     `said` is the end of what it printed, `needed` what its test imports, `program` its code. Everything that a program
     prints may be a lie: ask what `probe` gives before believing it.
     """
-    ecosystem = _table().get(language)
-    if ecosystem is None:
+    if (ecosystem := _table().get(language)) is None:
         return ""
     names = [
         f"{found['within']}.{found['name']}" if found.groupdict().get("within") else found["name"]

@@ -45,11 +45,40 @@ def grade(
     and points below 0 stay where the rubric has no `min_score`.
     The share is None, with a reason in `pending`, while a part is unknown or where the rubric cannot be applied.
     """
+
+    def metrics() -> Iterator[tuple[str, Callable[[], Points]]]:
+        """Yield the rubric's metrics by name, in the order in which they are added up."""
+        blanks, tests, choice, truth, judge = rubric.blanks, rubric.tests, rubric.choice, rubric.truth, rubric.judge
+        after_blanks = None if rubric.keywords else post_handler
+        if rubric.keywords:
+            yield "keywords", lambda: _after(post_handler, *grade_keywords(rubric.keywords, text))
+        if blanks:
+            yield "blank_filling", lambda: _after(after_blanks, *grade_blanks(blanks, text, published=published))
+        if tests:
+            yield "unit_test", lambda: _grade_tests(tests, executions)
+        if rubric.similarity:
+            yield "similarity", lambda: grade_similarity(rubric.similarity, text)
+        if custom:
+            yield "customized", lambda: custom(text)
+        if choice:
+            letters = ascii_uppercase[: len(choice.options)]
+            yield (
+                "choice",
+                lambda: _grade_reading(
+                    read_choice(text, letters=letters, options=choice.options),
+                    choice.answer.upper(),
+                    choice.weight,
+                ),
+            )
+        if truth:
+            yield "truth", lambda: _grade_reading(read_truth(text), "true" if truth.answer else "false", truth.weight)
+        if judge:
+            yield "judge", lambda: _grade_judge(judge, judged)
+
     parts: dict[str, Points] = {}
     points = total = 0.0
     pending = invalid_gold = ""
-    metrics = _metrics(rubric, text, executions, judged, post_handler, custom, published)
-    for name, metric in metrics:
+    for name, metric in metrics():
         try:
             part = metric()
         except VivaError as error:
@@ -75,44 +104,6 @@ def grade(
         pending=pending,
         invalid_gold=invalid_gold,
     )
-
-
-def _metrics(
-    rubric: Rubric,
-    text: str,
-    executions: Sequence[Execution],
-    judged: Decision,
-    post_handler: PostHandler | None,
-    custom: Custom | None,
-    published: bool,
-) -> Iterator[tuple[str, Callable[[], Points]]]:
-    """Yield the rubric's metrics by name, in the order in which they are added up."""
-    blanks, tests, choice, truth, judge = rubric.blanks, rubric.tests, rubric.choice, rubric.truth, rubric.judge
-    after_blanks = None if rubric.keywords else post_handler
-    if rubric.keywords:
-        yield "keywords", lambda: _after(post_handler, *grade_keywords(rubric.keywords, text))
-    if blanks:
-        yield "blank_filling", lambda: _after(after_blanks, *grade_blanks(blanks, text, published=published))
-    if tests:
-        yield "unit_test", lambda: _grade_tests(tests, executions)
-    if rubric.similarity:
-        yield "similarity", lambda: grade_similarity(rubric.similarity, text)
-    if custom:
-        yield "customized", lambda: custom(text)
-    if choice:
-        letters = ascii_uppercase[: len(choice.options)]
-        yield (
-            "choice",
-            lambda: _grade_reading(
-                read_choice(text, letters=letters, options=choice.options),
-                choice.answer.upper(),
-                choice.weight,
-            ),
-        )
-    if truth:
-        yield "truth", lambda: _grade_reading(read_truth(text), "true" if truth.answer else "false", truth.weight)
-    if judge:
-        yield "judge", lambda: _grade_judge(judge, judged)
 
 
 def _after(handler: PostHandler | None, points: Points, status: tuple[bool, ...] | tuple[str, ...]) -> Points:
