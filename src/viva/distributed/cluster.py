@@ -14,6 +14,7 @@ import os
 import re
 import socket
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -31,6 +32,10 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0", 
 """Disable telemetry of a cluster started here; one that runs already keeps its setting."""
 KNOCK = 10.0
 """Seconds in which a cluster's machine has to take a connection."""
+STARTS = 3
+"""Times that a cluster is asked for the server that Ray Client wants: a busy head gives up on one after 30 s."""
+PAUSE = 5.0
+"""Seconds before it is asked again."""
 _PLACE = re.compile(r"(?:ray://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<port>\d{1,5})", re.ASCII)
 
 
@@ -85,7 +90,7 @@ class Cluster:
         address = os.environ.get("RAY_ADDRESS") or "auto" if on == "ray" else on
         try:
             knock(address)
-            self.ray.init(address=address, **({"logging_level": "ERROR"} if address.startswith("ray://") else said))
+            self._join(address, {"logging_level": "ERROR"} if address.startswith("ray://") else said)
         except Exception as problem:  # Ray raises many kinds
             if address != "auto":
                 asked = "" if self.introduced else "; where it wants a token, that belongs into RAY_AUTH_TOKEN"
@@ -100,6 +105,20 @@ class Cluster:
                 self.ray.init(address="local", num_cpus=cores(), include_dashboard=False, **said)
             except Exception as second:
                 raise ClusterError(f"Ray could not be started here ({_reason(second)})") from second
+
+    def _join(self, address: str, settings: Mapping[str, object]) -> None:
+        """Join a cluster that listens. Raises what Ray does, ConnectionAbortedError where no server starts for us."""
+        for left in reversed(range(STARTS)):
+            try:
+                self.ray.init(address=address, **settings)
+                return
+            except ConnectionAbortedError:  # Ray has disconnected again, so that nothing is in the way of another try
+                if not left:
+                    raise
+                print(
+                    f"viva: {one_line(address, 100)} started no server for this client; asking again", file=sys.stderr
+                )
+                time.sleep(PAUSE)
 
     def nodes(self) -> list[Node]:
         """Return the machines that are there now, in a fixed order."""
