@@ -171,7 +171,7 @@ def test_workers_end_with_their_parent_and_leave_ctrl_c_to_it(
         text=True,
         start_new_session=True,
     )
-    end = time.monotonic() + 120
+    end = time.monotonic() + 240
     while not all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in "01"):
         assert time.monotonic() < end, going.stderr and going.stderr.read()
         time.sleep(0.02)
@@ -180,7 +180,7 @@ def test_workers_end_with_their_parent_and_leave_ctrl_c_to_it(
         os.killpg(going.pid, number)  # as a terminal does it: to all of the group
     else:
         going.kill()
-    said, told = going.communicate(timeout=60)
+    said, told = going.communicate(timeout=240)
     assert going.returncode == code
     assert said == "['A', 'B', 'C']\n"
     assert told.count("Traceback") == (1 if number == signal.SIGINT else 0), told

@@ -121,7 +121,7 @@ def test_nothing_is_left_after_cancellation(language: str) -> None:
         await sandbox.close()
         return taken
 
-    assert asyncio.run(work()) < 30, "it ends at once, not at its limit"
+    assert asyncio.run(work()) < 120, "it ends at once, not at its limit"
     assert not sleeping(command)
 
 

@@ -38,7 +38,7 @@ def address(page: Any) -> str:
 
 def until(page: Any, part: str) -> None:
     """Wait for the address to say so. The pages allow no eval, so playwright's `wait_for_function` is not to be had."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while part not in address(page):
         assert time.monotonic() < end, address(page)
         time.sleep(0.02)

@@ -49,7 +49,7 @@ class Page:
     def end(self) -> str:
         """Ctrl-C, and what was said after it."""
         self.process.send_signal(signal.SIGINT)
-        rest, _ = self.process.communicate(timeout=60)
+        rest, _ = self.process.communicate(timeout=240)
         assert self.process.returncode == 0
         return rest
 
@@ -83,7 +83,7 @@ def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
         *("run", "clrbench", "--model", f"replay/{tmp_path / 'answers.jsonl'}", "--encoder", real_encoder()),
         *("--judge", f"openai/quoting@{judges.url}", "--judge", f"openai/mark-1@{judges.url}", "--run", run),
         *("--progress", "quiet", "--format", "json"),
-        timeout=200,
+        timeout=240,
     )
     assert ended.code == 0, ended.err
     (result,) = json.loads(ended.out)["results"]
@@ -101,7 +101,7 @@ def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
     page_of = Page(run, "--sample", str(LABELS), "--reviewer", "Ada", "--blind")
     try:
         context = chromium.new_context(base_url=page_of.address, viewport={"width": 1280, "height": 900})
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(240_000)
         page = context.new_page()
         page.goto("/")
         page.wait_for_load_state()

@@ -32,7 +32,7 @@ def arena(world: World) -> Iterator[Arena]:
     yield each
     each.close()
     left = {pid: started for pid, started in descendants(os.getpid()).items() if pid not in before}
-    end = time.monotonic() + 30  # the kernel of a busy machine takes its time
+    end = time.monotonic() + 240  # the kernel of a busy machine takes its time
     while alive(left) and time.monotonic() < end:
         time.sleep(0.1)
     assert alive(left) == []

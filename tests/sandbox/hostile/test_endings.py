@@ -28,19 +28,19 @@ TABLES = tables_beside(__file__)
 
 pytestmark = pytest.mark.sandbox
 LASTING = TABLES["lasting"]
-"""Programs that start a marked child of their own session and go on for half a minute."""
+"""Programs that start a marked child of their own session and go on for minutes."""
 
 LEAVING = ("leaves a daemon behind that writes a file later", "kills its parent and everything it may signal")
 
 
 def lasting(language: str, marks: Marks) -> Execute:
     program = LASTING[language].replace("@NUM@", marks.number)
-    return Execute(question="lasting", sample=0, language=language, program=program, seconds=25.0)
+    return Execute(question="lasting", sample=0, language=language, program=program, seconds=250.0)
 
 
-START = 60.0
+START = 240.0
 """Seconds in which a program starts on a busy machine."""
-SOON = 20.0
+SOON = 200.0
 """Seconds in which what is ended has ended: fewer than it would have gone on for by itself."""
 
 
