@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -15,6 +14,7 @@ import pytest
 
 from benchmarks.handmade_syneval import exam
 from build.toy_generator import bracketed, generate
+from servers.fixtures import wait_until
 from thorough import THOROUGH
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.syneval.facts import Fact, Item
@@ -205,21 +205,15 @@ def lives(group: int) -> bool:
 
 
 def wait_for_the_end_of(group: int) -> None:
-    end = time.monotonic() + 240
-    while lives(group):
-        assert time.monotonic() < end, "processes outlive the build"
-        time.sleep(0.05)
+    wait_until(lambda: not lives(group), "the end of the build's processes")
 
 
 def wait_for(path: Path) -> None:
-    end = time.monotonic() + 240
-    while not (path.exists() and path.stat().st_size):
-        assert time.monotonic() < end, f"waited for {path}"
-        time.sleep(0.02)
+    wait_until(lambda: path.exists() and path.stat().st_size > 0, str(path))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_all_processes_and_leaves_the_old_set(tmp_path: Path, jobs: int) -> None:
     make(write(tmp_path / "old.mrg", 50), tmp_path / "set", jobs=1)
     before = content(tmp_path / "set")
@@ -290,7 +284,6 @@ def test_memory_does_not_grow_with_the_treebank(tmp_path: Path) -> None:
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
-            timeout=600,
             check=True,
         )
         peaks.append(int(ended.stdout))

@@ -69,7 +69,7 @@ def test_a_program_ends_at_its_limits() -> None:
         with row:
             assert execution.verdict == verdict, execution.detail
             assert says in execution.detail
-            assert execution.seconds < wall_seconds(seconds) + 30, "starting and stopping on a busy machine included"
+            assert execution.seconds < wall_seconds(seconds) + 200, "starting and stopping on a busy machine included"
 
 
 @pytest.mark.sandbox

@@ -39,7 +39,7 @@ class LocalServer:
         command = [sys.executable, str(HERE / script), "--log", str(log), *arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], 60)
+        ready, _, _ = select.select([self._process.stdout], [], [], 240)
         self.root = f"http://127.0.0.1:{int(self._process.stdout.readline())}" if ready else ""
         assert self.root, f"{script} did not start"
         self.url = f"{self.root}/v1"
@@ -400,7 +400,7 @@ def serve(tmp_path: Path, idle_servers: list[LocalServer]) -> Iterator[Serve]:
     mine: list[LocalServer] = []
 
     def start(script: str = "completions.py", **plan: Any) -> LocalServer:
-        found = next((server for server in idle_servers if server.script == script), None)
+        found = next((server for server in idle_servers if server.script == script and server.lives), None)
         if found is None:
             found = LocalServer(script, tmp_path / f"{len(mine)}.log")
         else:

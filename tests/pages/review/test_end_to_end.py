@@ -73,7 +73,6 @@ def mark_by_keyboard(page: Any, asked: dict[str, str], worth: dict[str, tuple[fl
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.torch("transformers", PACKAGE)
-@pytest.mark.timeout(280)
 def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
     viva: Any, judges: JudgeServer, chromium: Any, tmp_path: Path
 ) -> None:
@@ -83,7 +82,6 @@ def test_an_examination_is_judged_reviewed_and_its_judges_are_found_out(
         *("run", "clrbench", "--model", f"replay/{tmp_path / 'answers.jsonl'}", "--encoder", real_encoder()),
         *("--judge", f"openai/quoting@{judges.url}", "--judge", f"openai/mark-1@{judges.url}", "--run", run),
         *("--progress", "quiet", "--format", "json"),
-        timeout=240,
     )
     assert ended.code == 0, ended.err
     (result,) = json.loads(ended.out)["results"]
