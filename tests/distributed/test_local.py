@@ -15,7 +15,7 @@ import pytest
 
 from distributed import works
 from rows import each_row
-from servers.fixtures import wait_until
+from servers.fixtures import running, wait_until
 from viva.distributed import LostWorkerError, open_worker_pool
 from viva.distributed.local import AHEAD, LocalWorkerPool
 from viva.errors import DataError, VivaError
@@ -152,13 +152,6 @@ def test_a_wrong_place_is_told() -> None:
         open_worker_pool("slurm")
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)])
 def test_workers_end_with_their_parent_and_leave_ctrl_c_to_it(
     tmp_path: Path, number: signal.Signals, code: int
@@ -182,7 +175,7 @@ def test_workers_end_with_their_parent_and_leave_ctrl_c_to_it(
     assert going.returncode == code
     assert said == "['A', 'B', 'C']\n"
     assert told.count("Traceback") == (1 if number == signal.SIGINT else 0), told
-    wait_until(lambda: not any(map(alive, workers)), "the workers' end")
+    wait_until(lambda: not running(workers), "the workers' end")
 
 
 @pytest.mark.parametrize(

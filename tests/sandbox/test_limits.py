@@ -16,7 +16,7 @@ import pytest
 
 from rows import tabled, tables_beside
 from sandbox.conftest import opened, request, run_all
-from servers.fixtures import wait_until
+from servers.fixtures import running, wait_until
 from tiers import absent
 from viva.errors import DataError
 from viva.sandbox import NoIsolationError, Sandbox
@@ -44,19 +44,6 @@ def sleeping(command: str) -> bool:
                 if (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip() == command:
                     return True
     return False
-
-
-def running(pids: list[int]) -> list[int]:
-    """Those that are neither gone nor dead and waiting to be reaped (by this process, since it adopts orphans)."""
-    found = []
-    for pid in pids:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if state not in "ZX":
-            found.append(pid)
-    return found
 
 
 LIMITS = TABLES["limits"]

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -444,3 +444,13 @@ def wait_until(condition: Callable[[], bool], what: str, timeout: float = 240) -
         waited = time.monotonic() - began
         assert waited < timeout, f"waited {timeout} s for {what}"
         time.sleep(min(0.05, max(0.005, waited / 20)))
+
+
+def running(processes: Sequence[int]) -> list[int]:
+    """Those that are neither gone nor dead and waiting to be reaped (by this process, where it adopts orphans)."""
+    found = []
+    for process in processes:
+        with suppress(OSError):
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                found.append(process)
+    return found

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-TAKEN: list[socket.socket] = []
-"""Ports that stay closed as long as this process lives."""
+TAKEN: list[socket.socket] = []  # ports that stay closed as long as this process lives
 Handler = Callable[[socket.socket], None]
 
 
