@@ -66,7 +66,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # Modules with torch first, so that few workers import it: five seconds of a processor.
     heavy = {item.path for item in items if item.get_closest_marker("torch")}
     for item in sorted(items, key=lambda item: item.path not in heavy):
-        if tier := tiers.left_out(item, quick=quick):
+        if not quick and tiers.is_part(item):
+            gone.append(item)
+        elif tier := tiers.left_out(item, quick=quick):
             config.stash[LEFT_OUT][tier] += 1
             gone.append(item)
         else:

@@ -202,7 +202,7 @@ def test_the_search_of_the_site_works_from_a_disk(site: Path, chromium: Any) -> 
     page.goto((site / "models.html").as_uri())
     page.click("label.md-header__button[for=__search], .md-search__input >> visible=true")
     page.keyboard.type("prediction-powered")
-    page.wait_for_selector(".md-search-result__item a", timeout=60_000)
+    page.wait_for_selector(".md-search-result__item a", timeout=240_000)
     found = page.eval_on_selector_all(".md-search-result__item a", "links => links.map((link) => link.href)")
     assert any("judges.html" in link for link in found)
     assert [address for address in asked if not address.startswith(("file:", "about:", "data:"))] == []

@@ -25,7 +25,7 @@ def test_the_notebook_runs_and_shows_what_it_speaks_of(tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(notebook)
     assert all(not cell.outputs and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code")
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}}).execute()
     asked, number, own, frame, compared, chart = (cell for cell in notebook.cells if cell.cell_type == "code")
     assert "cmmlu-zh · baseline/longest" in shown(asked)
     assert shown(number).startswith("32.29 %, 95 % interval ")

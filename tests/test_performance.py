@@ -28,7 +28,7 @@ def started(*arguments: str | Path, **environment: str) -> subprocess.CompletedP
     command = [sys.executable, *map(str, arguments)]
     kept = {name: value for name, value in os.environ.items() if name != "VIVA_CI"}
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env=kept | {"COLUMNS": "200"} | environment
+        command, capture_output=True, text=True, timeout=240, check=False, env=kept | {"COLUMNS": "200"} | environment
     )
 
 

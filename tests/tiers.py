@@ -57,6 +57,12 @@ def left_out(item: pytest.Item, *, quick: bool) -> str:
     return ""
 
 
+def is_part(item: pytest.Item) -> bool:
+    """Whether the test has the same parameters once more, with every row in place of some: that run is enough."""
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    return given.get("every", 1) != 1 or 1 in (given.get("of_each_kind"), given.get("seeds"))
+
+
 def summary(counts: Counter[str], skipped: int) -> str:
     """Say in one line what was left out, and which command brings it."""
     parts = [f"{counts[tier]} {tier} ({BRINGS[tier]})" for tier in BRINGS if counts[tier]]

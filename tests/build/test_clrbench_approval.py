@@ -455,8 +455,8 @@ def test_a_killed_draft_goes_on(tmp_path: Path, serve: Serve, viva: Viva) -> Non
     command = ("build", "clrbench", "draft", project, "--model", "openai/m", "--base-url", server.url,
                "--concurrency", "2", "--progress", "quiet")  # fmt: skip
     for mark, number in ((3, signal.SIGKILL), (9, signal.SIGINT)):
-        viva.struck(number, lambda mark=mark: server.asked >= mark, *command, timeout=120)  # type: ignore[misc]
-    assert viva(*command, timeout=120).code == 0
+        viva.struck(number, lambda mark=mark: server.asked >= mark, *command)  # type: ignore[misc]
+    assert viva(*command).code == 0
     drafts = lines(project / "drafts.jsonl")
     assert len(drafts) == len({line["key"] for line in drafts}) == 24
     assert server.asked <= 24 + 2  # what was in flight when it was killed

@@ -43,7 +43,7 @@ def names(folder: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("published", [False, True])
 def test_the_bundled_treebank_becomes_a_set(viva: Viva, published: bool) -> None:
-    ended = viva("build", "syneval", SAMPLE, "--out", "set", *["--as-published"] * published, timeout=120)
+    ended = viva("build", "syneval", SAMPLE, "--out", "set", *["--as-published"] * published)
     assert ended.code == 0, ended.err
     assert names(viva.folder / "set") == SET
     manifest = json.loads((viva.folder / "set/build.json").read_text())
@@ -176,7 +176,7 @@ def test_ctrl_c_is_130_and_leaves_nothing(viva: Viva) -> None:
     going = viva.start("build", "syneval", "own.mrg", "--out", "set", "--jobs", 2)
     wait_until((viva.folder / "set/.partial/questions.jsonl").exists, "the first questions")
     going.signal(signal.SIGINT)
-    ended = going.ended(60)
+    ended = going.ended()
     assert (ended.code, ended.out) == (130, "")
     assert "interrupted" in ended.err
     assert "Traceback" not in ended.err

@@ -178,12 +178,12 @@ def test_a_pipe_is_read_once_and_ctrl_c_leaves_nothing(viva: Viva, dump: Path) -
                 time.sleep(0.5)
             if interrupted:
                 going.send_signal(signal.SIGINT)
-                assert going.wait(60) == 130
+                assert going.wait(240) == 130
                 assert not (viva.folder / "piped").exists()
                 continue
             going.stdin.write(content[len(content) // 2 :])
             going.stdin.close()
-            assert going.wait(60) == 0
+            assert going.wait(240) == 0
     assert (viva.folder / "pool/pool.jsonl").read_bytes() == (viva.folder / "piped/pool.jsonl").read_bytes()
     assert names(viva.folder / "piped") == POOL
 

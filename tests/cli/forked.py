@@ -47,7 +47,7 @@ class Forked:
         assert self.process.pid is not None
         os.kill(self.process.pid, number)
 
-    def ended(self, timeout: float = 60) -> tuple[int | None, str]:
+    def ended(self, timeout: float = 240) -> tuple[int | None, str]:
         """Wait for the end: exit code (negative: a signal) and what it said."""
         self.process.join(timeout)
         if self.lives:

@@ -55,7 +55,7 @@ def _or_over(going: Going, reached: Callable[[], bool]) -> Callable[[], bool]:
 @pytest.mark.slow
 def test_killed_at_every_stage_and_resumed_the_scores_are_those_of_a_run_that_was_not(viva: Viva) -> None:
     arguments = prepare(viva.folder)
-    assert viva.start(*arguments, "--run", "whole").ended(60).code == 0
+    assert viva.start(*arguments, "--run", "whole").ended().code == 0
     run, journal = viva.folder / "run", viva.folder / "run" / "responses.jsonl"
 
     def lines() -> int:
@@ -82,6 +82,6 @@ def test_killed_at_every_stage_and_resumed_the_scores_are_those_of_a_run_that_wa
         assert held.items() <= now.items(), "an answer that was in the journal is gone, or another"
         held = now
     assert killed == len(stages)
-    assert viva.start("resume", "run").ended(60).code == 0
+    assert viva.start("resume", "run").ended().code == 0
     assert len(viva.entries("run")) == len(MODELS) * COUNT, "each answer is in the journal once"
     assert (run / "scores.jsonl").read_bytes() == (viva.folder / "whole" / "scores.jsonl").read_bytes()

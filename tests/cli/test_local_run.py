@@ -271,7 +271,7 @@ def in_little_memory(folder: Path) -> None:
 @pytest.mark.usefixtures("server")
 def test_a_batch_that_does_not_fit_into_memory_is_halved_until_it_does(made: Made, folder: Path) -> None:
     going = Forked(folder, in_little_memory, made("llama", "bytes", layers=1, width=512))
-    code, said = going.ended(120)
+    code, said = going.ended()
     assert code == 0, said
     found = re.findall(r"out of memory with (\d+) rows; going on with (\d+)", said)
     assert found[0] == ("48", "24")
@@ -292,7 +292,7 @@ def journaled() -> int:
 def begin(folder: Path, *arguments: object, until: int) -> Forked:
     """Start a command, and wait for so many answers."""
     going = Forked(folder, command, *map(str, arguments))
-    wait_until(lambda: journaled() >= until or not going.lives, f"{until} answers", 60)
+    wait_until(lambda: journaled() >= until or not going.lives, f"{until} answers")
     assert going.lives, going.said()
     return going
 
@@ -346,7 +346,7 @@ def test_a_second_ctrl_c_stops_at_once(made: Made, folder: Path) -> None:
     model = made("llama", "bytes", width=768, layers=4)  # the whole takes a quarter of a minute
     going = begin(folder, "run", *asking(model, how=(*BASE, "--shots", 5, "--batch-size", 1)), until=2)
     going.signal(signal.SIGINT)
-    wait_until(lambda: "finishing" in going.said(), "word that the signal came", 60)
+    wait_until(lambda: "finishing" in going.said(), "word that the signal came")
     going.signal(signal.SIGINT)
     held = len(logprobs())
     code, said = going.ended()

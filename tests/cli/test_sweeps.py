@@ -125,7 +125,7 @@ def test_killed_in_the_middle_and_resumed_the_table_is_the_same(here: Path, swep
     shutil.copy(here / "tokens.csv", viva.folder)
     journal = viva.folder / "run" / "responses.jsonl"
     going = viva.start("run", *SWEEP, "--checkpoints", "tokens.csv", "--run", "run")
-    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > ASKED, "the second model", 120)
+    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > ASKED, "the second model")
     going.kill()
     assert going.process.returncode == -signal.SIGKILL
     before = {(entry["key"], entry["seconds"]) for entry in viva.entries()}

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from distributed import works
 from rows import each_row
+from servers.fixtures import running, wait_until
 from viva.distributed import LostWorkerError, open_worker_pool
 from viva.distributed.local import AHEAD, LocalWorkerPool
 from viva.errors import DataError, VivaError
@@ -152,13 +152,6 @@ def test_a_wrong_place_is_told() -> None:
         open_worker_pool("slurm")
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGKILL, -signal.SIGKILL)])
 def test_workers_end_with_their_parent_and_leave_ctrl_c_to_it(
     tmp_path: Path, number: signal.Signals, code: int
@@ -171,22 +164,18 @@ def test_workers_end_with_their_parent_and_leave_ctrl_c_to_it(
         text=True,
         start_new_session=True,
     )
-    end = time.monotonic() + 120
-    while not all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in "01"):
-        assert time.monotonic() < end, going.stderr and going.stderr.read()
-        time.sleep(0.02)
-    workers = [int((tmp_path / name).read_text()) for name in "01"]
+    written = [tmp_path / name for name in "01"]
+    wait_until(lambda: all(path.exists() and path.read_text() for path in written), "what both workers write")
+    workers = [int(path.read_text()) for path in written]
     if number == signal.SIGINT:
         os.killpg(going.pid, number)  # as a terminal does it: to all of the group
     else:
         going.kill()
-    said, told = going.communicate(timeout=60)
+    said, told = going.communicate(timeout=240)
     assert going.returncode == code
     assert said == "['A', 'B', 'C']\n"
     assert told.count("Traceback") == (1 if number == signal.SIGINT else 0), told
-    while any(map(alive, workers)):
-        assert time.monotonic() < end, "workers outlive their parent"
-        time.sleep(0.02)
+    wait_until(lambda: not running(workers), "the workers' end")
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ class RequestScheduler:
         try:
             api = model.batches()
             job = BatchJob(model, Cut(api, self.most) if self.most else api, wanted)
-            await asyncio.wait_for(carry_out_batches(run, kept, "responses", [job], patience), 30)
+            await asyncio.wait_for(carry_out_batches(run, kept, "responses", [job], patience), 240)
         finally:
             await model.close()
             kept.close()

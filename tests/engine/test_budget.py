@@ -54,7 +54,7 @@ def spend(budget: Budget, shares: list[float], workers: int) -> tuple[int, int]:
             budget.settle(reserved, share * PRICE.cost(worst_case(request())))
 
     async def all_of_them() -> None:
-        await asyncio.wait_for(asyncio.gather(*(work() for _ in range(workers))), 20)
+        await asyncio.wait_for(asyncio.gather(*(work() for _ in range(workers))), 240)
 
     asyncio.run(all_of_them())
     return sent, most
@@ -102,7 +102,7 @@ def test_requests_that_turn_out_to_need_another_stay_within_the_money_and_never_
             budget.settle(hold.amount, share * hold.amount)
 
     async def everybody() -> None:
-        await asyncio.wait_for(asyncio.gather(*(work() for _ in range(workers))), 30)
+        await asyncio.wait_for(asyncio.gather(*(work() for _ in range(workers))), 240)
 
     asyncio.run(everybody())
     assert budget.cost <= worth * worst * (1 + 1e-9)

@@ -233,7 +233,7 @@ def test_the_event_loop_goes_on_meanwhile(tmp_path: Path) -> None:
 
     async def work() -> None:
         run = opened(tmp_path)
-        encoder = Overlap(batch=2, at=lambda pairs: seen.append(sign.wait(30)))
+        encoder = Overlap(batch=2, at=lambda pairs: seen.append(sign.wait(240)))
         working = asyncio.create_task(run_comparisons(run, encoder, iter(some(encoder, 2))))
         while not encoder.given:
             await asyncio.sleep(0)
@@ -297,7 +297,7 @@ def test_cancelled_it_keeps_every_batch_that_was_done(tmp_path: Path) -> None:
 
     async def work() -> None:
         run = opened(tmp_path)
-        encoder = Overlap(batch=5, at=lambda pairs: len(encoder.given) == 2 and sign.wait(30))
+        encoder = Overlap(batch=5, at=lambda pairs: len(encoder.given) == 2 and sign.wait(240))
         working = asyncio.create_task(run_comparisons(run, encoder, iter(some(encoder, 50))))
         while len(encoder.given) < 2:
             await asyncio.sleep(0)

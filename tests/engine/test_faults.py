@@ -114,7 +114,7 @@ def test_a_server_that_says_at_once_and_does_not_mean_it_is_not_asked_to_exhaust
     wait_until(lambda: server.asked >= 1, "a request")
     time.sleep(1.5)
     server.control(verbatim="", status=200, headers={})
-    ended = going.ended(30)
+    ended = going.ended()
     assert ended.code == 0, ended.err
     assert server.answered_each() == {1}
 

@@ -69,7 +69,7 @@ def test_who_is_held_up_is_told_when_less_waits_or_more_may(tmp_path: Path) -> N
         waiting = asyncio.create_task(run.idle())
         await asyncio.sleep(0)
         next(taken)
-        await asyncio.wait_for(waiting, 10)
+        await asyncio.wait_for(waiting, 240)
         assert not full(feed)
 
     for answered in (0, 1):

@@ -64,7 +64,7 @@ class Victim:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60 + 20 * KILLS)
+@pytest.mark.timeout(900 + 60 * KILLS)
 def test_killed_at_random_moments_every_question_is_answered_once_and_scores_are_the_same(
     serve: Serve, viva: Viva
 ) -> None:
@@ -77,7 +77,7 @@ def test_killed_at_random_moments_every_question_is_answered_once_and_scores_are
         victim = Victim(viva, server, f"run{runs}", ("--samples", 3, "--seed", SEEDED, "--concurrency", CONCURRENCY))
         while len(victim.kills) < wanted and victim.kill(draw, total // (wanted + 4)):
             pass
-        ended = victim.go_on().ended(120)
+        ended = victim.go_on().ended()
         assert ended.code == 0, ended.err
         again += check_survivor(victim, total)
         kills += len(victim.kills)
@@ -120,7 +120,7 @@ def check_survivor(victim: Victim, total: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60 + 20 * KILLS)
+@pytest.mark.timeout(900 + 60 * KILLS)
 def test_thoughts_in_the_journal_outlive_every_kill(serve: Serve, viva: Viva) -> None:
     draw = random.Random(SEED)
     server = serve("reasoning.py", provider="vllm", models=["m"], thinking=500, duration=0.05)
@@ -143,7 +143,7 @@ def test_thoughts_in_the_journal_outlive_every_kill(serve: Serve, viva: Viva) ->
         now = {entry["key"]: entry for entry in viva.entries("run")} if journal.exists() else {}
         assert held.items() <= now.items(), "an answer that was in the journal is gone, or another"
         held = now
-    ended = Victim(viva, server, "run", arguments).go_on().ended(120)
+    ended = Victim(viva, server, "run", arguments).go_on().ended()
     assert ended.code == 0, ended.err
     entries = viva.entries("run")
     assert len(entries) == len({entry["key"] for entry in entries}) == 3 * SAMPLE

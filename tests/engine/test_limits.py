@@ -65,8 +65,6 @@ def test_while_answers_grow_with_the_bound_it_doubles_each_latency_up_to_the_mos
     assert ended.seconds < latency * 16  # 1, 16, 32, ... 512, 512, ...
 
 
-SEEDS = pytest.mark.parametrize("seeds", [1, pytest.param(3, marks=pytest.mark.slow)])
-"""Of two kinds of servers one simulation; the slow tier makes three of each kind."""
 CLEAN = {
     "spread": spread,
     "narrow": lognormal(1.0, 0.2),
@@ -78,23 +76,21 @@ CLEAN = {
 
 
 @pytest.mark.slow
-@SEEDS
-def test_latency_that_spreads_is_no_sign_of_load(seeds: int) -> None:
-    for ((_name, latency), seed), row in tabled(*itertools.product(CLEAN.items(), range(seeds))):
+def test_latency_that_spreads_is_no_sign_of_load() -> None:
+    for ((_name, latency), seed), row in tabled(*itertools.product(CLEAN.items(), range(3))):
         with row:
             fixed = ask(Server(seed, latency), Fixed(64), 1000).seconds
             assert ask(Server(seed, latency), Adaptive(), 1000).seconds <= 1.05 * fixed
 
 
 @pytest.mark.slow
-@SEEDS
-def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused(seeds: int) -> None:
+def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused() -> None:
     servers = {
         "one in 25": lambda server: 0.0 if server.random.random() < 0.04 else None,
         "a burst": lambda server: 0.0 if 40 <= server.asked < 61 else None,
         "one in 50, Retry-After": lambda server: 5.0 if server.random.random() < 0.02 else None,
     }
-    for ((_name, refuses), seed), row in tabled(*itertools.product(servers.items(), range(seeds))):
+    for ((_name, refuses), seed), row in tabled(*itertools.product(servers.items(), range(3))):
         with row:
             fixed = ask(Refusing(seed, spread, refuses), Fixed(32), 2000)
             auto = ask(Refusing(seed, spread, refuses), Adaptive(), 2000)
@@ -103,9 +99,9 @@ def test_refusals_that_have_nothing_to_do_with_load_cost_what_was_refused(seeds:
             assert not auto.lost
 
 
-@SEEDS
+@pytest.mark.parametrize("seeds", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_server_that_bears_less_is_found_out(seeds: int) -> None:
-    """Within 15 % of the number that suits it, after ten latencies for the start."""
+    """Within 15 % of the number that suits it, after ten latencies for the start; quick: one of two kinds."""
     servers = {
         "pool of 4": (lambda seed: Pool(seed, lognormal(1.0, 0.5), lambda _: 4), 8, 1.0, 300),
         "bucket": (lambda seed: Bucket(seed, spread, 40.0, 40.0), 16, 0.4, 1200),

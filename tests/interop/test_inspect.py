@@ -144,7 +144,7 @@ def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], tm
     """Inspect packs its logs in a way that Python's zipfile learns from it alone."""
     given = ["grade", "cmmlu", logs["cmmlu"].location, "--limit", str(LIMIT), "--format", "json", "--progress", "quiet"]
     ended = subprocess.run(
-        [sys.executable, "-m", "viva", *given], cwd=tmp_path, capture_output=True, timeout=100, check=False
+        [sys.executable, "-m", "viva", *given], cwd=tmp_path, capture_output=True, timeout=240, check=False
     )
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["results"][0]["overall"]["n"] == LIMIT

@@ -49,7 +49,6 @@ def command(folder: Path, *arguments: str, **environment: str) -> subprocess.Com
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
 

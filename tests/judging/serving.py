@@ -112,7 +112,7 @@ class JudgeServer:
             self.bodies.append(body)
             waits = 0 <= self.hold_after < len(self.bodies)
         if waits:
-            self._release.wait(60)
+            self._release.wait(240)
         text = obedient(self.reply(body), body["messages"][-1]["content"])
         if body["model"] == "cut" and len(text) > 4 * body["max_tokens"]:
             return text[: 4 * body["max_tokens"]].rpartition("\n")[0], "length"

@@ -576,7 +576,7 @@ def test_ctrl_c_twice_stops_at_once_and_says_how_to_go_on(serve: Serve, viva: Vi
     going.signal(signal.SIGINT)
     wait_until(lambda: "finishing" in going.errors(), "word that the signal came")
     going.signal(signal.SIGINT)
-    ended = going.ended(60)
+    ended = going.ended()
     refused(ended, "interrupted, 1 of 3 texts measured", "items.jsonl keeps them", code=130)
     server.control(fault="")
     ended = viva(*served(server, "--items", "items.jsonl", "--format", "json"))

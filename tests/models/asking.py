@@ -22,7 +22,7 @@ def ask(model: Model, *requests: Generate) -> list[Response | ModelError]:
 
     async def one(asked: Generate) -> Response | ModelError:
         try:
-            return await asyncio.wait_for(model.answer(asked), 60)
+            return await asyncio.wait_for(model.answer(asked), 240)
         except ModelError as problem:
             return problem
 

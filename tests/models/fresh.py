@@ -28,7 +28,7 @@ def told(code: str, more: dict[str, str] | None = None, *flags: str) -> str:
     """What it prints; `more`: of the environment."""
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(SRC)} | ONE_THREAD | (more or {})
     ended = subprocess.run(
-        [sys.executable, *flags, "-c", code], env=environment, capture_output=True, text=True, timeout=280, check=False
+        [sys.executable, *flags, "-c", code], env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

@@ -259,7 +259,7 @@ def test_silence_is_what_ran_into_the_time_limit_and_not_what_the_user_ended(
     stand: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("viva.models.adapting.SILENT", 0.2)
-    server = stand("vllm", thinking=50, duration=1.0)
+    server = stand("vllm", thinking=50, duration=2.0)
     ended = model_at(server, "qwen3")
 
     async def end() -> None:

@@ -57,11 +57,11 @@ def patiently(model: OpenAIModel, *work: Callable[[], Awaitable[T]]) -> list[T]:
     async def one(call: Callable[[], Awaitable[T]]) -> T:
         for _ in range(2):
             try:
-                return await asyncio.wait_for(call(), 60)
+                return await asyncio.wait_for(call(), 240)
             except ModelError as problem:
                 if not problem.retry:
                     raise
-        return await asyncio.wait_for(call(), 60)
+        return await asyncio.wait_for(call(), 240)
 
     async def everything() -> list[T]:
         try:
@@ -406,7 +406,7 @@ def test_what_an_attempt_found_before_it_failed_is_not_sent_again(serve: Serve) 
         finally:
             await model.close()
 
-    resumed, again = asyncio.run(asyncio.wait_for(work(), 60))
+    resumed, again = asyncio.run(asyncio.wait_for(work(), 240))
     known, torn, left = OPTIONS[:2], OPTIONS[2:3], OPTIONS[2:]
     assert [body["prompt"] for body in sent(server)] == [
         PROMPTS[0] + option for option in (*known, *torn, *left, *OPTIONS)

@@ -301,7 +301,7 @@ def test_it_sits_an_exam_beside_another_and_judges_both_within_its_own_bound(
     viva.environment |= {vendor.address: server.root, vendor.key: KEY}
     models = ("--model", vendor.model, "--model", "openai/m", "--base-url", other.url, "--judge", vendor.model)
     bounds = ("--concurrency", f"{vendor.name}=2", "--concurrency", "openai=4", "--limit", 20)
-    ended = viva("run", "csbench", *models, *bounds, "--run", "run", "--format", "json", *QUIET, timeout=120)
+    ended = viva("run", "csbench", *models, *bounds, "--run", "run", "--format", "json", *QUIET)
     assert ended.code == 0, ended.err
     cells = {result["model"]: result["overall"] for result in ended.report["results"]}
     assert {model: cell["n"] for model, cell in cells.items()} == {vendor.model: 20, "openai/m": 20}

@@ -44,11 +44,11 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         thread.start()
         yield listening.getsockname()[1]
         server.should_exit = True
-        thread.join(60)
+        thread.join(240)
 
 
 def _connected(port: int, said: bytes) -> socket.socket:
-    one = socket.create_connection(("127.0.0.1", port), timeout=60)
+    one = socket.create_connection(("127.0.0.1", port), timeout=240)
     one.sendall(said)
     return one
 

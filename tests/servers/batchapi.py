@@ -1,6 +1,6 @@
 """The batch APIs of OpenAI and Anthropic for tests, as far as their public references describe them.
 
-    python batchapi.py --log FILE [--plan JSON] [--lifetime SECONDS]
+    python batchapi.py --log FILE [--plan JSON]
 
 OpenAI     POST GET /v1/files, DELETE /v1/files/ID, GET /v1/files/ID/content; POST GET /v1/batches, GET /v1/batches/ID,
            POST /v1/batches/ID/cancel. A batch is validated first, as a whole.

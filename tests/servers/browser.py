@@ -30,7 +30,7 @@ def browser_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     told = profile / "DevToolsActivePort"
     apart: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     with subprocess.Popen([browser, f"--user-data-dir={profile}", *FLAGS], **apart) as process:
-        wait_until(lambda: told.exists() and told.read_text().count("\n") > 0, "Chromium", timeout=120)
+        wait_until(lambda: told.exists() and told.read_text().count("\n") > 0, "Chromium")
         yield f"http://127.0.0.1:{told.read_text().split()[0]}"
         os.killpg(process.pid, signal.SIGTERM)  # what is started may be a script around the browser
 
@@ -44,6 +44,6 @@ def chromium(browser_address: str) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.connect_over_cdp(browser_address, timeout=120_000)
+        browser = playwright.chromium.connect_over_cdp(browser_address, timeout=240_000)
         yield browser
         browser.close()

@@ -1,6 +1,6 @@
 """An OpenAI-compatible server for tests: it answers, counts, keeps a log, and fails as its plan says.
 
-    python completions.py --log FILE [--plan JSON] [--lifetime SECONDS]
+    python completions.py --log FILE [--plan JSON]
 
 Which requests fail is decided by the body, the number of times it was asked and a seed: the same in every run, in
 whatever order requests come.

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class LocalServer:
         command = [sys.executable, str(HERE / script), "--log", str(log), *arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], 60)
+        ready, _, _ = select.select([self._process.stdout], [], [], 240)
         self.root = f"http://127.0.0.1:{int(self._process.stdout.readline())}" if ready else ""
         assert self.root, f"{script} did not start"
         self.url = f"{self.root}/v1"
@@ -100,7 +100,7 @@ def _post(url: str, body: dict[str, Any]) -> Any:
 
 def _open(request: str | urllib.request.Request) -> Any:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=60) as reply:
+    with opener.open(request, timeout=240) as reply:
         return json.load(reply)
 
 
@@ -136,7 +136,7 @@ class Fork:
         self._interpreter.hear_of(self, 0)
         return self.returncode
 
-    def wait(self, timeout: float = 60) -> int:
+    def wait(self, timeout: float = 240) -> int:
         self._interpreter.hear_of(self, timeout)
         if self.returncode is None:
             raise subprocess.TimeoutExpired(["viva"], timeout)
@@ -179,7 +179,7 @@ class Going:
         wait_until(lambda: b"\n" in self._out.read_bytes() or self.process.poll() is not None, "a line")
         return self._out.read_text(encoding="utf-8").partition("\n")[0]
 
-    def ended(self, timeout: float = 60) -> Ended:
+    def ended(self, timeout: float = 240) -> Ended:
         """Wait for the end. A command that does not end in time is killed, and that is a failure."""
         try:
             code = self.process.wait(timeout)
@@ -224,7 +224,7 @@ class Interpreter:
         """Start a command."""
         self._socket.sendall(json.dumps(request).encode() + b"\n")
         while True:
-            heard = self._hear(60)
+            heard = self._hear(240)
             assert heard is not None, "no process was forked"
             pid, code = heard
             if code is None:
@@ -327,12 +327,12 @@ class Viva:
         self._started.append(Going(process, out, err))
         return self._started[-1]
 
-    def __call__(self, *arguments: object, timeout: float = 60, **popen: Any) -> Ended:
+    def __call__(self, *arguments: object, timeout: float = 240, **popen: Any) -> Ended:
         """Run a command to its end."""
         return self.start(*arguments, **popen).ended(timeout)
 
     def struck(
-        self, number: signal.Signals, when: Callable[[], bool], *arguments: object, timeout: float = 60
+        self, number: signal.Signals, when: Callable[[], bool], *arguments: object, timeout: float = 240
     ) -> Ended:
         """Run a command that gets a signal as soon as something is so."""
         going = self.start(*arguments)
@@ -400,7 +400,7 @@ def serve(tmp_path: Path, idle_servers: list[LocalServer]) -> Iterator[Serve]:
     mine: list[LocalServer] = []
 
     def start(script: str = "completions.py", **plan: Any) -> LocalServer:
-        found = next((server for server in idle_servers if server.script == script), None)
+        found = next((server for server in idle_servers if server.script == script and server.lives), None)
         if found is None:
             found = LocalServer(script, tmp_path / f"{len(mine)}.log")
         else:
@@ -437,10 +437,20 @@ def viva(tmp_path: Path, warm: Warm, serve: Serve) -> Iterator[Viva]:
     runner.stop()
 
 
-def wait_until(condition: Callable[[], bool], what: str, timeout: float = 60.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, timeout: float = 240) -> None:
     """Wait for something that another process does: the longer it takes, the less often it is looked for."""
     began = time.monotonic()
     while not condition():
         waited = time.monotonic() - began
         assert waited < timeout, f"waited {timeout} s for {what}"
         time.sleep(min(0.05, max(0.005, waited / 20)))
+
+
+def running(processes: Sequence[int]) -> list[int]:
+    """Those that are neither gone nor dead and waiting to be reaped (by this process, where it adopts orphans)."""
+    found = []
+    for process in processes:
+        with suppress(OSError):
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+                found.append(process)
+    return found

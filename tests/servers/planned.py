@@ -1,8 +1,8 @@
 """What the local servers share: a plan that the test may change, a log, what is in flight, how they start and end.
 
-    python SERVER.py --log FILE [--plan JSON] [--lifetime SECONDS] [--port N]
+    python SERVER.py --log FILE [--plan JSON] [--port N]
 
-A server binds 127.0.0.1, prints its port, and ends with its standard input, or its lifetime.
+A server binds 127.0.0.1, prints its port, and ends with its standard input, however long the suite takes.
 
 POST /begin     forget everything: {"log": FILE, "plan": JSON}
 POST /control   a new plan (JSON, only what differs from the one in force)
@@ -92,17 +92,14 @@ class PlannedServer:
         await asyncio.Event().wait()
 
 
-def end_with(stdin: Any, lifetime: float) -> None:
-    """End this process when whoever started it is gone, and after `lifetime` seconds in any case."""
+def end_with(stdin: Any) -> None:
+    """End this process when whoever started it is gone."""
 
     def watch() -> None:
         stdin.read()
         os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()
-    timer = threading.Timer(lifetime, os._exit, (0,))
-    timer.daemon = True
-    timer.start()
 
 
 def main(server: type[PlannedServer], description: str | None) -> None:
@@ -110,8 +107,7 @@ def main(server: type[PlannedServer], description: str | None) -> None:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--plan", type=json.loads, default={})
-    parser.add_argument("--lifetime", type=float, default=1800.0)
     parser.add_argument("--port", type=int, default=0, help="0 for a free one")
     given = parser.parse_args()
-    end_with(sys.stdin.buffer, given.lifetime)
+    end_with(sys.stdin.buffer)
     asyncio.run(server(given.log, given.plan).serve(given.port))

@@ -1,6 +1,6 @@
 """Stand-ins for the providers of models that reason, each as its own documentation describes it (see README.md).
 
-    python reasoning.py --log FILE [--plan JSON] [--lifetime SECONDS]
+    python reasoning.py --log FILE [--plan JSON]
 
 `Plan.provider` says which it is: a name of `providers.PROVIDERS`; every path not named here is that provider's.
 The log has every request (asked: method, path, query, headers, body) and what came of it: answered (text, tokens),

@@ -1,6 +1,6 @@
 """An OpenAI-compatible server with a real, small model behind it, which says how probable its tokens are; and lies.
 
-    python scoring.py --log FILE [--plan JSON] [--lifetime SECONDS] [--port N]
+    python scoring.py --log FILE [--plan JSON] [--port N]
 
 GET /v1/models, POST /v1/chat/completions, POST /v1/completions. /begin, /control: see planned.py.
 """

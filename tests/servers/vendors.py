@@ -1,6 +1,6 @@
 """Anthropic's Messages API and Google's generateContent for tests, as far as their public references describe them.
 
-    python vendors.py --log FILE [--plan JSON] [--lifetime SECONDS]
+    python vendors.py --log FILE [--plan JSON]
 
 POST /v1/messages                       key and anthropic-version in headers; model, max_tokens, messages
 POST /v1/models/NAME:generateContent    (also /v1beta) x-goog-api-key; contents, systemInstruction, generationConfig

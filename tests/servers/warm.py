@@ -52,7 +52,7 @@ from viva.types import ExamSpec
 
 ELSEWHERE = ("__main__", "harness", "encoder", "embedding", "anthropic", "google", "inspect_tasks")
 """What runs when it is imported, belongs into the sandbox, or is too large for those that do without it."""
-WAITS = 50.0
+WAITS = 200.0
 """Seconds after which a command writes to its stderr where it is: shortly before most tests give it up."""
 LOADED = (aiohttp, altair, genai_prices, regex, rich.console, rich.markdown, scipy.optimize, scipy.sparse, scipy.stats)
 

@@ -85,7 +85,7 @@ def test_a_terminal_is_asked_and_shown_address_and_variable(server: LocalServer,
                 command, cwd=viva.folder, env=viva.environment, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
             ) as going:
                 os.write(ours, f"{answer}\n".encode())
-                out, _ = going.communicate(timeout=120)
+                out, _ = going.communicate(timeout=240)
             said = os.read(ours, 1 << 16).decode()
             os.close(ours)
             os.close(theirs)

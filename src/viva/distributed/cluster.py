@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Mapping
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -31,6 +31,10 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0", 
 """Disable telemetry of a cluster started here; one that runs already keeps its setting."""
 KNOCK = 10.0
 """Seconds in which a cluster's machine has to take a connection."""
+STARTS = 3
+"""Times that a cluster is asked for the server that Ray Client wants: a busy head gives up on one after 30 s."""
+PAUSE = 5.0
+"""Seconds before it is asked again."""
 _PLACE = re.compile(r"(?:ray://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<port>\d{1,5})", re.ASCII)
 
 
@@ -81,16 +85,16 @@ class Cluster:
             self._connect(on)
 
     def _connect(self, on: str) -> None:
-        said: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": True}
+        said = {"log_to_driver": False, "logging_level": "ERROR"}
         address = os.environ.get("RAY_ADDRESS") or "auto" if on == "ray" else on
         try:
             knock(address)
-            self.ray.init(address=address, **({"logging_level": "ERROR"} if address.startswith("ray://") else said))
+            self._join(address=address, **({"logging_level": "ERROR"} if address.startswith("ray://") else said))
         except Exception as problem:  # Ray raises many kinds
             if address != "auto":
                 asked = "" if self.introduced else "; where it wants a token, that belongs into RAY_AUTH_TOKEN"
                 raise ClusterError(
-                    f"no Ray cluster answers at {one_line(address, 100)} ({_reason(problem)}); "
+                    f"no Ray cluster answers at {one_line(address, 100)} ({reason(problem)}); "
                     f"`ray status` on its head says whether it runs{asked}"
                 ) from problem
             from viva.distributed.local import cores
@@ -99,14 +103,23 @@ class Cluster:
             try:
                 self.ray.init(address="local", num_cpus=cores(), include_dashboard=False, **said)
             except Exception as second:
-                raise ClusterError(f"Ray could not be started here ({_reason(second)})") from second
+                raise ClusterError(f"Ray could not be started here ({reason(second)})") from second
+
+    def _join(self, **settings: object) -> object:
+        """Join a cluster that listens. Raises what Ray does, ConnectionAbortedError where no server starts for us."""
+        for _ in range(STARTS - 1):
+            with suppress(ConnectionAbortedError):  # Ray has disconnected again: nothing is in the way of another try
+                return self.ray.init(**settings)
+            print("viva: the Ray cluster started no server for this client in time; asking again", file=sys.stderr)
+            time.sleep(PAUSE)
+        return self.ray.init(**settings)
 
     def nodes(self) -> list[Node]:
         """Return the machines that are there now, in a fixed order."""
         found = []
         for one in self.ray.nodes():
-            has: Mapping[str, float] = one.get("Resources") or {}
             if one["Alive"]:
+                has = one["Resources"]
                 found.append(Node(one["NodeID"], one["NodeManagerAddress"], has.get("CPU", 0), has.get("GPU", 0)))
         return sorted(found, key=lambda node: node.id)
 
@@ -154,6 +167,6 @@ def knock(address: str) -> None:
         socket.create_connection((place["host"].strip("[]"), int(place["port"])), timeout=KNOCK).close()
 
 
-def _reason(problem: BaseException) -> str:
-    words = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
-    return one_line(words, 300)
+def reason(problem: BaseException) -> str:
+    """Return what Ray raised, in one line."""
+    return one_line(f"{type(problem).__name__}: {problem}", 300)

@@ -23,7 +23,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from msgspec import Struct
 
-from viva.distributed.cluster import Cluster, ClusterError, Node, connect, edition
+from viva.distributed.cluster import Cluster, ClusterError, Node, connect, edition, reason
 from viva.distributed.local import Ended, Source, in_order, unnamed
 from viva.distributed.worker import LOSSES, LostWorkerError, WorkerLoop, outcome
 from viva.errors import VivaError
@@ -50,7 +50,7 @@ class RemoteWorker:
         return pickle.dumps(Hello(edition(), self._loop.failure, self._loop.report(), os.getpid()))
 
     def do(self, piece: bytes) -> bytes:
-        """Return one piece: see worker.Bench."""
+        """Return one piece: see worker.WorkerLoop."""
         return self._loop.do(piece)
 
     def drain(self) -> None:
@@ -242,8 +242,7 @@ class Pool:
             except VivaError as problem:
                 self._fail(problem)
             except Exception as problem:  # a connection that broke: nothing of this pool will come any more
-                why = one_line(f"{type(problem).__name__}: {problem}", LONGEST)
-                self._fail(ClusterError(f"the Ray cluster does not answer any more ({why})"))
+                self._fail(ClusterError(f"the Ray cluster does not answer any more ({reason(problem)})"))
         self._fail(ClusterError("the workers were sent home"))
         self._dismiss(self._handles)
 
@@ -297,8 +296,7 @@ class Pool:
         """Nobody of ours can work on this node."""
         if node.id not in self._barred:
             self._barred[node.id] = why
-            others = any(self._needs.fit(one) for one in self._nodes if one.id not in self._barred)
-            if others:
+            if self._usable():
                 print(one_line(f"viva: nobody works on {node.host}: {why}", 2 * LONGEST), file=sys.stderr)
         self._dismiss([handle for handle in self._handles if handle.node.id == node.id])
 
@@ -408,8 +406,6 @@ class Pool:
             .options(
                 num_cpus=cpus,
                 num_gpus=self._needs.gpus,
-                max_restarts=0,
-                max_task_retries=0,
                 max_concurrency=self._needs.depth + 1,  # and one that asks it to hurry
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
             )
@@ -461,21 +457,17 @@ class Pool:
         """Tell whether it is known what every node can do, or one keeps us waiting for too long."""
         if self._capabilities is None or time.monotonic() - self._began > PATIENCE:
             return True
-        return all(
-            node.id in self._reports or node.id in self._barred or not self._needs.fit(node) for node in self._nodes
-        )
+        return all(node.id in self._reports for node in self._usable())
+
+    def _usable(self) -> list[Node]:
+        """Return the nodes that have room for a worker of ours, as far as is known."""
+        return [node for node in self._nodes if node.id not in self._barred and self._needs.fit(node)]
 
     def _nobody(self, need: str) -> str:
         """Return why no node of the cluster can ever do it; empty while one may."""
-        if self._capabilities is None or not self._reports:
-            return ""
         reasons = []
-        for node in self._nodes:
-            if node.id in self._barred or not self._needs.fit(node):
-                continue
-            if node.id not in self._reports:
-                return ""
-            why = self._lacking(self._reports[node.id], need)
+        for node in self._usable():
+            why = self._lacking(self._reports[node.id], need) if node.id in self._reports else ""
             if not why:
                 return ""
             reasons.append(why)

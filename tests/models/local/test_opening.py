@@ -152,7 +152,7 @@ class Hub(BaseHTTPRequestHandler):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("limit", "context"), [(512, "512"), pytest.param(None, "4096", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("limit", "context"), [(512, "512"), (None, "4096")])
 def test_what_a_run_begins_with_is_known_before_the_weights_are_fetched(
     made: Made, tmp_path: Path, limit: int | None, context: str
 ) -> None:

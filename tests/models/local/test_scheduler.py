@@ -157,7 +157,7 @@ def test_nobody_waits_for_a_request_that_was_dropped(folder: Path) -> None:
             await asyncio.sleep(0.01)
         for task in dropped:
             task.cancel()
-        reply = await asyncio.wait_for(model.choose(choose(1)), 60)
+        reply = await asyncio.wait_for(model.choose(choose(1)), 240)
         await model.close()
         return reply
 

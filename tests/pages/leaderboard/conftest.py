@@ -36,7 +36,7 @@ def visit(chromium: Any, site: Path) -> Iterator[Callable[..., Any]]:
 
     def make(path: str, **settings: Any) -> Any:
         context = chromium.new_context(accept_downloads=True, **settings)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(240_000)
         contexts.append(context)
         page = context.new_page()
         inside = (site.as_uri(), "data:", "blob:")

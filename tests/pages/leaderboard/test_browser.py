@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from pages.review.conftest import script
+from servers.fixtures import wait_until
 
 Visit = Callable[..., Any]
 pytestmark = pytest.mark.browser
@@ -38,10 +38,7 @@ def address(page: Any) -> str:
 
 def until(page: Any, part: str) -> None:
     """Wait for the address to say so. The pages allow no eval, so playwright's `wait_for_function` is not to be had."""
-    end = time.monotonic() + 60
-    while part not in address(page):
-        assert time.monotonic() < end, address(page)
-        time.sleep(0.02)
+    wait_until(lambda: part in address(page), part)
 
 
 def test_a_click_sorts_and_the_address_keeps_it(visit: Visit) -> None:

@@ -46,7 +46,7 @@ def opened(chromium: Any) -> Iterator[Opened]:
             **{"viewport": {"width": 1280, "height": 900}, "permissions": ["clipboard-read", "clipboard-write"]}
             | settings
         )
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(240_000)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: told.append(f"{message.type}: {message.text}"))

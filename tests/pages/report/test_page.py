@@ -24,7 +24,7 @@ ROW = "[data-part=list] a"
 def expect(what: Any) -> Any:
     from playwright.sync_api import expect as expected
 
-    expected.set_options(timeout=60_000)
+    expected.set_options(timeout=240_000)
     return expected(what)
 
 

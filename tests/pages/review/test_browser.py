@@ -47,7 +47,7 @@ def web(chromium: Any, server: Server) -> Iterator[Open]:
 
     def make(name: str = "Ada", watched: bool = True, **settings: Any) -> Any:
         context = chromium.new_context(base_url=address, **settings)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(240_000)
         contexts.append(context)
         page = context.new_page()
         if watched:

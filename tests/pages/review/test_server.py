@@ -31,7 +31,7 @@ class Reviewer:
     """One with cookies, at a real server."""
 
     def __init__(self, address: str, name: str) -> None:
-        self.web = httpx.Client(base_url=address, follow_redirects=False, timeout=60)
+        self.web = httpx.Client(base_url=address, follow_redirects=False, timeout=240)
         self.name = name
         csrf = fields(self.web.get("/start").text)["csrf"]
         assert self.web.post("/start", data={"csrf": csrf, "name": name}).status_code == 303
@@ -105,7 +105,7 @@ def test_a_killed_server_has_every_label_that_it_acknowledged_exactly_once(serve
     threads = [threading.Thread(target=work, args=(one,)) for one in reviewers]
     for thread in threads:
         thread.start()
-    assert enough.wait(60)
+    assert enough.wait(240)
     server.kill()
     for thread in threads:
         thread.join()
@@ -133,7 +133,7 @@ def test_a_killed_server_has_every_label_that_it_acknowledged_exactly_once(serve
 
 def _raw(address: str, request: bytes) -> bytes:
     host, port = address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=240) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
         answer = b""
@@ -166,7 +166,7 @@ def test_raw_requests_are_answered_and_leave_the_server_alive(server: Server) ->
 def test_ctrl_c_ends_it_cleanly(server: Server) -> None:
     Reviewer(server.start(), "Ada")
     server.process.send_signal(signal.SIGINT)
-    assert server.process.wait(timeout=60) == 0
+    assert server.process.wait(timeout=240) == 0
 
 
 def test_a_port_in_use_and_a_host_that_is_none_are_said(server: Server, path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_room_for_others_prints_a_token_of_its_own(path: Path) -> None:
         assert httpx.get(address).status_code == 401
         assert httpx.get(f"{address}?token={found[2]}").status_code == 303
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=240) == 0
 
 
 def test_the_token_is_compared_whole() -> None:

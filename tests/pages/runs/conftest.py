@@ -84,7 +84,7 @@ def browse(chromium: Any) -> Iterator[Callable[..., Any]]:
 
     def make(address: str, **settings: Any) -> Any:
         context = chromium.new_context(base_url=address, **settings)
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(240_000)
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda asked: asked.url.startswith(address) or troubles.append(f"asked for {asked.url}"))

@@ -51,4 +51,4 @@ def test_the_page_is_there_while_the_run_is_written_and_ends_with_ctrl_c(
     growing.answer(3)
     assert 'data-field="answered">5<' in httpx.get(f"{one.address}/run/growing/live").text
     one.process.send_signal(signal.SIGINT)
-    assert one.process.wait(60) == 0
+    assert one.process.wait(240) == 0

@@ -120,7 +120,7 @@ def test_tables_are_of_what_is_in_so_far_and_say_so(visit: Visit, growing: Growi
     assert "openai/beta fruit –† 10 not asked 10" in said
     growing.answer(15)
     growing.close()
-    wait_until(lambda: "20 of 20 answers, graded" in text_of(visitor.get("/run/growing").text), "all to be graded", 60)
+    wait_until(lambda: "20 of 20 answers, graded" in text_of(visitor.get("/run/growing").text), "all to be graded")
     said = text_of(visitor.get("/run/growing").text)
     assert "openai/beta fruit 100.00" in said
     assert "Summary 20 of 20" in said

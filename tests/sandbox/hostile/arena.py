@@ -64,7 +64,7 @@ class Arena:
             self.wait(self.sandbox.close())
         finally:
             self.loop.call_soon_threadsafe(self.loop.stop)
-            self.thread.join(10)
+            self.thread.join(240)
 
     def begin(self, program: Program) -> None:
         """Have a program run soon, beside others."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from sandbox.hostile.arena import Arena
 from sandbox.hostile.programs import programs
 from sandbox.hostile.world import World, alive, descendants, exported, furnished
+from servers.fixtures import wait_until
 from tiers import absent
 from viva.errors import VivaError
 
@@ -32,10 +32,7 @@ def arena(world: World) -> Iterator[Arena]:
     yield each
     each.close()
     left = {pid: started for pid, started in descendants(os.getpid()).items() if pid not in before}
-    end = time.monotonic() + 30  # the kernel of a busy machine takes its time
-    while alive(left) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert alive(left) == []
+    wait_until(lambda: not alive(left), f"the end of {alive(left)}")  # the kernel of a busy machine takes its time
     assert list(world.work.iterdir()) == []
 
 

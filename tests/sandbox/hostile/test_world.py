@@ -29,10 +29,10 @@ def world() -> Iterator[World]:
 @each_row(*LOOPBACK)
 def test_servers_tell_their_secret_and_remember_who_called(host: str, *, world: World) -> None:
     before = len(world.knocks)
-    with socket.create_connection((host, world.port), timeout=60) as line:
+    with socket.create_connection((host, world.port), timeout=240) as line:
         assert world.leaked(line.recv(100).decode())
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
-        line.settimeout(60)
+        line.settimeout(240)
         line.sendto(b"hello", (host, world.udp))
         assert world.leaked(line.recv(100).decode())
     for address in ("\0" + world.abstract, str(world.socket)):
