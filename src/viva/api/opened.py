@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from viva.analysis.estimate import cell_text
-from viva.engine.folder import RunFolder, RunRecord, find_run
+from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import VivaError, missing_extras
 from viva.render.result import Report, Result
 from viva.runs.answers import answered, read_run
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
-from viva.runs.scorefile import is_fresh, score_rows
+from viva.runs.scorefile import find_run, is_fresh, score_rows
 from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.studies.compare.choices import CompareConfig
 from viva.studies.compare.study import study

@@ -217,6 +217,18 @@ def runs_in(path: Path) -> list[Path]:
     return found
 
 
+def find_run(path: Path) -> Path:
+    """Return the folder itself; of `runs/` (or any folder of runs) the newest in it, and say which. Raises VivaError
+    where there is none.
+    """
+    if (path / "run.json").exists() or not path.is_dir():
+        return path
+    *others, newest = sorted(runs_in(path), key=lambda run: (run / "run.json").lstat().st_mtime)
+    if others:
+        notify(f"{newest}: the newest of {len(others) + 1} runs in {path}")
+    return newest
+
+
 def is_fresh(folder: RunFolder) -> bool:
     """Return whether scores.jsonl is what was made of the files beside it; of an earlier Viva's run, as new as all of
     them.

@@ -9,11 +9,12 @@ import click
 import msgspec
 
 from viva.cli.options import pace_options
-from viva.engine.folder import RunFolder, find_run
+from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.fields import pick
 from viva.runs.ask import ASKED, LimitRequest, answer_to, asking_process, describe, write_file
 from viva.runs.config import LimitOptions
+from viva.runs.scorefile import find_run
 from viva.visible import escape_invisible, escaped
 
 

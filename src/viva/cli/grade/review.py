@@ -9,13 +9,14 @@ import click
 
 from viva.cli.output import emit, screen
 from viva.cli.serving_options import token_options
-from viva.engine.folder import RunFolder, find_run
+from viva.engine.folder import RunFolder
 from viva.errors import VivaError
 from viva.fields import pick
 from viva.pages.review.invitations import Opening, invited, shares_of, start_filter
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.progress import say
+from viva.runs.scorefile import find_run
 from viva.visible import escape_invisible
 
 

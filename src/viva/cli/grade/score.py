@@ -9,11 +9,12 @@ import click
 
 from viva.cli.options import derive, refuse_given, report_options
 from viva.cli.output import check_writable, print_report, show_study
-from viva.engine.folder import RunFolder, find_run
+from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
+from viva.runs.scorefile import find_run
 from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.studies.score_table.study import ScoreTableConfig, study
 

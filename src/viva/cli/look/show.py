@@ -15,7 +15,7 @@ from viva.benchmarks import BENCHMARKS, question_file
 from viva.cli.options import Choice, GroupedCommand, derive, refuse_given
 from viva.contracts import Exam
 from viva.engine.budget import Positive
-from viva.engine.folder import RunFolder, find_run
+from viva.engine.folder import RunFolder
 from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
@@ -24,6 +24,7 @@ from viva.runs.answers import FINER, described_answers, finer
 from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import open_exams
 from viva.runs.open import prepare
+from viva.runs.scorefile import find_run
 from viva.types import OUTCOMES, Choose, Question, Sampling, StopReason, outcome_name
 from viva.visible import escape_invisible, escaped, one_line, plural, toml_lines
 

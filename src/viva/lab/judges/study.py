@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 
 from viva.commands import command
 from viva.engine.asking import Tally, Task
-from viva.engine.folder import RunFolder, find_run
+from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, is_kept
 from viva.errors import VivaError, flag, option
@@ -37,6 +37,7 @@ from viva.runs.ask import ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.forecast import estimate_verdicts
 from viva.runs.open import OpenRun, confirm_endpoints, open_evidence, open_judge_panel, prepare
+from viva.runs.scorefile import find_run
 from viva.runs.session import rejudge_records
 from viva.types import CUT_OFF, Generate, Opinion, Question, Response
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from viva.analysis.raters.prediction import labels_needed, powered
 from viva.analysis.raters.ratings import Ratings
 from viva.engine.answerrecord import thought_size
-from viva.engine.folder import RunFolder, find_run
+from viva.engine.folder import RunFolder
 from viva.engine.reviews import ReviewLog, item_key
 from viva.engine.stages import parts_shown
 from viva.errors import DataError, VivaError, flag
@@ -30,6 +30,7 @@ from viva.runs.answers import FINER as FINER_WORDS
 from viva.runs.answers import finer
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, OpenRun, open_evidence, prepare
+from viva.runs.scorefile import find_run
 from viva.studies.agreement.tables import ScoreFromLabels
 from viva.types import UNREADABLE, Evidence, Question, ReviewItem, Score
 
