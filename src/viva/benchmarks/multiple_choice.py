@@ -58,6 +58,11 @@ def bare_options(question: Question) -> tuple[str, ...]:
     return tuple(map(str.strip, question.options))
 
 
+def _without(question: Question, shots: Sequence[Question]) -> list[Question]:
+    asked, text = set(bare_options(question)), question.text.strip()
+    return [shot for shot in shots if shot.text.strip() != text or set(bare_options(shot)) != asked]
+
+
 class MultipleChoiceExam(GradedByRule):
     """An `Exam` of questions with lettered options, graded by rule.
 
@@ -88,11 +93,14 @@ class MultipleChoiceExam(GradedByRule):
         self.defects: Sequence[Defect] = [*defects, *without_word_list([spec.language])]
         self._texts = prompts
         self._questions = [questions[index] for index in spread(len(questions), spec.limit)]
+        self._spare: Mapping[str, Sequence[Question]] = {}
         if not isinstance(exemplars, Mapping):
             pools: dict[str, list[Question]] = {}
             for shot in exemplars:
                 pools.setdefault(self.group(shot), []).append(shot)
-            exemplars = {group: redrawn(shots, spec, group)[: spec.shots] for group, shots in pools.items()}
+            ordered = {group: redrawn(shots, spec, group) for group, shots in pools.items()}
+            exemplars = {group: shots[: spec.shots] for group, shots in ordered.items()}
+            self._spare = {group: shots[spec.shots :] for group, shots in ordered.items()}
         self._exemplars = exemplars
         self._prefixes: dict[str, str] = {}
 
@@ -162,11 +170,15 @@ class MultipleChoiceExam(GradedByRule):
         return question.tags[self.groups] if self.groups else ""
 
     def shots(self, question: Question) -> Sequence[Question]:
-        """Return the group's exemplars; a question (its options in whatever order) is never its own."""
-        shots = self._exemplars.get(self.group(question), ())
-        asked, text = set(bare_options(question)), question.text.strip()
-        others = [shot for shot in shots if shot.text.strip() != text or set(bare_options(shot)) != asked]
-        return shots if len(others) == len(shots) else others
+        """Return the group's exemplars; a question (its options in whatever order) is never its own: another takes its
+        place.
+        """
+        group = self.group(question)
+        shots = self._exemplars.get(group, ())
+        others = _without(question, shots)
+        if len(others) == len(shots):
+            return shots
+        return [*others, *_without(question, self._spare.get(group, ()))][: len(shots)]
 
     def _text(self, question: Question, shots: Sequence[Question]) -> str:
         group = self.group(question)

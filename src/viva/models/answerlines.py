@@ -211,8 +211,8 @@ def question_id(name: str) -> str:
 
 
 def reply_column(row: Mapping[str, object]) -> str:
-    """Return the column of a row's reply, "" where it has none: beside `outcome`, as in a run's scores, `answer` is what
-    was read in one.
+    """Return the column of a row's reply, "" where it has none: beside `outcome`, as in a run's scores, `answer` is
+    what was read in one.
     """
     return next((name for name in REPLIES if name in row and (name != "answer" or "outcome" not in row)), "")
 

@@ -183,7 +183,7 @@ def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
 
 
 def _with_runs(found: Table, runs: Sequence[str]) -> Table:
-    """Return the table with a row for each model of the runs before its own, where it has a figure of the table's columns."""
+    """Return the table; before its rows one for each model of the runs that has a figure of its columns."""
     if not runs:
         return found
     paper = about(found.benchmark)
