@@ -14,7 +14,7 @@ from rows import tabled
 from servers.fixtures import QUIET, Serve, Viva
 
 SCORES = ("--out", "scores.csv")
-COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "model", "points"]
+COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "points", "model"]
 
 
 # Happy paths

@@ -351,11 +351,11 @@ def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> s
     """Return a row an answer; the score is empty where an answer is unscored. The mean of a run is that of `points`: an
     answer that cannot be read counts as 0. Both are exact: they can be compared.
     """
-    table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "model", "points"])
+    table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "points", "model"])
     for row in rows:
         score, points = map(_exactly, (row.value, row.points))
         question, answer, model, cluster = map(csv_safe, (row.question, row.answer[:200], row.model, row.cluster))
-        table.add([question, row.sample, score, row.outcome, answer, cluster, model, points])
+        table.add([question, row.sample, score, row.outcome, answer, cluster, points, model])
     return table.text()
 
 
