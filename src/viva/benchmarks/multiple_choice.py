@@ -67,7 +67,7 @@ class MultipleChoiceExam(GradedByRule):
     """An `Exam` of questions with lettered options, graded by rule.
 
     `groups` is the tag whose values have exemplars of their own ("" for one pool), `tables` the tags by which results
-    are tabulated. Each group is shown the first `spec.shots` of its `exemplars`; of a mapping, all that it has there.
+    are tabulated. Each group is shown the first `spec.shots` of its `exemplars`.
     Override `questions` and `__len__` to read questions as they are asked for, `task_values` for what the task's
     template names, `layouts` and `headline` for the paper's own tables. Where every kind of question has prompts of its
     own, override `text` (which template) and the parts of a prompt: `task`, `stem`, `reply`, `ending`.
@@ -93,15 +93,13 @@ class MultipleChoiceExam(GradedByRule):
         self.defects: Sequence[Defect] = [*defects, *without_word_list([spec.language])]
         self._texts = prompts
         self._questions = [questions[index] for index in spread(len(questions), spec.limit)]
-        self._spare: Mapping[str, Sequence[Question]] = {}
         if not isinstance(exemplars, Mapping):
             pools: dict[str, list[Question]] = {}
             for shot in exemplars:
                 pools.setdefault(self.group(shot), []).append(shot)
-            ordered = {group: redrawn(shots, spec, group) for group, shots in pools.items()}
-            exemplars = {group: shots[: spec.shots] for group, shots in ordered.items()}
-            self._spare = {group: shots[spec.shots :] for group, shots in ordered.items()}
-        self._exemplars = exemplars
+            exemplars = {group: redrawn(shots, spec, group) for group, shots in pools.items()}
+        self._pools = exemplars
+        self._exemplars = {group: shots[: spec.shots] for group, shots in exemplars.items()}
         self._prefixes: dict[str, str] = {}
 
     @property
@@ -175,10 +173,9 @@ class MultipleChoiceExam(GradedByRule):
         """
         group = self.group(question)
         shots = self._exemplars.get(group, ())
-        others = _without(question, shots)
-        if len(others) == len(shots):
+        if len(_without(question, shots)) == len(shots):
             return shots
-        return [*others, *_without(question, self._spare.get(group, ()))][: len(shots)]
+        return _without(question, self._pools[group])[: len(shots)]
 
     def _text(self, question: Question, shots: Sequence[Question]) -> str:
         group = self.group(question)

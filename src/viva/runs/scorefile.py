@@ -213,7 +213,7 @@ def runs_in(path: Path) -> list[Path]:
         return [path]
     found = sorted(one.parent for one in path.glob("*/run.json"))
     if not found:
-        raise VivaError(f"{path} is no run folder and holds none (no run.json in it)")
+        raise VivaError(f"{path} is no run folder and holds none: `viva run` makes them in runs/")
     return found
 
 
@@ -227,6 +227,11 @@ def find_run(path: Path) -> Path:
     if others:
         notify(f"{newest}: the newest of {len(others) + 1} runs in {path}")
     return newest
+
+
+def open_run_folder(path: Path) -> RunFolder:
+    """Return the open folder of `find_run`. Raises as that, and as `RunFolder.open`."""
+    return RunFolder.open(find_run(path))
 
 
 def is_fresh(folder: RunFolder) -> bool:

@@ -76,7 +76,7 @@ from viva.runs.open import (
 )
 from viva.runs.progress import notify
 from viva.runs.request_fields import judge_request_options, request_options
-from viva.runs.scorefile import find_run
+from viva.runs.scorefile import open_run_folder
 from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.types import ExamSpec, Question, Sampling, VerdictFormat
 from viva.version import __version__
@@ -508,7 +508,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
         Raises VivaError, StorageError where another process writes to it.
         """
-        folder = RunFolder.open(find_run(run))
+        folder = open_run_folder(run)
         refuse_unknown(plan.rows.published_rows, settings_of(folder.record.exams))
         earlier = earlier_runs(plan.folder.reuse)
         held = folder.lock()

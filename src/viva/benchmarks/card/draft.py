@@ -156,7 +156,10 @@ _SHOWN = ("dev", "validation", "valid", "val", "train", "training")
 FEWEST_SHUFFLED = 20
 """So many rows of which the first option is always right are no chance."""
 _NAME = re.compile(r"[a-z0-9]")
-_MEDIA = re.compile(r"data:(image|audio|video)/.*|\S+\.(png|jpe?g|gif|webp|bmp|svg|wav|mp3|mp4)", re.IGNORECASE)
+_MEDIA = re.compile(
+    r"\{'bytes': |data:(image|audio|video)/|\S+\.(png|jpe?g|gif|webp|bmp|svg|wav|mp3|mp4)$", re.IGNORECASE
+)
+"""What a cell begins with that holds no text but a file of another kind, as sets of the hub do, or names one."""
 _SHIPPED = "the columns of the card "
 _SAYS_NOTHING = re.compile(
     r"(?:data|test|train|training|dev|val|valid|validation|task|questions?|samples?|examples?|default|main|all|v?\d[\d.]*"
@@ -248,8 +251,8 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
     left = len(rows) - sum(card.rows for card in found.values())
     if left > 0:
         yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
-    if seen := {name: None for row in rows[:50] for name, value in row.items() if _is_seen_or_heard(value)}:
-        yield f"pictures or sounds in {some([one_line(name, 40) for name in seen], 3)}: only texts are asked"
+    if seen := {one_line(name, 40): None for name, value in rows[0].items() if _MEDIA.match(str(value))}:
+        yield f"pictures or sounds in {some(list(seen), 3)}: only texts are asked"
     for path, card in found.items():
         if HALF <= card.sound < 1:
             left = round((1 - card.sound) * card.rows)
@@ -279,11 +282,6 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
         )
     elif not partial and (free := ", ".join(sorted({*table_of(rows).named("options")} - answered))):
         yield f"{free} may hold options, but no answer names one of them: the card asks without them"
-
-
-def _is_seen_or_heard(value: Any) -> bool:
-    """Return whether a cell holds no text but a file of another kind, as data sets of the hub do, or names one."""
-    return dict_of(value).keys() == {"bytes", "path"} or (isinstance(value, str) and bool(_MEDIA.fullmatch(value)))
 
 
 def _counted(card: Mapping[str, Any], row: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from viva.render.table import Column, Table, fields, item
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.open import OpenRun, confirm_endpoints, open_evidence, open_judge_panel, prepare
-from viva.runs.scorefile import find_run
+from viva.runs.scorefile import open_run_folder
 from viva.runs.session import rejudge_records
 from viva.studies.error_types.chart import errors_chart
 from viva.studies.error_types.tables import findings
@@ -98,7 +98,7 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> Finding
         raise VivaError(f"{labels}: labels are written as {', '.join(SUFFIXES)}", field="labels")
     if labels is not None and (labels.is_dir() or not labels.absolute().parent.is_dir()):
         raise VivaError(f"{labels}: write the name of a file, in a folder that exists", field="labels")
-    folder = RunFolder.open(find_run(config.run))
+    folder = open_run_folder(config.run)
     with folder.lock():
         result = _labelled(folder, config, confirm)
     if labels is not None:
