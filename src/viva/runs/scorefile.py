@@ -213,7 +213,7 @@ def runs_in(path: Path) -> list[Path]:
         return [path]
     found = sorted(one.parent for one in path.glob("*/run.json"))
     if not found:
-        raise VivaError(f"{path} is no run folder and holds none: `viva run` makes them in runs/")
+        raise VivaError(f"{path} is no run folder and holds none (no run.json in it): `viva run` makes some")
     return found
 
 
