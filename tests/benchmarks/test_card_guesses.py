@@ -453,10 +453,12 @@ def test_options_that_no_answer_names_are_told(tmp_path: Path) -> None:
     for name, row in tabled("options", "choices"):
         with row:
             rows: list[Row] = [
-                {"question": f"What is {at}?", name: "i) x, ii) y", "answer": at} for at in range(70, 82)
+                {"question": f"What is {at}?", name: "i) x, ii) y", "answer": at, "seen": f"{at}.png"}
+                for at in range(70, 82)
             ]
             card, _, said = card_of(tmp_path, f"left-{name}.jsonl", lines(rows))
             assert (card.format, f"{name} may hold options" in said) == ("number", True)
+            assert "pictures or sounds in seen: only texts are asked" in said
 
 
 def test_a_question_has_all_its_texts_or_what_is_left_out_is_told(tmp_path: Path) -> None:

@@ -25,10 +25,10 @@ def made(name: str, topic: str, explanation: str = "") -> Question:
     )  # fmt: skip
 
 
-def asked(shots: int, cot: bool) -> str:
+def asked(shots: int, cot: bool, name: str = "q") -> str:
     pool = [made("a", "x", "Ten is the last."), made("b", "y"), made("c", "x"), made("d", "x")]
     spec = ExamSpec(benchmark="exam", shots=shots, chain_of_thought=cot)
-    exam = Exam(spec, Templates(TEXTS), fingerprint="", questions=[made("q", "x")], exemplars=pool)
+    exam = Exam(spec, Templates(TEXTS), fingerprint="", questions=[made(name, "x")], exemplars=pool)
     [question] = exam.questions()
     request = exam.request(question, 0, Sampling())
     assert request.choices == tuple("ABCDEFGHIJ")
@@ -44,6 +44,8 @@ def test_a_group_is_shown_the_first_of_its_own_exemplars() -> None:
     assert text.count("J) ten\nA: J") == 2
     assert text.endswith("J) ten\nA:")
     assert asked(0, cot=False).count("Q:") == 1
+    text = asked(2, cot=False, name="a")
+    assert [text.count(f"Q: {name}?") for name in "acd"] == [1, 1, 1], "another takes the place of the question itself"
 
 
 def test_exemplars_are_shown_with_their_reasoning_under_chain_of_thought() -> None:

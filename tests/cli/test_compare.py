@@ -201,7 +201,9 @@ def test_tables_of_item_scores_by_hand() -> None:
     ways = compared("t.csv", "--aggregate", "best@1,best@2", "--model", "a")
     assert names(ways) == [("best@1", "best@2")]
     assert (ways[0]["found"]["first"], ways[0]["found"]["second"]) == (0.5, pytest.approx(2 / 3))
-    assert "the same answers, counted in two ways" in notes("t.csv", "--aggregate", "best@1,best@2", "--model", "a")
+    said = notes("t.csv", "--aggregate", "best@1,best@2", "--model", "a")
+    assert "the same answers, counted in two ways" in said
+    assert "best@K: to expect of K answers drawn from all" in said
 
 
 def test_what_has_no_score_is_counted_and_bounded() -> None:

@@ -14,7 +14,7 @@ from rows import tabled
 from servers.fixtures import QUIET, Serve, Viva
 
 SCORES = ("--out", "scores.csv")
-COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "model"]
+COLUMNS = ["question", "sample", "score", "outcome", "read", "cluster", "points", "model"]
 
 
 # Happy paths
@@ -30,7 +30,7 @@ def test_gold_answers_score_full_marks_with_a_row_each(viva: Viva) -> None:
     asked = questions("cmmlu", "zh")
     assert [row["question"] for row in rows] == [question.id for question in asked]
     assert [row["read"] for row in rows] == [question.answer for question in asked]
-    assert {(row["sample"], row["score"], row["outcome"]) for row in rows} == {("0", "1", "right")}
+    assert {(row["sample"], row["score"], row["points"], row["outcome"]) for row in rows} == {("0", "1", "1", "right")}
     assert {row["model"].rpartition("/")[2] for row in rows} == {"answers.jsonl"}
 
 
@@ -45,9 +45,9 @@ def test_partial_answers_are_graded_and_the_missing_are_no_zeros(viva: Viva) -> 
     named = {row["question"] for row in given}
     for identity, row in rows.items():
         if identity not in named:
-            assert (row["score"], row["outcome"]) == ("", "error")
+            assert (row["score"], row["points"], row["outcome"]) == ("", "", "error")
         elif asked[identity].kind in ("blank", "open"):
-            assert (row["score"], row["outcome"]) == ("", "ungraded")
+            assert (row["score"], row["points"], row["outcome"]) == ("", "", "ungraded")
         else:
             assert (row["score"], row["outcome"]) == ("1", "right")
     assert ended.overall["outcomes"]["error"] == 38
@@ -97,8 +97,10 @@ def test_a_sample_that_no_question_has_counts_as_missing(viva: Viva) -> None:
 def test_a_reply_that_was_cut_off_is_truncated(viva: Viva) -> None:
     rows = [row | {"text": "首先分析", "stop_reason": "length"} for row in answers("cmmlu", "zh")]
     write_jsonl(viva.folder / "answers.jsonl", rows)
-    ended = viva("grade", "cmmlu", "answers.jsonl", "--format", "json", *QUIET)
+    ended = viva("grade", "cmmlu", "answers.jsonl", *SCORES, "--format", "json", *QUIET)
     assert ended.overall["outcomes"] == {"truncated": 96}
+    found = read_csv(viva.folder / "scores.csv")
+    assert {(row["score"], row["points"]) for row in found} == {("", "0")}, "the mean is that of points"
 
 
 def test_as_published_changes_the_numbers_and_the_signature(viva: Viva) -> None:

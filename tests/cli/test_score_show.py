@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,10 @@ def test_tables_go_to_a_file_on_request(sat: Viva) -> None:
     overall = [row for row in rows if (row["table"], row["row"], row["column"]) == ("domains", "Overall", "Average")]
     assert [row["n"] for row in overall] == ["76"]
     refused(sat("score", "runs/x", "--out", "runs"), "--out runs")
+    (newest := sat.folder / "runs/y").mkdir()
+    (newest / "run.json").write_text("{}", encoding="utf-8")
+    assert "viva: runs/y: the newest of 2 runs in runs" in sat("score", "runs").err
+    shutil.rmtree(newest)
     refused(sat("score", "runs/x", "--out", "nowhere/tables.csv"), "nowhere")
 
 

@@ -235,6 +235,9 @@ def test_a_conversation_without_a_reply_has_none(tmp_path: Path) -> None:
     )
     ended = grade(tmp_path, "cmmlu", "asked.jsonl")
     assert (ended.code, ended.overall["outcomes"]) == (3, {"error": 96}), ended.err
+    write_jsonl(tmp_path / "scores.jsonl", [{"question": q.id, "outcome": "error", "answer": ""} for q in cmmlu()])
+    refused = grade(tmp_path, "cmmlu", "scores.jsonl")
+    assert (refused.code, "which column holds the replies?" in refused.err) == (2, True), "what was read is no reply"
 
 
 def test_letters_of_a_shuffled_exam_are_refused_where_nobody_knows_the_order(tmp_path: Path) -> None:

@@ -71,8 +71,8 @@ def test_figures_5_and_6_of_syneval_are_curves_over_training(runs: tuple[str, ..
 def test_the_models_of_a_run_are_further_rows_with_their_own_figures(runs: tuple[str, ...]) -> None:
     (published,) = study(PublishedConfig(benchmark="csbench", name="en_formats")).found
     (found,) = study(PublishedConfig(benchmark="csbench", name="13", run=runs[:1])).found
-    *before, row = found.entries
-    assert tuple(before) == published.entries
+    row, *printed = found.entries
+    assert tuple(printed) == published.entries
     assert (row.kind, row.model) == ("run", "baseline/first (zero, 0-shot)")
     (result,) = viva.open_run(runs[0]).results
     (formats,) = (one for one in result.tables if one.name == "formats")

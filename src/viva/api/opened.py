@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from viva.analysis.estimate import cell_text
-from viva.engine.folder import RunFolder, RunRecord, find_run
+from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import VivaError, missing_extras
 from viva.render.result import Report, Result
 from viva.runs.answers import answered, read_run
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
-from viva.runs.scorefile import is_fresh, score_rows
+from viva.runs.scorefile import find_run, is_fresh, open_run_folder, score_rows
 from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.studies.compare.choices import CompareConfig
 from viva.studies.compare.study import study
@@ -161,7 +161,7 @@ def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> R
     `published_rows`: those in its tables: names, nearest or none. Asks nobody. Raises StorageError for what is no run,
     or is damaged, VivaError where its data is not what it was.
     """
-    folder = RunFolder.open(find_run(Path(path)))
+    folder = open_run_folder(Path(path))
     refuse_unknown(published_rows, settings_of(folder.record.exams))
     if is_fresh(folder):
         found = read_run(folder.path, published_rows)

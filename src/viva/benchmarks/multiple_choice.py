@@ -58,11 +58,16 @@ def bare_options(question: Question) -> tuple[str, ...]:
     return tuple(map(str.strip, question.options))
 
 
+def _without(question: Question, shots: Sequence[Question]) -> list[Question]:
+    asked, text = set(bare_options(question)), question.text.strip()
+    return [shot for shot in shots if shot.text.strip() != text or set(bare_options(shot)) != asked]
+
+
 class MultipleChoiceExam(GradedByRule):
     """An `Exam` of questions with lettered options, graded by rule.
 
     `groups` is the tag whose values have exemplars of their own ("" for one pool), `tables` the tags by which results
-    are tabulated. Each group is shown the first `spec.shots` of its `exemplars`; of a mapping, all that it has there.
+    are tabulated. Each group is shown the first `spec.shots` of its `exemplars`.
     Override `questions` and `__len__` to read questions as they are asked for, `task_values` for what the task's
     template names, `layouts` and `headline` for the paper's own tables. Where every kind of question has prompts of its
     own, override `text` (which template) and the parts of a prompt: `task`, `stem`, `reply`, `ending`.
@@ -92,8 +97,9 @@ class MultipleChoiceExam(GradedByRule):
             pools: dict[str, list[Question]] = {}
             for shot in exemplars:
                 pools.setdefault(self.group(shot), []).append(shot)
-            exemplars = {group: redrawn(shots, spec, group)[: spec.shots] for group, shots in pools.items()}
-        self._exemplars = exemplars
+            exemplars = {group: redrawn(shots, spec, group) for group, shots in pools.items()}
+        self._pools = exemplars
+        self._exemplars = {group: shots[: spec.shots] for group, shots in exemplars.items()}
         self._prefixes: dict[str, str] = {}
 
     @property
@@ -162,11 +168,14 @@ class MultipleChoiceExam(GradedByRule):
         return question.tags[self.groups] if self.groups else ""
 
     def shots(self, question: Question) -> Sequence[Question]:
-        """Return the group's exemplars; a question (its options in whatever order) is never its own."""
-        shots = self._exemplars.get(self.group(question), ())
-        asked, text = set(bare_options(question)), question.text.strip()
-        others = [shot for shot in shots if shot.text.strip() != text or set(bare_options(shot)) != asked]
-        return shots if len(others) == len(shots) else others
+        """Return the group's exemplars; a question (its options in whatever order) is never its own: another takes its
+        place.
+        """
+        group = self.group(question)
+        shots = self._exemplars.get(group, ())
+        if len(_without(question, shots)) == len(shots):
+            return shots
+        return _without(question, self._pools[group])[: len(shots)]
 
     def prompt(self, question: Question, shots: Sequence[Question]) -> Prompt:
         """Return what is asked after these exemplars: a text for a base model, else a message."""

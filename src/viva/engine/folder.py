@@ -39,7 +39,7 @@ from viva.contracts import Adaptation
 from viva.designs import Design
 from viva.engine.budget import Price, RunLimits, Spent
 from viva.engine.journal import Journal
-from viva.errors import MissingRunError, StorageError, VivaError, flag
+from viva.errors import MissingRunError, StorageError, flag
 from viva.files import UNREADABLE, LockedError, lock, open_regular, read_regular, reading, refuse_depth, write_whole
 from viva.providers import RequestOptions, Weights
 from viva.types import ExamSpec, Sampling, VerdictFormat
@@ -363,18 +363,6 @@ def new_run_path(runs: Path, label: str) -> Path:
     """Return a fresh folder name: date, time, what, and a few random letters so that two runs of one second differ."""
     safe = re.sub(r"[^A-Za-z0-9.-]+", "-", label).strip("-.")[:60]
     return runs / f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}-{secrets.token_hex(2)}"
-
-
-def find_run(path: Path) -> Path:
-    """Return the folder itself; for `runs/` (or any folder of runs) the newest in it. Raises VivaError when there is
-    none.
-    """
-    if (path / "run.json").exists() or not path.is_dir():
-        return path
-    runs = sorted(path.glob("*/run.json"), key=lambda found: found.lstat().st_mtime)
-    if not runs:
-        raise VivaError(f"{path} holds no run")
-    return runs[-1].parent
 
 
 def signature(record: RunRecord, exam: ExamRecord, model: str, opened: ModelRecord | None = None) -> str:

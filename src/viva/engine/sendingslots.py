@@ -314,7 +314,7 @@ class Slots:
             self._storm_since, self._open_at = None, now  # nobody need wait any more
             self.notice()
             if calm > longest:
-                return f"the server asks to wait {calm:,.0f} s, longer than a question may take"
+                return f"the server asks to wait {retry_after or calm:,.0f} s, longer than a question may take"
             return f"the server has refused everything for {elapsed:,.0f} s"
         self._open_at = now + calm
         self._probes = max(1, self.ceiling.limit >> self._round)

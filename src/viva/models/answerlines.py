@@ -210,10 +210,17 @@ def question_id(name: str) -> str:
     return case[1] if case else name
 
 
+def reply_column(row: Mapping[str, object]) -> str:
+    """Return the column of a row's reply, "" where it has none: beside `outcome`, as in a run's scores, `answer` is
+    what was read in one.
+    """
+    return next((name for name in REPLIES if name in row and (name != "answer" or "outcome" not in row)), "")
+
+
 def answer_row(row: Mapping[str, object], where: str) -> AnswerRow:
     """Return the answer in a row. Raises DataError, which says `where`, for a row that is none."""
     question = _column(row, _QUESTION, where)
-    text = _column(row, REPLIES, where)
+    text = _column(row, (reply_column(row) or REPLIES[0],), where)
     sample = row.get("sample") or 0
     if isinstance(sample, bool) or (not isinstance(sample, int) and not str(sample).isdecimal()):
         raise DataError(f"{where}: sample {sample!r} is no whole number from 0")

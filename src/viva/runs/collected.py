@@ -348,18 +348,20 @@ def refuse_strangers(replays: Sequence[Replay], exams: list[Exam], answers: Path
 
 
 def scores_csv(rows: Iterable[ScoreRow], question_column: str = "question") -> str:
-    """Return a row an answer; the score is empty where an answer is unscored. Scores are exact: they can be
-    compared.
+    """Return a row an answer; the score is empty where an answer is unscored. The mean of a run is that of `points`: an
+    answer that cannot be read counts as 0. Both are exact: they can be compared.
     """
-    table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "model"])
+    table = CsvText([question_column, "sample", "score", "outcome", "read", "cluster", "points", "model"])
     for row in rows:
-        score = "" if row.value is None else _exactly(row.value)
+        score, points = map(_exactly, (row.value, row.points))
         question, answer, model, cluster = map(csv_safe, (row.question, row.answer[:200], row.model, row.cluster))
-        table.add([question, row.sample, score, row.outcome, answer, cluster, model])
+        table.add([question, row.sample, score, row.outcome, answer, cluster, points, model])
     return table.text()
 
 
-def _exactly(value: float) -> str:
-    """As short as it can be without becoming another number."""
+def _exactly(value: float | None) -> str:
+    """As short as it can be without becoming another number; empty for none."""
+    if value is None:
+        return ""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)

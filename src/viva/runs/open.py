@@ -26,7 +26,7 @@ from viva.benchmarks.wrapper import Selected
 from viva.contracts import BatchModel, Encoder, Exam, Model, Sandbox
 from viva.distributed import refuse_no_place
 from viva.engine.budget import Price, list_price
-from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, RunRecord, find_run
+from viva.engine.folder import EncoderRecord, ModelRecord, RunFolder, RunRecord
 from viva.engine.journal import Keys
 from viva.engine.reviews import ReviewLog
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, SimilarityStore
@@ -38,6 +38,7 @@ from viva.runs.config import LimitOptions, per_provider
 from viva.runs.draws import DRAWS, read_draws
 from viva.runs.exams import reopen, sample_note, set_notes
 from viva.runs.progress import notify, say
+from viva.runs.scorefile import open_run_folder
 from viva.secretkey import derived_key, existing_key
 from viva.visible import one_line
 
@@ -315,7 +316,7 @@ def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Pr
 
 def earlier_runs(reuse: tuple[Path, ...]) -> list[RunFolder]:
     """Return the runs whose answers may be taken over. Raises VivaError for one that is none."""
-    return [RunFolder.open(find_run(path)) for path in reuse]
+    return [open_run_folder(path) for path in reuse]
 
 
 def ceilings(limits: LimitOptions) -> dict[str, int]:

@@ -213,8 +213,25 @@ def runs_in(path: Path) -> list[Path]:
         return [path]
     found = sorted(one.parent for one in path.glob("*/run.json"))
     if not found:
-        raise VivaError(f"{path} is no run folder and holds none (no run.json in it)")
+        raise VivaError(f"{path} is no run folder and holds none (no run.json in it): `viva run` makes some")
     return found
+
+
+def find_run(path: Path) -> Path:
+    """Return the folder itself; of `runs/` (or any folder of runs) the newest in it, and say which. Raises VivaError
+    where there is none.
+    """
+    if (path / "run.json").exists() or not path.is_dir():
+        return path
+    *others, newest = sorted(runs_in(path), key=lambda run: (run / "run.json").lstat().st_mtime)
+    if others:
+        notify(f"{newest}: the newest of {len(others) + 1} runs in {path}")
+    return newest
+
+
+def open_run_folder(path: Path) -> RunFolder:
+    """Return the open folder of `find_run`. Raises as that, and as `RunFolder.open`."""
+    return RunFolder.open(find_run(path))
 
 
 def is_fresh(folder: RunFolder) -> bool:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from viva.benchmarks import open_exam
 from viva.benchmarks.rationale import RATIONALE_EXAM
 from viva.contracts import Exam, Model
-from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, find_run, new_run_path
+from viva.engine.folder import ExamRecord, ModelRecord, RunFolder, RunRecord, new_run_path
 from viva.errors import MissingEncoderError, VivaError, option
 from viva.fields import changed
 from viva.models.replay import Replay
@@ -76,6 +76,7 @@ from viva.runs.open import (
 )
 from viva.runs.progress import notify
 from viva.runs.request_fields import judge_request_options, request_options
+from viva.runs.scorefile import open_run_folder
 from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.types import ExamSpec, Question, Sampling, VerdictFormat
 from viva.version import __version__
@@ -507,7 +508,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
         Raises VivaError, StorageError where another process writes to it.
         """
-        folder = RunFolder.open(find_run(run))
+        folder = open_run_folder(run)
         refuse_unknown(plan.rows.published_rows, settings_of(folder.record.exams))
         earlier = earlier_runs(plan.folder.reuse)
         held = folder.lock()

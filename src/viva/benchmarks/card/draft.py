@@ -155,6 +155,10 @@ FEWEST_SHUFFLED = 20
 """So many rows of which the first option is always right are no chance."""
 _NAME = re.compile(r"[a-z0-9]")
 _HEADLESS = "the first row is a question: the file has no header"
+_MEDIA = re.compile(
+    r"\{'bytes': |data:(image|audio|video)/|\S+\.(png|jpe?g|gif|webp|bmp|svg|wav|mp3|mp4)$", re.IGNORECASE
+)
+"""What a cell begins with that holds no text but a file of another kind, as sets of the hub do, or names one."""
 _SHIPPED = "the columns of the card "
 _SAYS_NOTHING = re.compile(
     r"(?:data|test|train|training|dev|val|valid|validation|task|questions?|samples?|examples?|default|main|all|v?\d[\d.]*"
@@ -247,6 +251,8 @@ def _remarks(found: Mapping[Path, Written], rows: Sequence[Mapping[str, Any]]) -
     left = len(rows) - sum(card.rows for card in found.values())
     if left > 0:
         yield f"{left:,} of {len(rows):,} sampled rows are of a kind for which no card could be guessed: none asks them"
+    if seen := {one_line(name, 40): None for name, value in rows[0].items() if _MEDIA.match(str(value))}:
+        yield f"pictures or sounds in {some(list(seen), 3)}: only texts are asked"
     for path, card in found.items():
         if HALF <= card.sound < 1:
             left = round((1 - card.sound) * card.rows)

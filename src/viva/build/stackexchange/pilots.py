@@ -59,7 +59,7 @@ def _spread(replies: list[Reply], keep: int, *, best: bool) -> list[Reply]:
 
 def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     """Yield each run once, with what tells its models from those of the others."""
-    from viva.engine.folder import find_run
+    from viva.runs.scorefile import find_run
 
     places = list(dict.fromkeys(find_run(run).resolve() for run in runs))
     for place in places:

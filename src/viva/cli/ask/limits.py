@@ -9,11 +9,11 @@ import click
 import msgspec
 
 from viva.cli.options import pace_options
-from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, StorageError, VivaError
 from viva.fields import pick
 from viva.runs.ask import ASKED, LimitRequest, answer_to, asking_process, describe, write_file
 from viva.runs.config import LimitOptions
+from viva.runs.scorefile import open_run_folder
 from viva.visible import escape_invisible, escaped
 
 
@@ -34,7 +34,7 @@ def limits_command(run: Path, as_json: bool, **given: tuple[str, ...]) -> int:
     """
     from viva.runs.open import ceilings, paces
 
-    folder = RunFolder.open(find_run(run)).path
+    folder = open_run_folder(run).path
     limits = pick(LimitOptions, given)
     request = LimitRequest(
         pid=asking_process(folder),

@@ -39,7 +39,7 @@ from viva.runs.session import Session, Way
     "scores",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write a CSV row per answer: question, sample, score, outcome, read, model.",
+    help="Write a CSV row per answer: question, sample, score, outcome, read, points (0 where unreadable), model.",
 )
 @exam_options
 @shard_option

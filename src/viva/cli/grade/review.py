@@ -9,13 +9,13 @@ import click
 
 from viva.cli.output import emit, screen
 from viva.cli.serving_options import token_options
-from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import pick
 from viva.pages.review.invitations import Opening, invited, shares_of, start_filter
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.progress import say
+from viva.runs.scorefile import find_run, open_run_folder
 from viva.visible import escape_invisible
 
 
@@ -89,7 +89,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     if opening.reviewer and (problem := name_problem(opening.reviewer)):
         raise VivaError(f"--reviewer {escape_invisible(opening.reviewer, limit=80)!r}: {problem}")
     people = invited(opening, find_run(run))
-    folder = RunFolder.open(find_run(run))
+    folder = open_run_folder(run)
     if plan is not None:
         return _print_plan(folder.path, plan)
     items = [one.item for one in rated(prepare(folder, LimitOptions(progress="quiet")))]

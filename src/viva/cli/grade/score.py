@@ -9,11 +9,11 @@ import click
 
 from viva.cli.options import derive, refuse_given, report_options
 from viva.cli.output import check_writable, print_report, show_study
-from viva.engine.folder import RunFolder, find_run
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
+from viva.runs.scorefile import open_run_folder
 from viva.runs.scoring import grade_run, refuse_unknown, settings_of
 from viva.studies.score_table.study import ScoreTableConfig, study
 
@@ -42,7 +42,7 @@ def score_command(run: Path, **given: Any) -> int:
     refuse_given(ScoreTableConfig.__struct_fields__, "is about a table of item scores, and here is a run")
     output = pick(OutputOptions, given)
     check_writable(output.out)
-    folder = RunFolder.open(find_run(run))
+    folder = open_run_folder(run)
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
     opened = prepare(folder, LimitOptions(progress=click.get_current_context().lookup_default("progress") or "auto"))
     with folder.lock():

@@ -15,7 +15,6 @@ from viva.benchmarks import BENCHMARKS, question_file
 from viva.cli.options import Choice, GroupedCommand, derive, refuse_given
 from viva.contracts import Exam
 from viva.engine.budget import Positive
-from viva.engine.folder import RunFolder, find_run
 from viva.errors import VivaError
 from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
@@ -24,6 +23,7 @@ from viva.runs.answers import FINER, described_answers, finer
 from viva.runs.config import LimitOptions, TaskOptions
 from viva.runs.exams import open_exams
 from viva.runs.open import prepare
+from viva.runs.scorefile import open_run_folder
 from viva.types import OUTCOMES, Choose, Question, Sampling, StopReason, outcome_name
 from viva.visible import escape_invisible, escaped, one_line, plural, toml_lines
 
@@ -121,7 +121,7 @@ def _show_answers(
     run: Path, identity: str | None, config: ShowOptions, outcome: str | None, prompts: bool | None, *, as_json: bool
 ) -> int:
     """Return answers of a run, as many as a screen holds."""
-    folder = RunFolder.open(find_run(run))
+    folder = open_run_folder(run)
     opened = prepare(folder, LimitOptions(progress="quiet"))
     model = config.model and _named(config.model, [one.name for one in opened.models], "model")
     exam = config.exam and _named(config.exam, [one.label for one in opened.evaluations], "exam")

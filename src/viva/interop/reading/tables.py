@@ -16,7 +16,7 @@ from viva.errors import DataError, option
 from viva.interop.reading import rows
 from viva.interop.reading.rows import Columns, Given, Item, Log, Meter, files_in, said_in, text_of, texts_in
 from viva.io.tables import VALUE, plain_stem, records
-from viva.models.answerlines import REPLIES
+from viva.models.answerlines import reply_column
 from viva.models.reasoning import stop_reason
 
 _KINDS = (".parquet", ".arrow", ".feather")
@@ -59,7 +59,7 @@ def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
 
 
 def _reply_column(row: Mapping[str, object]) -> str:
-    return next((name for name in (*REPLIES, VALUE) if name in row), "")
+    return reply_column(row) or (VALUE if VALUE in row else "")
 
 
 def _model(row: Mapping[str, object]) -> str:

@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 
 from viva.commands import command
 from viva.engine.asking import Tally, Task
-from viva.engine.folder import RunFolder, find_run
+from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
 from viva.engine.stages import Evaluation, EvidenceStore, Judge, JudgePanel, is_kept
 from viva.errors import VivaError, flag, option
@@ -37,6 +37,7 @@ from viva.runs.ask import ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.forecast import estimate_verdicts
 from viva.runs.open import OpenRun, confirm_endpoints, open_evidence, open_judge_panel, prepare
+from viva.runs.scorefile import open_run_folder
 from viva.runs.session import rejudge_records
 from viva.types import CUT_OFF, Generate, Opinion, Question, Response
 
@@ -100,7 +101,7 @@ def study(config: JudgeBiasConfig, confirm: Confirm = confirm_endpoints) -> Find
     Raises VivaError for a run without a judge or without answers to judge, and where nobody agreed to the addresses in
     somebody's run.
     """
-    folder = RunFolder.open(find_run(config.run))
+    folder = open_run_folder(config.run)
     with folder.lock():
         return _examined(folder, config, confirm)
 

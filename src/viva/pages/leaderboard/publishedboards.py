@@ -26,6 +26,7 @@ from viva.analysis.estimate import Estimate
 from viva.analysis.standings import widest
 from viva.errors import DataError
 from viva.files import shipped_table
+from viva.io.tables import plain_stem
 from viva.pages.leaderboard.boards import Board, Dimension, Entry, Facts, Row, labelled, ranked, slug
 from viva.published import Entry as Printed
 from viva.published import Neighbour, Size, neighbours, plain, size, table
@@ -158,7 +159,7 @@ def family(model: str) -> str:
     """Return the first word of a name, where nobody says its family: "Qwen" of "Qwen1.5-110B", "gpt" of
     "openai/gpt-4o".
     """
-    found = _WORD.search(model.rpartition("/")[2])
+    found = _WORD.search(plain_stem(Path(model)))
     return found[0] if found else ""
 
 

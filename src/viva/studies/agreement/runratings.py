@@ -20,7 +20,6 @@ from msgspec.structs import replace
 from viva.analysis.raters.prediction import labels_needed, powered
 from viva.analysis.raters.ratings import Ratings
 from viva.engine.answerrecord import thought_size
-from viva.engine.folder import RunFolder, find_run
 from viva.engine.reviews import ReviewLog, item_key
 from viva.engine.stages import parts_shown
 from viva.errors import DataError, VivaError, flag
@@ -30,6 +29,7 @@ from viva.runs.answers import FINER as FINER_WORDS
 from viva.runs.answers import finer
 from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, OpenRun, open_evidence, prepare
+from viva.runs.scorefile import open_run_folder
 from viva.studies.agreement.tables import ScoreFromLabels
 from viva.types import UNREADABLE, Evidence, Question, ReviewItem, Score
 
@@ -245,7 +245,7 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
 
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
-    opened = prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))
+    opened = prepare(open_run_folder(path), LimitOptions(progress="quiet"))
     found = list(rated(opened, everything=True))
     log = ReviewLog(opened.folder.path / REVIEWS)
     people = any(one.evidence.marks for one in found)
@@ -277,7 +277,7 @@ def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
     notes.
     """
     groups = defaultdict[tuple[str, str], list[Rated]](list)
-    for one in rated(prepare(RunFolder.open(find_run(path)), LimitOptions(progress="quiet"))):
+    for one in rated(prepare(open_run_folder(path), LimitOptions(progress="quiet"))):
         groups[one.exam, one.model].append(one)
     if not groups:
         raise VivaError(f"{path} has no answer that experts could mark")

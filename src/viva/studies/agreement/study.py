@@ -26,11 +26,11 @@ from msgspec.structs import replace
 from viva.analysis.raters.agreement import Agreement, agree
 from viva.analysis.raters.ratings import Ratings
 from viva.commands import command
-from viva.engine.folder import find_run
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.render.findings import Findings
 from viva.runs.score_table import rows_of
+from viva.runs.scorefile import find_run
 from viva.studies.agreement.runratings import ratings_of_run
 from viva.studies.agreement.tables import Reports, findings
 from viva.visible import brief, one_line

@@ -163,7 +163,8 @@ def _name(group: Sequence[Contestant]) -> None:
 
 def _called(key: str, value: str) -> str:
     words = _TABLE.called.get(key, {"else": f"{key} {{value}}"})
-    return words.get(value, words["else"]).replace("{value}", one_line(value, 60 if key == "model" else 40))
+    shown = one_line(value.removesuffix(".sent"), 60 if key == "model" else 40)  # with requests; nobody is called so
+    return words.get(value, words["else"]).replace("{value}", shown)
 
 
 Two = tuple[Contestant, Contestant]

@@ -216,6 +216,8 @@ def _notes(first: Contestant, second: Contestant, rows: Sequence[Row], config: C
     both = f"{first.name} → {second.name}"
     if unfair := list(warnings(first, second)):
         yield f"Not a fair comparison, {both}: {'; '.join(unfair)}."
+    if "best@" in first.attempts + second.attempts:
+        yield "best@K: to expect of K answers drawn from all (`viva score`: unbiased), not the best of each K in order."
     if first.scored is second.scored:
         yield f"{both}: the same answers, counted in two ways: p says that it is no chance, not that it matters."
     if config.unpaired:

@@ -17,7 +17,7 @@ from viva.benchmarks import find_benchmark
 from viva.benchmarks.csbench.errorlabels import GROUPS, PAPERS, ErrorTypes, type_names
 from viva.commands import command
 from viva.engine.asking import Tally, Task
-from viva.engine.folder import RunFolder, find_run
+from viva.engine.folder import RunFolder
 from viva.engine.journal import Journal
 from viva.engine.labelling import STAGE, Labelled, Labelling, keys_wanted, labelled, labels_wanted
 from viva.engine.stages import Evaluation, Judge, JudgePanel
@@ -30,6 +30,7 @@ from viva.render.table import Column, Table, fields, item
 from viva.runs.ask import BatchDispatcher, ask_judges, open_batch_dispatcher, refuse_unbatched
 from viva.runs.config import JudgeKey, JudgeUrl, LimitOptions, RejudgeOptions
 from viva.runs.open import OpenRun, confirm_endpoints, open_evidence, open_judge_panel, prepare
+from viva.runs.scorefile import open_run_folder
 from viva.runs.session import rejudge_records
 from viva.studies.error_types.chart import errors_chart
 from viva.studies.error_types.tables import findings
@@ -97,7 +98,7 @@ def study(config: ErrorsConfig, confirm: Confirm = confirm_endpoints) -> Finding
         raise VivaError(f"{labels}: labels are written as {', '.join(SUFFIXES)}", field="labels")
     if labels is not None and (labels.is_dir() or not labels.absolute().parent.is_dir()):
         raise VivaError(f"{labels}: write the name of a file, in a folder that exists", field="labels")
-    folder = RunFolder.open(find_run(config.run))
+    folder = open_run_folder(config.run)
     with folder.lock():
         result = _labelled(folder, config, confirm)
     if labels is not None:

@@ -183,7 +183,7 @@ def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
 
 
 def _with_runs(found: Table, runs: Sequence[str]) -> Table:
-    """Return the table with a row for each model of the runs, where it has a figure of the table's columns."""
+    """Return the table; before its rows one for each model of the runs that has a figure of its columns."""
     if not runs:
         return found
     paper = about(found.benchmark)
@@ -216,7 +216,7 @@ def _with_runs(found: Table, runs: Sequence[str]) -> Table:
     if not rows:
         raise DataError(f"{', '.join(runs)[:200]}: these runs have no figure of {found.benchmark}'s table {found.name}")
     notes.append("Rows of runs are Viva's own figures, means without intervals; `viva score` has these.")
-    return replace(found, entries=(*found.entries, *rows), notes=(*found.notes, *dict.fromkeys(notes)))
+    return replace(found, entries=(*rows, *found.entries), notes=(*found.notes, *dict.fromkeys(notes)))
 
 
 def _by_way(figure: Figure, config: PublishedConfig) -> Table:

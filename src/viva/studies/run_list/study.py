@@ -16,7 +16,7 @@ from viva.fields import note
 from viva.render.findings import Findings
 from viva.render.result import Result
 from viva.runs.answers import read_run
-from viva.runs.scorefile import fault
+from viva.runs.scorefile import fault, runs_in
 from viva.studies.run_list.tables import ListedRun, findings
 from viva.types import NOT_ASKED, outcome_name
 
@@ -41,11 +41,7 @@ class RunsConfig(Struct, kw_only=True):
 @command(RunsConfig)
 def study(config: RunsConfig) -> Findings[tuple[ListedRun, ...]]:
     """The newest runs of a folder. Raises VivaError where it holds none. What is wrong with one run is said of it."""
-    root = config.folder
-    paths = [root] if (root / "run.json").exists() else [one.parent for one in root.glob("*/run.json")]
-    if not paths:
-        raise VivaError(f"{root} holds no run; `viva run` makes them in runs/, and `viva runs FOLDER` lists another's")
-    paths.sort(key=lambda path: (-(path / "run.json").lstat().st_mtime, path.name))
+    paths = sorted(runs_in(config.folder), key=lambda path: (-(path / "run.json").lstat().st_mtime, path.name))
     shown = paths if config.all else paths[:SHOWN]
     return findings(tuple(map(_listed, shown)), len(paths) - len(shown))
 
