@@ -19,8 +19,7 @@ from servers.fixtures import QUIET, Ended, Viva
 from viva.benchmarks import open_exam
 from viva.errors import VivaError
 from viva.lab.judges.asking import read_canaries
-from viva.render.deciders import CanaryMarks, canaries_table
-from viva.render.result import Report
+from viva.render.result import CanaryMarks, Report, canaries_table
 from viva.runs.scoring import canary_notes
 from viva.types import ExamSpec
 

@@ -10,7 +10,7 @@ from render.samples import printed, report, result
 from rows import table, tabled
 from viva.engine.budget import Consumed, Consumption, Price
 from viva.engine.journal import Entry
-from viva.render.deciders import deciding_tables
+from viva.render.result import deciding_tables
 from viva.render.run_tables import consumption_table, dollars
 from viva.render.table import Table
 from viva.runs.scoring import DeciderCounts

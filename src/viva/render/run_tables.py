@@ -13,7 +13,6 @@ from viva.analysis.estimate import UNSURE, Estimate, bounds_text, interval_text,
 from viva.engine.budget import SHARES, Consumed, who_answered
 from viva.errors import flag
 from viva.published import Neighbour
-from viva.render.deciders import canaries_table, deciding_tables
 from viva.render.findings import Findings
 from viva.render.result import (
     FILLED,
@@ -24,8 +23,10 @@ from viva.render.result import (
     Result,
     across_models,
     beside_of,
+    canaries_table,
     constant_notes,
     count_column,
+    deciding_tables,
     footnotes,
     groups_text,
     mixed,

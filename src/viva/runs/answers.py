@@ -19,8 +19,7 @@ from viva.engine.journal import Entry, Journal
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError, VivaError, flag
 from viva.prompting import prompt_text
-from viva.render.deciders import CanaryMarks
-from viva.render.result import Result
+from viva.render.result import CanaryMarks, Result
 from viva.render.run_tables import judging_notes
 from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare

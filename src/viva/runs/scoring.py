@@ -41,8 +41,7 @@ from viva.engine.folder import AdaptiveRecord, ModelRecord, RunFolder
 from viva.engine.journal import Journal
 from viva.engine.stages import recorded, scores, with_questions
 from viva.providers import traits_of
-from viva.render.deciders import DECIDERS, OPEN, UNREAD, CanaryMarks, Decided, Several
-from viva.render.result import Report, signature
+from viva.render.result import DECIDERS, OPEN, UNREAD, CanaryMarks, Decided, Report, Several, signature
 from viva.render.run_tables import judging_notes
 from viva.render.table import signed
 from viva.runs.config import LimitOptions, OutputOptions

@@ -12,12 +12,13 @@ from viva.engine.budget import Consumed
 from viva.errors import StorageError
 from viva.pages.leaderboard.boards import slug
 from viva.render.charts import as_json, spec
-from viva.render.deciders import CanaryMarks, canaries_table
 from viva.render.plots import Drawn
 from viva.render.result import (
+    CanaryMarks,
     Result,
     across_models,
     beside_of,
+    canaries_table,
     footnotes,
     published_notes,
     side_by_side,
