@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rows import each_row, tables_beside
 from thorough import LONG
 from viva.scorers.choice import read_choice
-from viva.scorers.reading.slots import KEPT_HEAD, KEPT_TAIL
+from viva.scorers.reading import KEPT_HEAD, KEPT_TAIL
 from within import within
 
 TABLES = tables_beside(__file__)

@@ -14,8 +14,8 @@ from viva.scorers.choice import read_choice
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
+from viva.scorers.reading import boxed, marked, stated
 from viva.scorers.reading.parsers import read_formula, read_number, read_term
-from viva.scorers.reading.slots import boxed, marked, stated
 from viva.scorers.selection import read_selection
 from viva.scorers.truth import read_truth
 from viva.scorers.wordoverlap import exact_match

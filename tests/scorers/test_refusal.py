@@ -2,7 +2,7 @@
 
 from rows import each_row, tables_beside
 from viva.scorers.choice import read_choice
-from viva.scorers.reading.slots import WINDOW, refusal
+from viva.scorers.reading import WINDOW, refusal
 from viva.scorers.truth import read_truth
 
 REFUSALS = tables_beside(__file__)["refusals"]

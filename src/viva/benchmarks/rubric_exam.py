@@ -12,8 +12,7 @@ from viva.benchmarks.basics import FromTemplates, NoSimilarity, visible, without
 from viva.benchmarks.judged import JudgedExam, ask_judge, nothing_visible
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
-from viva.scorers.reading import Reading, grade_reading, no_reply
-from viva.scorers.reading.slots import refusal
+from viva.scorers.reading import Reading, grade_reading, no_reply, refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.packages import imported

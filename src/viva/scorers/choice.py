@@ -21,9 +21,10 @@ from msgspec.structs import asdict
 from viva.scorers.letters import CONDITIONAL, Candidate, ChoiceWindow, Firmness, Judgement, Marked, mark
 from viva.scorers.lexicon import fold, unaccented
 from viva.scorers.optiontext import OptionTexts, from_slots, is_lone_letter, restated_from, ticked, with_own_text
-from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.slots import (
+from viva.scorers.reading import (
     FORMULA,
+    UNPARSED,
+    Reading,
     finished,
     found_in,
     found_retraction,

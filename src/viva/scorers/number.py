@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from viva.files import shipped_table
 from viva.scorers.lexicon import pattern, rewritten
-from viva.scorers.reading.slots import Unsure
+from viva.scorers.reading import Unsure
 
 _DIGITS = (
     r"\d{1,3}(?:\.\d{3}){2,}(?:,\d{1,9})?|\d{1,3}(?:[. ]\d{3})+,\d{1,2}(?![\d,])|\d{1,3}(?:'\d{3})+"

@@ -16,8 +16,8 @@ from functools import cache, cached_property
 
 from viva.scorers.lexicon import plain, rewritten
 from viva.scorers.number import numbers_in
-from viva.scorers.reading import Reading
-from viva.scorers.reading.slots import (
+from viva.scorers.reading import (
+    Reading,
     Slot,
     Strength,
     Unsure,

@@ -3,7 +3,7 @@
 SynEval (arXiv 2311.08287) asks for a phrase of a sentence. The published script scores the best of several candidates
 cut from the first line; here the statement of the answer decides, and only its dressing (quotes, markup, stops) is
 taken away: "board" for "the board" stays as far off as it was. In addition to the slots that every format has
-(reading/slots.py) there are those of phrases, the strongest first:
+(`viva.scorers.reading`) there are those of phrases, the strongest first:
 
     the whole reply, or its first line, where that stands in the sentence → what the reply states of the phrase that it
     was asked for → the one phrase that it quotes → its first line (its last, where it reasons first)
@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from viva.scorers.phrasemask import LONGEST, Asked, Masked, S, clean, passage, pattern, squeeze
-from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.parsers import is_last_resort, read_value
-from viva.scorers.reading.slots import (
+from viva.scorers.reading import (
+    UNPARSED,
+    Reading,
     Slot,
     Strength,
     Unsure,
@@ -32,6 +32,7 @@ from viva.scorers.reading.slots import (
     stated,
     undressed,
 )
+from viva.scorers.reading.parsers import is_last_resort, read_value
 
 _BRACKETED = re.compile(r"\s{0,4}([^()\n:]{1,600}?)\s{1,2}\([^()\n]{1,600}\)\s{0,4}[.!]?\s{0,4}")
 """A phrase, and behind it brackets that explain it."""

@@ -2,7 +2,7 @@
 
 The answer is short by the time it comes here (scorers/rationale.py took it out of the reply): letters in any wrapping,
 lettered options, or the options' own texts. Prose is read where a slot holds a selection
-(reading/slots.py). Whatever else it says leaves it unread: a selection is never guessed.
+(`viva.scorers.reading`). Whatever else it says leaves it unread: a selection is never guessed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,20 @@ import msgspec
 from viva.scorers.letters import ChoiceWindow, mark
 from viva.scorers.lexicon import BOX, fold
 from viva.scorers.optiontext import squeeze, ticked
-from viva.scorers.reading import UNPARSED, Reading, grade_reading, outcome_of
-from viva.scorers.reading.slots import Slot, Strength, Unsure, boxes_in, marked, read_visible, resolve, stated
+from viva.scorers.reading import (
+    UNPARSED,
+    Reading,
+    Slot,
+    Strength,
+    Unsure,
+    boxes_in,
+    grade_reading,
+    marked,
+    outcome_of,
+    read_visible,
+    resolve,
+    stated,
+)
 from viva.types import Question, Response, Score
 
 _LONGEST_LIST = 400

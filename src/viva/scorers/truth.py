@@ -2,7 +2,7 @@
 
 CS-Bench (arXiv 2406.08587) grades assertions by true or false. A truth value is one of two letters, `T` and `F`: words
 for them become letters, turned over where the clause denies them ("I don't think it is true"). What commits to a letter
-(`letters.py`, `choice.resolve`) or puts it in a slot (reading/slots.py) is the same for both.
+(`letters.py`, `choice.resolve`) or puts it in a slot (`viva.scorers.reading`) is the same for both.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Final
 from viva.scorers.choice import resolve
 from viva.scorers.letters import Candidate, Firmness, Group, Marked, candidate, groups
 from viva.scorers.lexicon import Lexicon, Token, fold
-from viva.scorers.reading import UNPARSED, Reading
-from viva.scorers.reading.slots import (
+from viva.scorers.reading import (
+    UNPARSED,
+    Reading,
     Slot,
     Strength,
     Unsure,
@@ -28,7 +29,7 @@ from viva.scorers.reading.slots import (
     stated,
     truth_in,
 )
-from viva.scorers.reading.slots import resolve as settle
+from viva.scorers.reading import resolve as settle
 
 VALUES: Final = {"T": "true", "F": "false"}
 _SHORT = 40

@@ -231,8 +231,9 @@ def test_what_cannot_be_opened_is_tried_once_for_all_that_wait(made: Made, tmp_p
     # The folder is whole again by the time that those of another sort would be tried.
     jobs[0].future.add_done_callback(lambda _: (folder / "away").rename(folder / "config.json"))
     scheduler = RequestScheduler()
-    for job in jobs:
-        scheduler.submit(job)
+    with scheduler._change:  # all of them wait before the first is taken
+        for job in jobs:
+            scheduler.submit(job)
     for job in jobs:
         problem = job.future.exception(60)
         assert isinstance(problem, ModelError)

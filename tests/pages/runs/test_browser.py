@@ -73,6 +73,7 @@ def test_answers_are_searched_filtered_and_stepped_through_by_key(
     page = browse(serving(str(growing.path)).address)
     page.goto("/")
     page.get_by_role("link", name="Answers").click()
+    page.wait_for_url("**/answers")  # loaded: its script listens
     assert page.locator("#found").inner_text() == "20 answers"
     page.get_by_label("Outcome").select_option("wrong")
     page.wait_for_url("**outcome=wrong**")
@@ -83,6 +84,7 @@ def test_answers_are_searched_filtered_and_stepped_through_by_key(
     assert page.locator("#found").inner_text() == "1 answer"
     page.get_by_role("link", name="All answers").click()
     page.locator(".rows a").first.click()
+    page.wait_for_url("**/answer/1.1**")
     assert page.locator("#reply").inner_text() == "It is apple."
     page.keyboard.press("j")
     page.wait_for_url("**/answer/2.1**")

@@ -31,7 +31,7 @@ from viva.benchmarks.card.lm_eval_file import LmEvalTask
 from viva.benchmarks.card.templating import TemplateError, render
 from viva.prompting import replace_surrogates
 from viva.scorers.number import value_of
-from viva.scorers.reading.slots import boxed
+from viva.scorers.reading import boxed
 from viva.scorers.rubric.rubrics import Keyword, Literally, Rubric, Test, UnitTests
 from viva.scorers.truth import read_truth
 from viva.types import Defect, Kind, Question

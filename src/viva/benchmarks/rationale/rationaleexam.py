@@ -23,8 +23,7 @@ from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import ContextWindow, Exam
 from viva.prompting import Templates, clip, fence, fill, read_templates, replace_surrogates
 from viva.scorers.rationale import Taken, take_apart
-from viva.scorers.reading import outcome_of
-from viva.scorers.reading.slots import refusal
+from viva.scorers.reading import outcome_of, refusal
 from viva.scorers.resolution import ALIKE, Decision, decide, review_item
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from viva.cli.options import refuse_given
-from viva.cli.output import show_line
+from viva.cli.options import refuse_given, show_line
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, EXIT_REFUSED
 from viva.render.markuptext import json_text
 from viva.runs.checks import commands

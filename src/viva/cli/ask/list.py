@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from viva.benchmarks import BENCHMARKS, find_benchmark, open_exam
-from viva.cli.output import show_line
+from viva.cli.options import show_line
 from viva.plugins import registered
 from viva.render.markuptext import json_text
 from viva.sources.sourcelist import fetched_folder, sources

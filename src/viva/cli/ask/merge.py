@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from viva.cli.options import derive, published_rows_option
-from viva.cli.output import print_report, typed
+from viva.cli.options import derive, print_report, published_rows_option, typed
 from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick

@@ -12,6 +12,7 @@ import click
 from viva.benchmarks import is_table
 from viva.cli.options import (
     GroupedCommand,
+    check_writable,
     confirm_endpoints,
     consent_options,
     derive,
@@ -20,16 +21,18 @@ from viva.cli.options import (
     judge_options,
     model_options,
     place_options,
+    print_report,
     report_options,
     resumed_options,
     reuse_option,
     sampling_options,
     server_options,
     shard_option,
+    show_line,
     shuffle_option,
+    typed,
     weights_options,
 )
-from viva.cli.output import check_writable, print_report, show_line, typed
 from viva.errors import VivaError, flag
 from viva.fields import Option, pick
 from viva.files import write_whole

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from viva.cli.output import emit
+from viva.cli.options import emit
 from viva.errors import DataError
 from viva.studies.extraction import Precision, read_row
 from viva.studies.extraction import evaluate as evaluated

@@ -11,15 +11,18 @@ from viva.benchmarks import is_table
 from viva.benchmarks.card.draft import card_of
 from viva.cli.options import (
     GroupedCommand,
+    check_writable,
     derive,
+    emit,
     engine_options,
     exam_options,
     judge_options,
+    print_report,
     published_rows_option,
     run_option,
     shard_option,
+    typed,
 )
-from viva.cli.output import check_writable, emit, print_report, typed
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.collected import UNMATCHED, scores_csv

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from viva.cli.output import emit, screen
+from viva.cli.options import emit, screen
 from viva.cli.serving_options import token_options
 from viva.errors import VivaError
 from viva.fields import pick

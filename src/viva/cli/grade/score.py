@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from viva.cli.options import derive, refuse_given, report_options
-from viva.cli.output import check_writable, print_report, show_study
+from viva.cli.options import check_writable, derive, print_report, refuse_given, report_options, show_study
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
 from viva.runs.config import LimitOptions, OutputOptions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from viva.cli.output import screen
+from viva.cli.options import screen
 from viva.visible import escape_invisible
 
 PACKAGE = Path(__file__).parents[2]

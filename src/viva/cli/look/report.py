@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from viva.cli.options import derive, published_rows_option
-from viva.cli.output import check_writable, print_report
+from viva.cli.options import check_writable, derive, print_report, published_rows_option
 from viva.errors import VivaError
 from viva.fields import pick
 from viva.pages.report.study import PageOptions, names_of, runs_at, together, write_report

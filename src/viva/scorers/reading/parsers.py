@@ -16,14 +16,17 @@ from msgspec import Struct
 from viva.scorers.lexicon import pattern
 from viva.scorers.number import NumberRead, numbers_in, only_number, the_number
 from viva.scorers.optiontext import squeeze
-from viva.scorers.reading import UNPARSED, Reading, grade_reading, outcome_of
-from viva.scorers.reading.slots import (
+from viva.scorers.reading import (
+    UNPARSED,
+    Reading,
     Slot,
     Strength,
     Unsure,
     explained_from,
+    grade_reading,
     held,
     marked,
+    outcome_of,
     read_visible,
     resolve,
     stated,
