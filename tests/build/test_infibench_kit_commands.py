@@ -92,12 +92,7 @@ def test_a_project_is_named_from_the_folder_one_is_in(project: Path, monkeypatch
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [
-        (b"", "holds no question"),
-        (b"{}\n", "line 1"),
-        (b"\xff\n", "line 1"),
-        (b"[" * 100_000, "line 1"),
-    ],
+    [(b"", "holds no question"), (b"{}\n", "line 1"), (b"\xff\n", "line 1"), (b"[" * 100_000, "line 1")],
 )
 def test_a_pool_that_is_none_is_told(tmp_path: Path, content: bytes, said: str) -> None:
     project = write_pool(tmp_path / "so")

@@ -90,11 +90,7 @@ def test_what_names_no_model_is_said() -> None:
     Path("empty1").mkdir()
     Path("empty2").mkdir()
     for (models, revision, said), row in tabled(
-        (
-            ["openai/m"],
-            "a",
-            "--revision a is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME",
-        ),
+        (["openai/m"], "a", "--revision a is of weights on the Hugging Face Hub: it needs one --model hf/OWNER/NAME"),
         (["hf/ckpts/step1"], "a,b", "hf/ckpts/step1 names a folder, and a folder has no revisions; name the"),
         (["hf/ckpts/step*"], "a", "hf/ckpts/step1 names a folder, and a folder has no revisions"),
         (["hf//no/such/folder"], "a", "hf//no/such/folder names a folder"),

@@ -223,18 +223,8 @@ def test_what_missing_answers_would_have_to_be_comes_first_and_names_whose_they_
     with table() as rows:
         for first, second, tipping, said in (
             (0, 26, 0.44, "B's missing answers (26 questions) were right."),
-            (
-                26,
-                0,
-                0.44,
-                "A would be ahead of B if more than 56 % of A's missing answers (26 questions)",
-            ),
-            (
-                1,
-                26,
-                0.44,
-                "if less than 44 % of B's missing answers (26 questions) and more than 56 % of A's",
-            ),
+            (26, 0, 0.44, "A would be ahead of B if more than 56 % of A's missing answers (26 questions)"),
+            (1, 26, 0.44, "if less than 44 % of B's missing answers (26 questions) and more than 56 % of A's"),
             (1, 26, -0.2, "B is ahead of A whatever became of A's missing answers (1 question) and B's"),
             (0, 26, 0.0004, "less than 0.04 % of B's"),
         ):

@@ -1,6 +1,6 @@
-"""What a reader says of a reply (the answer, its place, the rule), its score; and where a reply puts its answer.
+"""What is read in a reply: the answer, its place, the rule; and its score.
 
-Whatever the answer's format, it stands in a slot: a box, a tag, a key, a heading, a statement, the reply's end.
+Whatever the format of an answer, it is in a slot: a box, a tag, a key, a heading, a statement, the reply's end.
 
     reply → what is visible (`read_visible`) → slots, each with strength, span, rule → a parser of the format → resolve
 
