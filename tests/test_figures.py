@@ -24,7 +24,7 @@ from rows import table as cases
 from viva.benchmarks import open_exam
 from viva.benchmarks.cmmlu.cmmlu import subjects
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
-from viva.cli import output
+from viva.cli import options
 from viva.errors import VivaError
 from viva.pages.leaderboard.publishedboards import published_boards
 from viva.prompting import prompt_text
@@ -69,14 +69,14 @@ def entry(benchmark: str, name: str, model: str) -> Entry:
 def ran(*arguments: str) -> tuple[str, list[Findings[Any]]]:
     """What a command prints, and what it found if it is a study: computed once for all its forms."""
     kept: list[Findings[Any]] = []
-    shown = output._print_study
+    shown = options._print_study
 
     def noted(found: Findings[Any], *given: Any, **named: Any) -> None:
         kept.append(found)
         shown(found, *given, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(output, "_print_study", noted)
+        patch.setattr(options, "_print_study", noted)
         return told(command_of(arguments[0]), *arguments[1:]), kept
 
 
