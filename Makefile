@@ -80,7 +80,7 @@ $(VENV)/.everything: $(STAMP)
 	$(MAKE) --no-print-directory toolchains browser torch peers servers
 	@touch $@
 
-test: $(STAMP)  ## what this machine can run of the tests, without the slow ones: about five minutes on two cores
+test: $(STAMP)  ## what this machine can run of the tests, without the slow ones: two to four minutes on two cores
 	$(BIN)/python -m pytest -n auto --quick
 
 test-all: everything  ## every test; nothing may be skipped for a missing tool
