@@ -109,7 +109,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist's, which is not needed to run tests one by one
 def pytest_xdist_auto_num_workers() -> int:
     """More than cores: half of the time tests wait, for browsers, servers, kills and limits of time."""
-    return 3 * len(os.sched_getaffinity(0))
+    return 2 * len(os.sched_getaffinity(0))
 
 
 @pytest.hookimpl(optionalhook=True)
