@@ -153,7 +153,7 @@ def _from_csv(file: Path, content: bytes, published: bool) -> tuple[list[Case], 
     defects: list[Defect] = []
     seen: set[str] = set()
     rows = table_rows(file, content, ("prompt", "eval_spec"), MAX_FIELD)
-    for number, (_, row) in enumerate(rows, start=2):  # as a spreadsheet counts: the header is row 1
+    for number, (_, row) in enumerate(rows, start=2):  # the header is row 1, and blank lines are none
         where = f"{file.name}, row {number}"
         node, reading = _open_case(row["eval_spec"], where, published, seen)
         files = _dependencies(row.get("dependencies", ""), f"{where}, case {reading.case}, dependencies")
