@@ -12,7 +12,7 @@ from viva.analysis.correlation import KINDS, Kind, by_families, coefficient
 from viva.analysis.items.itemstatistics import item_statistics, reliability
 from viva.analysis.sizes.breakpoint import fit_segments
 from viva.analysis.sizes.families import Codes
-from viva.analysis.sizes.scaling import family_curve, fit_family, fit_log
+from viva.analysis.sizes.scaling import family_curve, fit_curve
 from viva.analysis.sizes.scaling import predict as predicted
 from viva.errors import DataError
 from viva.lab.items.anchor_choice import choose, interval, predict
@@ -123,7 +123,7 @@ def of_curve(kind: Literal["log", "family"], repetitions: int, n: int) -> Row:
             both = np.append(sizes, size)
             curve = 0.3 + 0.2 * np.log10(both) if kind == "log" else family_curve(both, 0.5, 2.0)
             scores = np.clip(curve + dice.normal(0, 0.03, n + 1), 0.0, 1.0)
-            found = (fit_log if kind == "log" else fit_family)(sizes.tolist(), scores[:-1].tolist())
+            found = fit_curve(kind, sizes.tolist(), scores[:-1].tolist())
             guess = predicted(found, size)
             if guess.low is not None:
                 hits.append(inside(guess.low, guess.high, float(scores[-1])))
@@ -266,7 +266,7 @@ def of_related_sizes(asked: Literal["test", "prediction"], by_family: bool, repe
             if asked == "test":
                 hits.append(fit_segments(sizes, scores, families=families, draws=399, resamples=1).p <= 0.05)
                 continue
-            found = predicted(fit_log(sizes, scores, families=families), 300.0)
+            found = predicted(fit_curve("log", sizes, scores, families=families), 300.0)
             score = min(1.0, 0.3 + 0.2 * np.log10(300) + 0.05 * dice.standard_normal())
             hits.append(inside(found.low, found.high, score))
         rates.append(counted(hits))

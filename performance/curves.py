@@ -22,12 +22,9 @@ from numpy.typing import NDArray
 
 from viva.analysis.sizes.scaling import (
     Fit,
+    Kind,
     family_curve,
-    fit_average,
-    fit_family,
-    fit_log,
-    fit_logistic,
-    fit_power,
+    fit_curve,
     predict,
 )
 
@@ -36,9 +33,7 @@ NOISE = 0.02
 LARGEST = 2.0
 """log10 of the largest size."""
 SPANS = {"twice": 2.0, "ten times": 10.0}
-FITS: dict[str, Callable[..., Fit]] = {
-    "log": fit_log, "family": fit_family, "logistic": fit_logistic, "power": fit_power, "average": fit_average,
-}  # fmt: skip
+FITS: tuple[Kind, ...] = ("log", "family", "logistic", "power", "average")
 CURVES: dict[str, dict[str, Callable[[Floats], Floats]]] = {
     "one of the four": {
         "line": lambda z: 0.3 + 0.2 * z,
@@ -89,8 +84,8 @@ def independent(sets: int, n: int) -> None:
                 further = {
                     span: float(true(np.log10(100 * times)) + dice.normal(0, NOISE)) for span, times in SPANS.items()
                 }
-                for fitted, fitter in FITS.items():
-                    fit = fitter((10**z).tolist(), scores)
+                for fitted in FITS:
+                    fit = fit_curve(fitted, (10**z).tolist(), scores)
                     for span, times in SPANS.items():
                         predicted(found.setdefault((span, fitted, kind, name), []), fit, 100 * times, further[span])
     print(f"\n{n} models\n\n| at | fitted | {' | '.join(CURVES)} | worst | of |\n|---|---|---|---|---|---:|---|")
@@ -125,7 +120,7 @@ def related(sets: int, families: int) -> None:
             for fitted in ("log", "average"):
                 predicted(
                     cells.setdefault(f"{fitted} {name}", []),
-                    FITS[fitted]((10**z).tolist(), scores, families=names),
+                    fit_curve(fitted, (10**z).tolist(), scores, families=names),
                     10**2.5,
                     further,
                 )

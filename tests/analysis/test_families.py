@@ -9,7 +9,7 @@ import pytest
 
 from viva.analysis.correlation import KINDS, correlate
 from viva.analysis.sizes.families import are_groups, family_scatter, jackknife
-from viva.analysis.sizes.scaling import fit_log, predict
+from viva.analysis.sizes.scaling import fit_curve, predict
 
 
 def test_families_are_groups_where_some_are_shared_and_there_are_four() -> None:
@@ -56,7 +56,7 @@ def test_components_of_a_line_are_near_those_of_a_mixed_model_of_statsmodels() -
     design = sm.add_constant(dice.uniform(0, 2, 240))
     scores = design @ [0.3, 0.2] + 0.05 * dice.normal(size=40)[codes] + 0.03 * dice.normal(size=240)
     mixed = sm.MixedLM(100 * scores, design, groups=codes).fit(reml=True)
-    fit = fit_log((10 ** design[:, 1]).tolist(), scores.tolist(), families=[str(code) for code in codes])
+    fit = fit_curve("log", (10 ** design[:, 1]).tolist(), scores.tolist(), families=[str(code) for code in codes])
     assert fit.families is not None
     assert fit.families.within == pytest.approx(mixed.scale / 1e4, rel=0.05)
     assert fit.families.between == pytest.approx(float(mixed.cov_re[0, 0]) / 1e4, rel=0.05)
@@ -67,7 +67,7 @@ def test_families_that_have_nothing_in_common_leave_a_prediction_nearly_as_it_is
     z = dice.uniform(0, 2, 60)
     scores = 0.3 + 0.2 * z + dice.normal(0, 0.03, 60)
     names = [str(number % 10) for number in range(60)]
-    alone, grouped = (predict(fit_log(10**z, scores, families=given), 30.0) for given in ([], names))
+    alone, grouped = (predict(fit_curve("log", 10**z, scores, families=given), 30.0) for given in ([], names))
     assert grouped.score == alone.score
     assert None not in (alone.low, alone.high, grouped.low, grouped.high)
     assert grouped.high - grouped.low == pytest.approx(alone.high - alone.low, rel=0.1)  # type: ignore[operator]
@@ -75,7 +75,7 @@ def test_families_that_have_nothing_in_common_leave_a_prediction_nearly_as_it_is
 
 def test_too_few_families_leave_a_fit_as_it_is() -> None:
     sizes, scores = [1.0, 2, 4, 8, 16, 32], [0.2, 0.25, 0.31, 0.34, 0.41, 0.44]
-    assert fit_log(sizes, scores, families=list("aabbcc")) == fit_log(sizes, scores)
+    assert fit_curve("log", sizes, scores, families=list("aabbcc")) == fit_curve("log", sizes, scores)
 
 
 def test_p_of_families_says_what_the_interval_says_and_less_than_of_models_on_their_own() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import table
-from viva.analysis.sizes.scaling import Fit, curve, fit_log, predict
+from viva.analysis.sizes.scaling import Fit, curve, fit_curve, predict
 from viva.analysis.sizes.scalinggroups import FURTHEST, reach
 
 SIZES = [1.0, 3.0, 7.0, 13.0, 34.0, 70.0]
@@ -15,7 +15,7 @@ SIZES = [1.0, 3.0, 7.0, 13.0, 34.0, 70.0]
 
 def line(slope: float, level: float = 0.2, noise: float = 0.0) -> Fit:
     scores = [level + slope * index / 5 + noise * (-1) ** index for index in range(6)]
-    return fit_log(SIZES, scores)
+    return fit_curve("log", SIZES, scores)
 
 
 @given(slope=st.floats(0.05, 0.5), score=st.floats(0.25, 0.95))
@@ -51,6 +51,6 @@ def test_what_is_reached_already_or_never() -> None:
             found = reach(line(-0.1), 0.5)
             assert (found.size, found.beyond) == (None, None)
         with row("no interval of two points"):
-            found = reach(fit_log([1.0, 10.0], [0.2, 0.3]), 0.4)
+            found = reach(fit_curve("log", [1.0, 10.0], [0.2, 0.3]), 0.4)
             assert found.size == pytest.approx(100)
             assert (found.low, found.high) == (None, None)

@@ -13,13 +13,10 @@ from rows import each_row
 from viva.analysis.sizes.breakpoint import bend, fit_segments
 from viva.analysis.sizes.scaling import (
     Fit,
+    Kind,
     curve,
     family_curve,
-    fit_average,
-    fit_family,
-    fit_log,
-    fit_logistic,
-    fit_power,
+    fit_curve,
     gradient,
     predict,
 )
@@ -31,17 +28,17 @@ SIZES = [0.5, 1.8, 4, 7, 14, 32, 72]
 
 
 def test_what_cs_bench_predicts_comes_out() -> None:
-    assert 100 * predict(fit_family(*QWEN), 110).score == pytest.approx(67.79, abs=0.005)
-    assert 100 * predict(fit_family(*LLAMA), 70).score == pytest.approx(55.03, abs=0.005)
+    assert 100 * predict(fit_curve("family", *QWEN), 110).score == pytest.approx(67.79, abs=0.005)
+    assert 100 * predict(fit_curve("family", *LLAMA), 70).score == pytest.approx(55.03, abs=0.005)
 
 
 def test_two_points_determine_two_parameters_and_leave_nothing_to_judge_them_by() -> None:
-    fit = fit_family(*LLAMA)
+    fit = fit_curve("family", *LLAMA)
     assert fit.sse < 1e-20
     said = predict(fit, 70)
     assert (said.low, said.high, said.basis) == (None, None, "nothing")
     assert said.beyond == pytest.approx(70 / 13)
-    known = predict(fit_family(*LLAMA, [s * (1 - s) / 2183 for s in LLAMA[1]]), 70)
+    known = predict(fit_curve("family", *LLAMA, [s * (1 - s) / 2183 for s in LLAMA[1]]), 70)
     assert known.basis == "questions"
     assert known.low is not None
     assert known.high is not None
@@ -56,7 +53,7 @@ def test_two_points_determine_two_parameters_and_leave_nothing_to_judge_them_by(
 @settings(max_examples=settings.default.max_examples // 2)
 def test_points_on_a_family_curve_give_that_curve_back(a: float, b: float, sizes: list[float]) -> None:
     scores = [float(family_curve(size, a, b)) for size in sizes]
-    fit = fit_family(sizes, scores)
+    fit = fit_curve("family", sizes, scores)
     assert fit.sse < 1e-9
     assert curve(fit, np.array(sizes)) == pytest.approx(scores, abs=1e-4)
 
@@ -73,7 +70,7 @@ def test_no_global_optimiser_finds_a_better_curve() -> None:
             return float(((family_curve(sizes, math.exp(theta[0]), math.exp(theta[1])) - scores) ** 2).sum())
 
         other = differential_evolution(sse, [(-12, 8), (-20, 30)], seed=1, tol=1e-12, popsize=25)
-        assert fit_family(sizes, scores).sse <= other.fun + 1e-9
+        assert fit_curve("family", sizes, scores).sse <= other.fun + 1e-9
 
 
 def test_covariance_is_scipys() -> None:
@@ -83,7 +80,7 @@ def test_covariance_is_scipys() -> None:
     _, expected = curve_fit(
         lambda x, a, b: family_curve(x, np.exp(a), np.exp(b)), sizes, scores, p0=[math.log(0.4), math.log(2)]
     )
-    assert np.array(fit_family(*QWEN).covariance) == pytest.approx(expected, rel=1e-3)
+    assert np.array(fit_curve("family", *QWEN).covariance) == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["family", "log", "segments", "logistic", "power"])
@@ -115,7 +112,7 @@ def test_the_log_linear_fit_and_its_prediction_interval_are_statsmodels() -> Non
     random = np.random.default_rng(2)
     sizes = np.array([1.0, 3, 7, 13, 34, 70, 70])
     scores = 0.2 + 0.12 * np.log10(sizes) + random.normal(0, 0.03, len(sizes))
-    fit = fit_log(sizes, scores)
+    fit = fit_curve("log", sizes, scores)
     ols = sm.OLS(scores, sm.add_constant(np.log10(sizes))).fit()
     assert fit.parameters == pytest.approx(tuple(ols.params))
     assert (fit.r2, fit.sd) == (pytest.approx(ols.rsquared), pytest.approx(math.sqrt(ols.mse_resid)))
@@ -132,7 +129,7 @@ def test_intervals_from_the_sampling_of_questions_cover_what_further_questions_w
     sizes, questions, hits = np.array([7.0, 13.0]), 2183, 0
     for _ in range(100):
         scores = random.binomial(questions, family_curve(sizes, 0.23, 2.7)) / questions
-        said = predict(fit_family(sizes, scores, scores * (1 - scores) / questions), 70)
+        said = predict(fit_curve("family", sizes, scores, scores * (1 - scores) / questions), 70)
         truth = random.binomial(questions, float(family_curve(70, 0.23, 2.7))) / questions
         hits += said.low is not None and said.high is not None and said.low <= truth <= said.high
     assert 0.91 <= hits / 100 <= 0.99
@@ -143,7 +140,7 @@ def test_intervals_from_the_sampling_of_questions_cover_what_further_questions_w
     [([0.5, 0.4, 0.3], "do not grow"), ([0.5, 0.5, 0.5], "do not grow"), ([0.01, 0.4, 0.95], "faster")],
 )
 def test_a_curve_that_cannot_fit_says_so_and_has_no_interval(scores: list[float], said: str) -> None:
-    fit = fit_family([1, 10, 100], scores)
+    fit = fit_curve("family", [1, 10, 100], scores)
     assert said in fit.trouble
     assert predict(fit, 200).low is None
 
@@ -157,7 +154,7 @@ def test_a_curve_that_cannot_fit_says_so_and_has_no_interval(scores: list[float]
 )
 def test_what_cannot_be_fitted_is_said(sizes: list[int], scores: list[float], said: str) -> None:
     with pytest.raises(DataError, match=said):
-        fit_family(sizes, scores)
+        fit_curve("family", sizes, scores)
 
 
 @given(
@@ -167,8 +164,9 @@ def test_what_cannot_be_fitted_is_said(sizes: list[int], scores: list[float], sa
 )
 @settings(max_examples=settings.default.max_examples // 2)
 def test_any_points_give_finite_curves_and_intervals_within_what_scores_can_be(rows: list[tuple[float, float]]) -> None:
-    for fitter in (fit_family, fit_log, fit_logistic, fit_power, fit_average):
-        fit = fitter([x for x, _ in rows], [y for _, y in rows])
+    kinds: tuple[Kind, ...] = ("family", "log", "logistic", "power", "average")
+    for kind in kinds:
+        fit = fit_curve(kind, [x for x, _ in rows], [y for _, y in rows])
         said = predict(fit, 50)
         assert math.isfinite(said.score)
         if said.low is not None and said.high is not None:
@@ -177,7 +175,7 @@ def test_any_points_give_finite_curves_and_intervals_within_what_scores_can_be(r
 
 
 @pytest.mark.parametrize("kind", ["logistic", "power"])
-def test_no_other_optimiser_finds_a_better_logistic_curve_or_power_law(kind: str) -> None:
+def test_no_other_optimiser_finds_a_better_logistic_curve_or_power_law(kind: Kind) -> None:
     """scipy's, from the true parameters."""
     from scipy.optimize import curve_fit
 
@@ -185,19 +183,19 @@ def test_no_other_optimiser_finds_a_better_logistic_curve_or_power_law(kind: str
     sizes = np.geomspace(1, 100, 12)
     for _ in range(5):
         if kind == "logistic":
-            found, true = fit_logistic, (-1.2, 1.1)
+            true: tuple[float, ...] = (-1.2, 1.1)
 
             def shape(x: np.ndarray, level: float, slope: float) -> np.ndarray:
                 return 1 / (1 + np.exp(-level - slope * np.log10(x)))
         else:
-            found, true = fit_power, (0.75, 0.45, 0.5)
+            true = (0.75, 0.45, 0.5)
 
             def shape(x: np.ndarray, ceiling: float, drop: float, exponent: float) -> np.ndarray:
                 return ceiling - drop * x**-exponent
 
         scores = shape(sizes, *true) + random.normal(0, 0.02, 12)
         theirs, covariance = curve_fit(shape, sizes, scores, p0=true)
-        fit = found(sizes, scores)
+        fit = fit_curve(kind, sizes, scores)
         assert fit.sse <= float(((shape(sizes, *theirs) - scores) ** 2).sum()) + 1e-9
         assert fit.parameters == pytest.approx(theirs, rel=1e-3)
         scale = np.array([1, 1, fit.parameters[2]]) if kind == "power" else np.ones(2)  # ours is by its logarithm
@@ -209,7 +207,7 @@ def test_an_averages_interval_is_that_of_drawing_a_curve_and_then_a_score() -> N
 
     random = np.random.default_rng(11)
     sizes = np.geomspace(1, 100, 12)
-    fit = fit_average(sizes, 0.7 - 0.4 * sizes**-0.5 + random.normal(0, 0.02, 12))
+    fit = fit_curve("average", sizes, 0.7 - 0.4 * sizes**-0.5 + random.normal(0, 0.02, 12))
     assert [shape.kind for shape in fit.shapes] == ["log", "family", "logistic", "power"]
     assert math.fsum(fit.weights) == pytest.approx(1)
     ratio = fit.weights[3] / fit.weights[0]
@@ -236,7 +234,7 @@ def test_an_averages_interval_is_that_of_drawing_a_curve_and_then_a_score() -> N
 def test_of_what_an_average_is_the_mean(
     what: str, sizes: list[int], scores: list[float], variances: list[float] | None, kinds: str, basis: str
 ) -> None:
-    fit = fit_average(sizes, scores, variances)
+    fit = fit_curve("average", sizes, scores, variances)
     assert (" ".join(shape.kind for shape in fit.shapes), fit.basis) == (kinds, basis)
     assert (predict(fit, 200).low is None) == (basis == "nothing")
 
@@ -278,21 +276,22 @@ def test_models_that_bend_from_a_fitted_curve_are_noticed_and_others_are_not() -
     random, sizes = np.random.default_rng(7), np.geomspace(0.5, 34, 12)
     late = 0.25 + 0.3 * np.maximum(0, np.log10(sizes) - 1)
     line = 0.35 + 0.15 * np.log10(sizes)
-    for fit_one, own in ((fit_log, line), (fit_family, family_curve(sizes, 0.4, 2.0)), (fit_average, line)):
+    curves: dict[Kind, np.ndarray] = {"log": line, "family": family_curve(sizes, 0.4, 2.0), "average": line}
+    for kind, own in curves.items():
         noticed = {"late": 0, "own": 0}
         for _ in range(10):
             for name, truth in (("late", late), ("own", own)):
                 scores = list(truth + random.normal(0, 0.01, 12))
-                found = bend(fit_one(list(sizes), scores), list(sizes), scores, draws=199)
+                found = bend(fit_curve(kind, list(sizes), scores), list(sizes), scores, draws=199)
                 assert found is not None
                 noticed[name] += found.p <= 0.05 and (name == "own" or found.upwards)
         assert noticed["late"] == 10
-        assert noticed["own"] <= 2, fit_one
+        assert noticed["own"] <= 2, kind
 
 
 def test_of_too_few_models_or_no_scatter_a_bend_cannot_be_told() -> None:
-    assert bend(fit_log(*QWEN), *QWEN) is None
-    assert bend(fit_family(*LLAMA), *LLAMA) is None
+    assert bend(fit_curve("log", *QWEN), *QWEN) is None
+    assert bend(fit_curve("family", *LLAMA), *LLAMA) is None
     six = ([1.0, 7, 13, 30, 40, 70], [0.2, 0.31, 0.4, 0.41, 0.5, 0.52])
     assert bend(fit_segments(*six, resamples=9).fit, *six) is None, "two segments have their own break"
 

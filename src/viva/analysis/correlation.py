@@ -17,22 +17,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.sizes.families import Codes, jackknife, numbered
+from viva.analysis.sizes.families import Codes, Leaning, jackknife, leaning, numbered
 from viva.analysis.uncertainty import Z, t_quantile
 
 Kind = Literal["kendall", "pearson", "spearman"]
 KINDS: tuple[Kind, ...] = ("kendall", "pearson", "spearman")
 FEWEST = 3
 """Rows without which there is no coefficient: two points always lie on a line."""
-MOST = 300
-"""Rows up to which each is left out in turn: it takes as many coefficients."""
 FEWEST_OUTLYING = 5
 OUTLYING = 2.0
 """Standard errors from the line beyond which a row is named."""
@@ -42,16 +41,6 @@ _TINY = 1e-12
 
 Column = Sequence[float | None]
 """A figure a row; None where there is none."""
-
-
-class Leaning(Struct, frozen=True, kw_only=True):
-    """How far a coefficient leans on single rows: the lowest and the highest that leaving one out gives."""
-
-    low: float
-    low_without: str
-    """The row that is left out for it."""
-    high: float
-    high_without: str
 
 
 class Coefficient(Struct, frozen=True, kw_only=True):
@@ -138,7 +127,6 @@ def outliers(names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> 
     n = len(xs)
     if n < FEWEST_OUTLYING or len(set(xs)) < 2 or len(set(ys)) < 2:
         return []
-    import numpy as np
     from scipy import stats
 
     largest_x, largest_y = max(map(abs, xs)), max(map(abs, ys))
@@ -180,16 +168,14 @@ def coefficient(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> tuple[f
 
     with warnings.catch_warnings():  # a column that is constant but for its last bits; what comes out is looked at
         warnings.simplefilter("ignore")
-        if kind == "kendall":
-            tau = stats.kendalltau(xs, ys, variant="b")
-            value, p = float(tau.statistic), float(tau.pvalue)
-        elif kind == "pearson":
-            # Scaled to 1 first: the squares of figures beyond 1e154 would overflow.
-            r = stats.pearsonr(_scaled(xs), _scaled(ys))
-            value, p = float(r.statistic), float(r.pvalue)
-        else:
-            rho = stats.spearmanr(xs, ys)
-            value, p = float(rho.statistic), float(rho.pvalue)
+        found = (
+            stats.kendalltau(xs, ys, variant="b")
+            if kind == "kendall"
+            else stats.spearmanr(xs, ys)
+            if kind == "spearman"
+            else stats.pearsonr(_scaled(xs), _scaled(ys))  # the squares of figures beyond 1e154 would overflow
+        )
+    value, p = float(found.statistic), float(found.pvalue)
     if not math.isfinite(value):
         return None
     return max(-1.0, min(1.0, value)), p if math.isfinite(p) else 1.0
@@ -211,19 +197,30 @@ def pairs(columns: Sequence[str], *, every: bool = False) -> list[tuple[str, str
     return [(first, second) for index, first in enumerate(firsts) for second in columns[index + 1 :]]
 
 
+def _kept(kind: Kind, xs: Sequence[float], ys: Sequence[float]) -> Callable[[NDArray[np.bool_]], float | None]:
+    """Return the coefficient as a function of the rows that are kept."""
+    x, y = np.asarray(xs), np.asarray(ys)
+
+    def value(kept: NDArray[np.bool_]) -> float | None:
+        found = coefficient(kind, x[kept].tolist(), y[kept].tolist())
+        return None if found is None else found[0]
+
+    return value
+
+
 def by_families(
     kind: Kind, xs: Sequence[float], ys: Sequence[float], codes: Codes
 ) -> tuple[float, float, float] | None:
     """p, and the 95 % interval's ends, of a coefficient over rows of which families are drawn; None for none."""
     from scipy import special
 
-    x, y = np.asarray(xs), np.asarray(ys)
+    of = _kept(kind, xs, ys)
 
     def scaled(kept: NDArray[np.bool_]) -> float | None:
-        found = coefficient(kind, x[kept].tolist(), y[kept].tolist())
-        return None if found is None else math.atanh(max(-_CERTAIN, min(_CERTAIN, found[0])))
+        found = of(kept)
+        return None if found is None else math.atanh(max(-_CERTAIN, min(_CERTAIN, found)))
 
-    value, error = scaled(np.ones(len(x), dtype=bool)), jackknife(scaled, codes)
+    value, error = scaled(np.ones(len(xs), dtype=bool)), jackknife(scaled, codes)
     if value is None or error is None or error[0] < _TINY or abs(value) >= math.atanh(_CERTAIN):
         return None
     half = t_quantile(error[1]) * error[0]
@@ -236,32 +233,12 @@ def _coefficient(
     found = coefficient(kind, xs, ys)
     if found is None:
         return Coefficient(kind=kind, value=None)
-    value, p = found
-    low, high = interval(kind, value, len(xs)) or (None, None)
-    leaning = _leaning(kind, names, xs, ys)
+    low, high = interval(kind, found[0], len(xs)) or (None, None)
+    p: float | None = found[1]
     if codes is not None:
-        grouped = by_families(kind, xs, ys, codes) or (None, None, None)
-        return Coefficient(kind=kind, value=value, p=grouped[0], low=grouped[1], high=grouped[2], leaning=leaning)
-    return Coefficient(kind=kind, value=value, p=p, low=low, high=high, leaning=leaning)
-
-
-def _leaning(kind: Kind, names: Sequence[str], xs: Sequence[float], ys: Sequence[float]) -> Leaning | None:
-    """Return none where a row cannot be spared, or where there are too many rows to leave each out."""
-    if not FEWEST < len(xs) <= MOST:
-        return None
-    without: list[tuple[float, str]] = []
-    for index, name in enumerate(names):
-        found = coefficient(kind, [*xs[:index], *xs[index + 1 :]], [*ys[:index], *ys[index + 1 :]])
-        if found is not None:
-            without.append((found[0], name))
-    if not without:
-        return None
-    (low, low_without), (high, high_without) = min(without, key=_value), max(without, key=_value)
-    return Leaning(low=low, low_without=low_without, high=high, high_without=high_without)
-
-
-def _value(found: tuple[float, str]) -> float:
-    return found[0]
+        p, low, high = by_families(kind, xs, ys, codes) or (None, None, None)
+    without = leaning(_kept(kind, xs, ys), names, itemgetter(0)) if len(xs) > FEWEST else None
+    return Coefficient(kind=kind, value=found[0], p=p, low=low, high=high, leaning=without)
 
 
 def _scaled(values: Sequence[float]) -> list[float]:

@@ -54,12 +54,8 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 def adjusted(p_values: Sequence[float | None], correction: Correction) -> list[float | None]:
     """Return the p-values that there are, adjusted for how many they are; None stays None and counts for nothing."""
-    there = [place for place, value in enumerate(p_values) if value is not None]
-    found: list[float | None] = [None] * len(p_values)
-    adjust = CORRECTIONS[correction]
-    for place, value in zip(there, adjust([p for p in p_values if p is not None]), strict=True):
-        found[place] = value
-    return found
+    found = iter(CORRECTIONS[correction]([p for p in p_values if p is not None]))
+    return [None if p is None else next(found) for p in p_values]
 
 
 def _ascending(p_values: Sequence[float]) -> list[int]:
@@ -70,14 +66,10 @@ def _ascending(p_values: Sequence[float]) -> list[int]:
     return sorted(range(len(p_values)), key=p_values.__getitem__)
 
 
-def _as_they_are(p_values: Sequence[float]) -> list[float]:
-    return list(p_values)
-
-
 CORRECTIONS: dict[Correction, Callable[[Sequence[float]], list[float]]] = {
     "holm": holm,
     "bh": benjamini_hochberg,
-    "none": _as_they_are,
+    "none": list,
 }
 NAMES: dict[Correction, str] = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "none"}
 """As a report calls them."""

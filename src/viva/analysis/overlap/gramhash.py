@@ -154,7 +154,7 @@ def word_grams(tokens: Tokens, length: int, *, short: bool = True) -> Grams:
     counts = np.diff(tokens.bounds)
     grams = np.maximum(counts - length + 1, np.minimum(counts, 1) if short else 0)
     bounds = np.concatenate(([0], np.cumsum(grams))).astype(np.int64)
-    first = _places(tokens.bounds[:-1], grams)
+    first = spans(tokens.bounds[:-1], grams)
     lengths = np.repeat(np.minimum(counts, length), grams)
     return Grams(_runs(tokens.hashes, first, first + lengths, _STEP), first, bounds)
 
@@ -170,21 +170,21 @@ def character_grams(tokens: Tokens, length: int) -> Grams:
     last = np.zeros(len(sizes), dtype=bool)
     last[(tokens.bounds[1:] - 1)[counts > 0]] = True
     wide = sizes + ~last
-    places = _places(tokens.starts, wide)
+    places = spans(tokens.starts, wide)
     codes = tokens.folded[np.minimum(places, max(0, len(tokens.folded) - 1))].astype(np.uint64)
     blank = np.flatnonzero(~last)
     codes[np.cumsum(wide)[blank] - 1] = 32
     totals = np.bincount(owners, weights=wide, minlength=len(counts)).astype(np.int64)
     begins = np.concatenate(([0], np.cumsum(totals))).astype(np.int64)
     grams = np.maximum(totals - length + 1, np.minimum(totals, 1))
-    first = _places(begins[:-1], grams)
+    first = spans(begins[:-1], grams)
     lengths = np.repeat(np.minimum(totals, length), grams)
     bounds = np.concatenate(([0], np.cumsum(grams))).astype(np.int64)
     return Grams(_runs(mixed(codes), first, first + lengths, _STEP), first, bounds)
 
 
-def _places(starts: NDArray[Any], counts: NDArray[Any]) -> I64:
-    """start, start + 1, … of each, one after the other."""
+def spans(starts: NDArray[Any], counts: NDArray[Any]) -> I64:
+    """Return start, start + 1, … of each, so many as it counts, one after the other."""
     total = int(counts.sum())
     offsets = np.concatenate(([0], np.cumsum(counts)))[:-1]
     found: I64 = (np.arange(total) + np.repeat(starts - offsets, counts)).astype(np.int64)

@@ -16,15 +16,16 @@ above it that agrees in no band: `recall_at` says how often.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.overlap.gramhash import I64, U64, Grams, Tokens, character_grams, mixed, tokens_of, word_grams
+from viva.analysis.overlap.gramhash import I64, U64, Grams, Tokens, character_grams, mixed, spans, tokens_of, word_grams
 
 SURE = 0.995
 """How likely a pair exactly at the threshold is found, at least."""
@@ -64,19 +65,12 @@ class Signer:
 
     def signatures(self, grams: Grams) -> NDArray[np.uint32]:
         """Return a row a text. A text without shingles has one of nothing but the largest value."""
-        texts = len(grams.bounds) - 1
-        found = np.full((texts, len(self._factors)), 0xFFFFFFFF, dtype=np.uint32)
+        found = np.full((len(grams.bounds) - 1, len(self._factors)), 0xFFFFFFFF, dtype=np.uint32)
         filled = np.flatnonzero(np.diff(grams.bounds))
-        step = max(1, _CAPACITY // len(self._factors))
-        at = 0
-        while at < len(filled):
-            # As many texts as fit, and never less than one.
-            limit = int(grams.bounds[filled[at]]) + step
-            until = max(at + 1, int(np.searchsorted(grams.bounds[filled + 1], limit, side="right")))
-            some = filled[at:until]
-            first, last = int(grams.bounds[some[0]]), int(grams.bounds[some[-1] + 1])
-            self._least(grams.hashes[first:last], grams.bounds[some] - first, found, some)
-            at = until
+        edges = np.append(grams.bounds[filled], grams.bounds[-1])
+        for at, until in _batches(edges, max(1, _CAPACITY // len(self._factors))):
+            hashes = grams.hashes[edges[at] : edges[until]]
+            self._least(hashes, edges[at:until] - edges[at], found, filled[at:until])
         return found
 
     def _least(self, hashes: U64, starts: NDArray[np.int64], found: NDArray[np.uint32], rows: NDArray[np.intp]) -> None:
@@ -89,9 +83,9 @@ class Signer:
                 found[rows, block] = np.minimum.reduceat(values, starts, axis=1).T
 
     def keys(self, signatures: NDArray[np.uint32]) -> U64:
-        """Return a hash of each band of each signature: texts × bands."""
+        """Return a hash of each band of each signature: texts × bands. No two bands have the same."""
         cut = signatures.reshape(len(signatures), self.bands.bands, self.bands.rows).astype(np.uint64)
-        found = np.zeros(cut.shape[:2], dtype=np.uint64)
+        found = np.tile(np.arange(self.bands.bands, dtype=np.uint64), (len(cut), 1))
         with np.errstate(over="ignore"):
             for row in range(self.bands.rows):
                 found = mixed(found * np.uint64(0x100000001B3) + cut[:, :, row])
@@ -117,24 +111,52 @@ def jaccard_of_sets(one: U64, other: U64) -> float:
     return common / (len(one) + len(other) - common)
 
 
+def _batches(edges: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
+    """Yield from where to where stretches between `edges` are taken together: as many as have so much, one at least."""
+    at = 0
+    while at < len(edges) - 1:
+        until = max(at + 1, int(np.searchsorted(edges, edges[at] + most, side="right")) - 1)
+        yield at, until
+        at = until
+
+
+class _Lookup:
+    """Hashes, to find those of others among them."""
+
+    def __init__(self, hashes: U64) -> None:
+        self._order = np.argsort(hashes, kind="stable")
+        self._sorted = hashes[self._order]
+
+    def counts(self, hashes: U64) -> I64:
+        """Return how often each is there."""
+        return np.searchsorted(self._sorted, hashes, side="right") - np.searchsorted(self._sorted, hashes)
+
+    def pairs(self, hashes: U64) -> tuple[I64, I64]:
+        """Return all pairs of equal ones: the places of these, and of those that are known."""
+        counts = self.counts(hashes)
+        known = self._order[spans(np.searchsorted(self._sorted, hashes), counts)]
+        return np.repeat(np.arange(len(hashes)), counts), known
+
+
 class Index:
     """The bands of one set of texts, to look up those of others."""
 
     def __init__(self, keys: U64) -> None:
-        self._order = [np.argsort(keys[:, band], kind="stable") for band in range(keys.shape[1])]
-        self._sorted = [keys[order, band] for band, order in enumerate(self._order)]
+        self._texts, self._bands = keys.shape
+        self._lookup = _Lookup(keys.ravel())
 
     def candidates(self, keys: U64) -> Iterator[tuple[int, int]]:
         """Yield pairs that agree in a band: a row of `keys` and a row of the indexed ones, each once, in order.
 
-        A row at a time: where all texts begin alike, all pairs together would not fit into memory.
+        Some rows at a time: where all texts begin alike, all pairs together would not fit into memory.
         """
-        low = np.array([np.searchsorted(one, keys[:, band], side="left") for band, one in enumerate(self._sorted)])
-        high = np.array([np.searchsorted(one, keys[:, band], side="right") for band, one in enumerate(self._sorted)])
-        for row in np.flatnonzero((high > low).any(axis=0)).tolist():
-            agreeing = [self._order[band][low[band, row] : high[band, row]] for band in range(len(self._order))]
-            for other in np.unique(np.concatenate(agreeing)).tolist():
-                yield row, other
+        counts = self._lookup.counts(keys.ravel()).reshape(keys.shape).sum(axis=1)
+        for at, until in _batches(np.append(0, np.cumsum(counts)), _AT_ONCE):
+            here, there = (places // self._bands for places in self._lookup.pairs(keys[at:until].ravel()))
+            for row, other in map(
+                divmod, np.unique(here * self._texts + there).tolist(), itertools.repeat(self._texts)
+            ):
+                yield at + row, other
 
 
 KEPT = 10
@@ -311,16 +333,10 @@ class Search:
     ) -> Iterator[Shared]:
         order = np.lexsort((hits.first, hits.first - hits.run, owners, hits.question))
         hits, owners = hits.only(order), owners[order]
-        breaks = np.flatnonzero(
-            (np.diff(hits.question) != 0)
-            | (np.diff(owners) != 0)
-            | (np.diff(hits.first) != 1)
-            | (np.diff(hits.run) != 1)
-        )
-        starts = np.concatenate(([0], breaks + 1)) if len(hits.first) else np.array([], dtype=np.int64)
-        ends = np.concatenate((breaks + 1, [len(hits.first)])) if len(hits.first) else starts
+        apart = [np.diff(hits.question) != 0, np.diff(owners) != 0, np.diff(hits.first) != 1, np.diff(hits.run) != 1]
+        edges = np.unique(np.concatenate(([0], np.flatnonzero(np.any(apart, axis=0)) + 1, [len(owners)])))
         found: dict[int, tuple[set[int], Passage]] = {}
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        for start, end in itertools.pairwise(edges.tolist()):
             question, first, run = int(hits.question[start]), int(hits.first[start]), int(hits.run[start])
             count = end - start + length - 1
             held = found.get(question)
@@ -358,12 +374,10 @@ class _Runs:
         counts = np.diff(grams.bounds)
         owners = np.repeat(np.arange(len(counts)), counts)
         wanted = np.isin(owners, questions)
-        hashes, owners, first = grams.hashes[wanted], owners[wanted], grams.first[wanted]
-        order = np.argsort(hashes, kind="stable")
         self.questions = questions
-        self._hashes: U64 = hashes[order]
-        self._owners = owners[order].astype(np.int64)
-        self._run = (first - tokens.bounds[owners])[order].astype(np.int64)
+        self._hashes, self._owners = grams.hashes[wanted], owners[wanted]
+        self._run = grams.first[wanted] - tokens.bounds[self._owners]
+        self._lookup = _Lookup(self._hashes)
         self._filter = np.zeros(1 << _BITS, dtype=bool)
         self._filter[self._hashes >> np.uint64(64 - _BITS)] = True
 
@@ -373,47 +387,32 @@ class _Runs:
         Where many questions begin alike, all pairs of runs would not fit into memory: so many at once (`_AT_ONCE`).
         """
         likely = np.flatnonzero(self._filter[grams.hashes >> np.uint64(64 - _BITS)])
-        hashes = grams.hashes[likely]
-        counts = np.searchsorted(self._hashes, hashes, side="right") - np.searchsorted(self._hashes, hashes)
-        likely, hashes, counts = likely[counts > 0], hashes[counts > 0], counts[counts > 0]
+        counts = self._lookup.counts(grams.hashes[likely])
+        likely, counts = likely[counts > 0], counts[counts > 0]
         texts = np.searchsorted(grams.bounds, likely, side="right")
-        starts = np.flatnonzero(np.diff(texts, prepend=-1))  # where each text begins
-        sums = np.concatenate(([0], np.cumsum(counts)))
-        bounds = np.append(starts, len(likely))
-        at = 0
-        while at < len(starts):
-            limit = sums[bounds[at]] + _AT_ONCE
-            until = max(at + 1, int(np.searchsorted(sums[bounds], limit, side="right")) - 1)
-            span = slice(int(bounds[at]), int(bounds[until]))
-            first = grams.first[likely[span]].astype(np.int64)
-            parts = -(-int(sums[span.stop] - sums[span.start]) // _AT_ONCE)
-            for some in np.array_split(self.questions, min(parts, len(self.questions))):
-                yield self._shared_by(some, first, hashes[span])
-            at = until
+        bounds = np.append(np.flatnonzero(np.diff(texts, prepend=-1)), len(likely))  # where each text begins
+        edges = np.append(0, np.cumsum(counts))[bounds]
+        for at, until in _batches(edges, _AT_ONCE):
+            some = likely[bounds[at] : bounds[until]]
+            parts = -(-int(edges[until] - edges[at]) // _AT_ONCE)
+            for questions in np.array_split(self.questions, min(parts, len(self.questions))):
+                yield self._shared_by(questions, grams.first[some], grams.hashes[some])
 
     def _shared_by(self, questions: NDArray[np.intp], first: I64, hashes: U64) -> _Hits:
-        some: slice | NDArray[np.intp] = slice(None)
+        lookup, owners, run = self._lookup, self._owners, self._run
         if len(questions) < len(self.questions):
-            some = np.flatnonzero((self._owners >= questions[0]) & (self._owners <= questions[-1]))
-        own, owners, run = self._hashes[some], self._owners[some], self._run[some]
-        low = np.searchsorted(own, hashes, side="left")
-        counts = np.searchsorted(own, hashes, side="right") - low
-        offsets = np.concatenate(([0], np.cumsum(counts)))
-        places = np.arange(int(offsets[-1])) + np.repeat(low - offsets[:-1], counts)
-        return _Hits(np.repeat(first, counts), owners[places], run[places])
+            some = np.isin(owners, questions)
+            lookup, owners, run = _Lookup(self._hashes[some]), owners[some], run[some]
+        here, there = lookup.pairs(hashes)
+        return _Hits(first[here], owners[there], run[there])
 
 
 def _same(one: Tokens, at: int, other: Tokens, there: int, count: int) -> bool:
     """Return whether two passages have the same tokens, character by character."""
-    starts, ends = one.starts[at : at + count], one.ends[at : at + count]
-    begins, stops = other.starts[there : there + count], other.ends[there : there + count]
-    if not np.array_equal(ends - starts, stops - begins):
-        return False
-    sizes = (ends - starts).astype(np.int64)
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
-    steps = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], sizes)
-    return bool(
-        np.array_equal(one.folded[np.repeat(starts, sizes) + steps], other.folded[np.repeat(begins, sizes) + steps])
+    passages = [(each, slice(start, start + count)) for each, start in ((one, at), (other, there))]
+    sizes, sizes_there = (each.ends[span] - each.starts[span] for each, span in passages)
+    return np.array_equal(sizes, sizes_there) and np.array_equal(
+        *(each.folded[spans(each.starts[span], sizes)] for each, span in passages)
     )
 
 

@@ -28,13 +28,13 @@ break and F with (1, families - 2) degrees of freedom.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from viva.analysis.sizes.families import Codes, FamilyScatter, are_groups, family_scatter, numbered
+from viva.analysis.sizes.families import Codes, FamilyScatter, Leaning, are_groups, family_scatter, leaning, numbered
 from viva.analysis.sizes.scaling import Fit, Floats, assembled, curve, gradient
 from viva.analysis.uncertainty import LEVEL
 from viva.errors import DataError
@@ -44,23 +44,12 @@ FEWEST = 6
 DRAWS = 1999
 """Of the null distribution."""
 RESAMPLES = 499
-MOST = 300
-"""Models up to which each is left out in turn."""
 _AT_ONCE = 2_000_000
 """Numbers of one chunk of simulated lines: 16 MB."""
 _STEPS = 240
 _COARSE = 80
 """Places of the break that the bootstrap looks at."""
 _TINY = 1e-12
-
-
-class Moved(Struct, frozen=True, kw_only=True):
-    """The lowest and highest break that leaving out one model gives."""
-
-    low: float
-    low_without: str
-    high: float
-    high_without: str
 
 
 class Segments(Struct, frozen=True, kw_only=True):
@@ -87,8 +76,8 @@ class Segments(Struct, frozen=True, kw_only=True):
     """Of one line, by simulation of the largest gain: the larger of two, of families three, see the top."""
     p_naive: float
     """What the F-test of a break known beforehand would say, which this one is not; to show how wrong it would be."""
-    moved: Moved | None
-    """None for more than `MOST` models, and for models without names."""
+    moved: Leaning | None
+    """The lowest and the highest break without one model; None for many models, and for models without names."""
 
 
 class Bend(Struct, frozen=True, kw_only=True):
@@ -141,8 +130,14 @@ def fit_segments(
     low, high = min([*map(float, inside), c]), max([*map(float, inside), c])
     open_low, open_high = low <= search.places[0] + 1e-9, high >= search.places[-1] - 1e-9
     first, last = float(distinct[0]), float(distinct[-1])
-    gain = _f(sse_one, sse, len(x) - 3)
+    gain = max(0.0, sse_one - sse) / (sse / (len(x) - 3)) if sse > _TINY * max(sse_one, _TINY) else math.inf
+    gain = gain if sse_one > _TINY else 0.0
     boot = _bootstrap(z, y, codes, resamples, seed)
+
+    def without(kept: NDArray[np.bool_]) -> float | None:
+        other = _break_of(z[kept], y[kept])
+        return None if other is None else 10**other
+
     return Segments(
         fit=fit,
         at=10**c,
@@ -159,9 +154,9 @@ def fit_segments(
         below=below,
         above=above,
         gain=gain,
-        p=_p_of_no_break(search, one, len(x) - 3, codes, draws, seed),
+        p=_p_of_no_break(search, one, codes, draws, seed),
         p_naive=float(stats.f.sf(gain, 1, len(x) - 3)),
-        moved=_moved(z, y, names),
+        moved=leaning(without, names) if len(names) == len(z) else None,
     )
 
 
@@ -187,7 +182,7 @@ def bend(
             Bend(
                 at=10 ** float(search.places[index]),
                 upwards=bool(search.directions[index] @ left > 0),
-                p=_p_of_no_break(search, left, one.spare - 1, codes, draws, 0),
+                p=_p_of_no_break(search, left, codes, draws, 0),
             )
         )
     return max(bends, key=lambda found: found.p)
@@ -217,13 +212,18 @@ class _Search:
         self.directions: Floats = hinges[kept] / norms[kept, None]
 
     def residual(self, y: Floats) -> Floats:
-        """Return what one line leaves."""
+        """Return what one line leaves of scores, or of several columns of them."""
         left: Floats = y - self.basis @ (self.basis.T @ y)
         return left
 
     def gains(self, left: Floats) -> Floats:
         """By how much each break lessens the sum of squares."""
         found: Floats = (self.directions @ left) ** 2
+        return found
+
+    def share(self, left: Floats) -> Floats:
+        """Return the largest share of the sum of squares that a break takes away, which F rises with."""
+        found: Floats = self.gains(left).max(axis=0) / np.maximum((left**2).sum(axis=0), 1e-300)
         return found
 
     def within_families(self, y: Floats, codes: Codes, parts: FamilyScatter) -> NDArray[np.bool_]:
@@ -271,80 +271,42 @@ def _lines(z: Floats, y: Floats, c: float) -> tuple[float, float, float, float]:
     return float(level), float(below), float(below + change), float(left @ left)
 
 
-def _f(sse_one: float, sse_two: float, spare: int) -> float:
-    if sse_two <= _TINY * max(sse_one, _TINY):
-        return math.inf if sse_one > _TINY else 0.0
-    return max(0.0, sse_one - sse_two) / (sse_two / spare)
+def _p_of_no_break(search: _Search, left: Floats, codes: Codes | None, draws: int, seed: int) -> float:
+    """Return the largest p of the simulations: the share of one-line data sets that would show a gain as large as is
+    seen in `left`, what a curve leaves of the scores; never 0.
 
-
-def _p_of_no_break(search: _Search, left: Floats, spare: int, codes: Codes | None, draws: int, seed: int) -> float:
-    """Return the largest p of the simulations: `left` of the scores by a curve, `spare` points over with a break in
-    it.
+    The gain is the largest at the places of the search, as theirs are: breaks between them are looked at by neither.
     """
-    whole = float(left @ left)
-    searched = _f(whole, whole - float(search.gains(left).max()), spare)
-    nulls = [_simulated_p(search, searched, spare, draws, seed), _wild_p(search, left, draws, seed)]
-    scatter = None if codes is None else family_scatter(search.basis, left, codes)
-    if codes is not None and scatter is not None:
-        nulls.append(_simulated_p(search, searched, spare, draws, seed, (codes, scatter.within, scatter.between)))
-    return max(nulls)
+    rows, whole, observed = len(left), float(left @ left), float(search.share(left))
+    if whole <= _TINY**2:
+        return 1.0  # nothing is left
 
+    def alike(dice: np.random.Generator, count: int) -> Floats:
+        return dice.standard_normal((rows, count))
 
-def _simulated_p(
-    search: _Search,
-    gain: float,
-    spare: int,
-    draws: int,
-    seed: int,
-    parts: tuple[Codes, float, float] | None = None,
-) -> float:
-    """Return the share of one-line data sets that would show this gain or more; never 0.
+    def wild(dice: np.random.Generator, count: int) -> Floats:
+        """Return the residuals' own sizes with random signs."""
+        sizes = left / np.maximum(1 - (search.basis**2).sum(axis=1), 1e-3)
+        return np.asarray(sizes[:, None] * dice.choice([-1.0, 1.0], size=(rows, count)))
 
-    `gain`: the largest at the places of the search, as theirs are: breaks between them are looked at by neither.
-    `parts`: each model's family, and the variances of errors within and between families; one variance for none.
-    """
-    generator = np.random.default_rng(seed)
-    rows, above, done = len(search.z), 0, 0
-    while done < draws:
-        count = min(draws - done, max(1, _AT_ONCE // rows))
-        noise = generator.standard_normal((rows, count))
-        if parts is not None:
-            codes, within, between = parts
-            shared = generator.standard_normal((int(codes.max()) + 1, count))
-            noise = math.sqrt(within) * noise + math.sqrt(between) * shared[codes]
-        left = noise - search.basis @ (search.basis.T @ noise)
-        sse_one = (left**2).sum(axis=0)
-        drop = ((search.directions @ left) ** 2).max(axis=0)
-        found = drop / (np.maximum(sse_one - drop, 1e-300) / spare)
-        above += int(np.sum(found >= gain - 1e-9))
-        done += count
-    return (above + 1) / (draws + 1)
+    nulls = [alike, *([wild] if whole > _TINY else [])]
+    parts = None if codes is None else family_scatter(search.basis, left, codes)
+    if codes is not None and parts is not None:
 
+        def of_families(dice: np.random.Generator, count: int) -> Floats:
+            own, shared = alike(dice, count), dice.standard_normal((parts.count, count))
+            return np.asarray(math.sqrt(parts.within) * own + math.sqrt(parts.between) * shared[codes])
 
-def _wild_p(search: _Search, left: Floats, draws: int, seed: int) -> float:
-    """Return the share of one-line data sets with these residuals' sizes, and random signs, that would show their
-    gain.
-    """
-    leverage = (search.basis**2).sum(axis=1)
-    sizes = left / np.maximum(1 - leverage, 1e-3)
+        nulls.append(of_families)
 
-    def largest(residuals: Floats) -> Floats:
-        """Return the largest share of the sum of squares that a break takes away, which F rises with."""
-        whole = (residuals**2).sum(axis=0)
-        found: Floats = ((search.directions @ residuals) ** 2).max(axis=0) / np.maximum(whole, 1e-300)
-        return found
+    def p_under(null: Callable[[np.random.Generator, int], Floats]) -> float:
+        dice, above, step = np.random.default_rng(seed), 0, max(1, _AT_ONCE // rows)
+        for done in range(0, draws, step):
+            shares = search.share(search.residual(null(dice, min(step, draws - done))))
+            above += int(np.sum(shares >= observed - 1e-9))
+        return (above + 1) / (draws + 1)
 
-    if float(left @ left) <= _TINY:
-        return 0.0  # no scatter of which to draw
-    observed = float(largest(left[:, None])[0])
-    generator = np.random.default_rng(seed)
-    rows, above, done = len(left), 0, 0
-    while done < draws:
-        count = min(draws - done, max(1, _AT_ONCE // rows))
-        drawn = sizes[:, None] * generator.choice([-1.0, 1.0], size=(rows, count))
-        above += int(np.sum(largest(drawn - search.basis @ (search.basis.T @ drawn)) >= observed - 1e-9))
-        done += count
-    return (above + 1) / (draws + 1)
+    return max(map(p_under, nulls))
 
 
 def _break_of(z: Floats, y: Floats) -> float | None:
@@ -370,18 +332,3 @@ def _bootstrap(z: Floats, y: Floats, codes: Codes | None, resamples: int, seed: 
         return None
     low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
-
-
-def _moved(z: Floats, y: Floats, names: Sequence[str]) -> Moved | None:
-    if len(names) != len(z) or len(z) > MOST:
-        return None
-    found: list[tuple[float, str]] = []
-    for index, name in enumerate(names):
-        kept = np.arange(len(z)) != index
-        c = _break_of(z[kept], y[kept])
-        if c is not None:
-            found.append((10**c, name))
-    if not found:
-        return None
-    (low, low_without), (high, high_without) = min(found), max(found)
-    return Moved(low=low, low_without=low_without, high=high, high_without=high_without)

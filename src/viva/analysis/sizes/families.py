@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -91,6 +92,42 @@ def jackknife(statistic: Callable[[NDArray[np.bool_]], float | None], codes: Cod
     return math.sqrt((count - 1) / count * math.fsum(each * each for each in away)), count - 2
 
 
+MOST = 300
+"""Rows up to which each is left out in turn: it takes as many statistics."""
+
+
+class Leaning(Struct, frozen=True, kw_only=True):
+    """How far a statistic leans on single rows: the lowest and the highest that leaving one out gives."""
+
+    low: float
+    low_without: str
+    """The row that is left out for it."""
+    high: float
+    high_without: str
+
+
+def leaning(
+    statistic: Callable[[NDArray[np.bool_]], float | None],
+    names: Sequence[str],
+    order: Callable[[tuple[float, str]], Any] | None = None,
+) -> Leaning | None:
+    """Return a statistic without each row in turn; None for more rows than `MOST`, and where it is never defined.
+
+    `statistic`: of the rows that are kept, None where it is not defined. `order`: which of two comes first, by value
+    and name.
+    """
+    rows = np.arange(len(names))
+    found = [
+        (value, name)
+        for row, name in enumerate(names if len(names) <= MOST else ())
+        if (value := statistic(rows != row)) is not None
+    ]
+    if not found:
+        return None
+    (low, low_without), (high, high_without) = min(found, key=order), max(found, key=order)
+    return Leaning(low=low, low_without=low_without, high=high, high_without=high_without)
+
+
 def family_scatter(jacobian: Floats, residuals: Floats, codes: Codes) -> FamilyScatter | None:
     """Return variance components around a curve fitted by least squares; None where they cannot be told apart.
 
@@ -124,10 +161,11 @@ def family_scatter(jacobian: Floats, residuals: Floats, codes: Codes) -> FamilyS
         size=count / float((1 / members).sum()),
         within=within,
         between=between,
-        alone=_matrix(inverse @ inverse.T),
-        together=_matrix(by_family @ by_family.T),
+        alone=matrix(inverse @ inverse.T),
+        together=matrix(by_family @ by_family.T),
     )
 
 
-def _matrix(values: Floats) -> Matrix:
+def matrix(values: Floats) -> Matrix:
+    """Return rows of plain numbers."""
     return tuple(tuple(map(float, row)) for row in values)

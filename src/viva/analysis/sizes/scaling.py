@@ -33,7 +33,7 @@ four, the interval for ten times the largest size holds it in 28 to 100 % of set
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -41,7 +41,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from viva.analysis.sizes.families import FamilyScatter, family_scatter, numbered
+from viva.analysis.sizes.families import FamilyScatter, Matrix, family_scatter, matrix, numbered
 from viva.analysis.uncertainty import LEVEL, Z, t_quantile
 from viva.errors import DataError
 
@@ -75,14 +75,14 @@ class Fit(Struct, frozen=True, kw_only=True):
     smallest: float
     largest: float
     """Sizes that were fitted, in billions."""
-    sse: float
+    sse: float = 0.0
     """Sum of squared residuals, in shares of 1."""
-    sd: float | None
+    sd: float | None = None
     """Scatter of points around the curve, √(SSE/(n-p)); None where no point is left over."""
-    r2: float | None
-    aicc: float | None
+    r2: float | None = None
+    aicc: float | None = None
     """Akaike's criterion for few points: of several curves through the same points, the lower is to be preferred."""
-    covariance: tuple[tuple[float, ...], ...] | None = None
+    covariance: Matrix | None = None
     """Of the parameters as `gradient` takes them; None where they cannot be told apart, or no point is left over."""
     basis: Basis = "nothing"
     new: float = 0.0
@@ -123,121 +123,108 @@ def family_curve(size: float | Floats, a: float, b: float) -> Floats:
     return odds / (odds + 1)
 
 
-def fit_family(
+def fit_curve(
+    kind: Kind,
     sizes: Sequence[float],
     scores: Sequence[float],
     variances: Sequence[float] | None = None,
     families: Sequence[str] = (),
 ) -> Fit:
-    """Return the family curve by least squares.
+    """Fit a curve by least squares in the score; two lines and their break are fitted by `breakpoint`.
 
     `variances`: of each score by its questions; they make an interval where no point is left over, and are not used as
     weights. `families`: of the models, each its own for none. Raises DataError for fewer than two different sizes,
-    sizes not above 0, or scores beyond 0 and 1.
-
-    For a given b the best a is found by Newton's steps, for a grid of b over all orders of magnitude at once; the best
-    valley is then polished in both. So it does not hang on a starting value.
+    sizes not above 0, and scores beyond 0 and 1 where the curve ends there.
     """
-    from scipy.optimize import least_squares
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    if x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise DataError(f"a fit takes a finite size and score a model; here are {len(x)} sizes and {len(y)} scores")
+    if len(x) and x.min() <= 0:
+        raise DataError(f"a size of {x.min():g} billion parameters has no logarithm: sizes must be above 0")
+    if len(np.unique(x)) < 2:
+        raise DataError(f"a curve over size takes two different sizes at least; here is {len(np.unique(x))}")
+    if kind in ("family", "logistic") and (y.min() < 0 or y.max() > 1):
+        raise DataError(f"the {kind} curve is for scores from 0 to 1; one is {y.min() if y.min() < 0 else y.max():g}")
+    if kind == "average":
+        return _average([fit_curve(one, sizes, scores, variances, families) for one in _AVERAGED], x, y)
+    parameters, trouble = _FITTERS[kind](x, y)
+    return assembled(kind, parameters, x, y, variances, trouble, families)
 
-    x, y = _checked(sizes, scores)
-    _refuse_beyond(y, "family")
+
+Fitted = tuple[tuple[float, ...], str]
+"""The parameters of the best curve, and why it is none to rely on."""
+
+
+def _best_family(x: Floats, y: Floats) -> Fitted:
+    """For a given b the best a is found by Newton's steps, for a grid of b over all orders of magnitude at once; the
+    best valley is then polished in both. So it does not hang on a starting value.
+    """
     lowest, highest = math.log(_FLAT / x.max()), math.log(_STEEP / x.min())
     grid = np.linspace(lowest, highest, _STEPS)
     a, sse = _best_a(x, y, np.exp(grid))
     at = int(np.argmin(sse))
     start = np.array([math.log(max(a[at], 1e-12)), grid[at]])
-
-    def residuals(theta: Floats) -> Floats:
-        return family_curve(x, math.exp(theta[0]), math.exp(theta[1])) - y
-
-    def jacobian(theta: Floats) -> Floats:
-        return _family_jacobian(x, math.exp(theta[0]), math.exp(theta[1]))
-
-    found = least_squares(
-        residuals,
-        start,
-        jac=jacobian,
-        bounds=([-60.0, lowest - 1e-9], [60.0, highest + 1e-9]),
-        xtol=1e-15,
-        ftol=1e-15,
-        gtol=1e-15,
-    )
-    theta = found.x if 2 * found.cost <= sse[at] else start
-    edge = min(theta[1] - lowest, highest - theta[1]) < 0.5
+    bounds = ([-60.0, lowest - 1e-9], [60.0, highest + 1e-9])
+    found, least = _polished("family", x, y, start, bounds, 1e-15, _exponentials)
+    theta = found if least <= sse[at] else start
     trouble = ""
-    if edge:
+    if min(theta[1] - lowest, highest - theta[1]) < 0.5:
         trouble = (
             "scores do not grow with size as the curve has it: the best it can do is flat"
             if theta[1] > (lowest + highest) / 2
             else "scores grow faster than the curve can: the best it can do is odds in proportion to size"
         )
-    parameters = (math.exp(theta[0]), math.exp(theta[1]))
-    return assembled("family", parameters, x, y, variances, trouble, families)
+    return _exponentials(theta), trouble
 
 
-def fit_log(
-    sizes: Sequence[float],
-    scores: Sequence[float],
-    variances: Sequence[float] | None = None,
-    families: Sequence[str] = (),
-) -> Fit:
-    """Return the log-linear fit: ordinary least squares on log10 of the size. Raises DataError as `fit_family` does."""
-    x, y = _checked(sizes, scores)
+def _exponentials(theta: Floats) -> tuple[float, ...]:
+    return tuple(map(math.exp, theta))
+
+
+def _best_log(x: Floats, y: Floats) -> Fitted:
+    """Ordinary least squares on log10 of the size."""
     z = np.log10(x)
     slope = float(((z - z.mean()) * (y - y.mean())).sum() / ((z - z.mean()) ** 2).sum())
-    return assembled("log", (float(y.mean() - slope * z.mean()), slope), x, y, variances, "", families)
+    return (float(y.mean() - slope * z.mean()), slope), ""
 
 
-def fit_logistic(
-    sizes: Sequence[float],
-    scores: Sequence[float],
-    variances: Sequence[float] | None = None,
-    families: Sequence[str] = (),
-) -> Fit:
-    """Return the logistic curve by least squares in the score. Raises DataError as `fit_family` does."""
+def _best_logistic(x: Floats, y: Floats) -> Fitted:
+    inside = np.clip(y, 0.005, 0.995)
+    start, _ = _best_log(x, np.log(inside / (1 - inside)))
+    far = _STEEPEST * (1 + float(np.abs(np.log10(x)).max()))
+    start = np.clip(start, [-far, -_STEEPEST], [far, _STEEPEST])
+    bounds = ([-far - 1, -_STEEPEST - 1], [far + 1, _STEEPEST + 1])
+    level, slope = map(float, _polished("logistic", x, y, start, bounds, 1e-12, tuple)[0])
+    steep = abs(slope) > 0.9 * _STEEPEST
+    return (level, slope), "scores jump with size: the best it can do is a step" if steep else ""
+
+
+def _polished(
+    kind: Kind,
+    x: Floats,
+    y: Floats,
+    start: Floats,
+    bounds: tuple[list[float], list[float]],
+    tolerance: float,
+    parameters: Callable[[Floats], tuple[float, ...]],
+) -> tuple[Floats, float]:
+    """Return where least squares end from a start, and the sum of squares; `parameters`: of the curve there."""
     from scipy.optimize import least_squares
 
-    x, y = _checked(sizes, scores)
-    _refuse_beyond(y, "logistic")
-    z = np.log10(x)
-    inside = np.clip(y, 0.005, 0.995)
-    start = fit_log(x.tolist(), np.log(inside / (1 - inside)).tolist()).parameters
-    far = _STEEPEST * (1 + float(np.abs(z).max()))
-
-    def residuals(theta: Floats) -> Floats:
-        return _logistic(z, *theta) - y
-
-    def jacobian(theta: Floats) -> Floats:
-        return gradient("logistic", tuple(theta), x)
-
     found = least_squares(
-        residuals,
-        np.clip(start, [-far, -_STEEPEST], [far, _STEEPEST]),
-        jac=jacobian,
-        bounds=([-far - 1, -_STEEPEST - 1], [far + 1, _STEEPEST + 1]),
-        xtol=1e-12,
-        ftol=1e-12,
-        gtol=1e-12,
+        lambda theta: _value(kind, parameters(theta), x) - y,
+        start,
+        jac=lambda theta: gradient(kind, parameters(theta), x),
+        bounds=bounds,
+        **dict.fromkeys(("xtol", "ftol", "gtol"), tolerance),
     )
-    level, slope = map(float, found.x)
-    trouble = "scores jump with size: the best it can do is a step" if abs(slope) > 0.9 * _STEEPEST else ""
-    return assembled("logistic", (level, slope), x, y, variances, trouble, families)
+    return found.x, 2 * found.cost
 
 
-def fit_power(
-    sizes: Sequence[float],
-    scores: Sequence[float],
-    variances: Sequence[float] | None = None,
-    families: Sequence[str] = (),
-) -> Fit:
-    """Return the power law with an offset by least squares. Raises DataError as `fit_family` does.
-
-    For a given exponent it is a line, so that the exponent alone is searched, over its whole range.
-    """
+def _best_power(x: Floats, y: Floats) -> Fitted:
+    """For a given exponent it is a line, so that the exponent alone is searched, over its whole range."""
     from scipy.optimize import minimize_scalar
 
-    x, y = _checked(sizes, scores)
     z, away = np.log(x), y - y.mean()
 
     def drop(logarithm: float) -> tuple[float, float, float]:
@@ -258,47 +245,36 @@ def fit_power(
         method="bounded",
         options={"xatol": 1e-8},
     )
-    logarithm = float(polished.x) if polished.fun < drop(float(grid[best]))[2] else float(grid[best])
+    logarithm = min(float(grid[best]), float(polished.x), key=lambda at: drop(at)[2])
     ceiling, slope, _ = drop(logarithm)
     trouble = ""
     if logarithm < first + 0.05:
         trouble = "scores do not level off: the best it can do is a line over log size"
     elif logarithm > last - 0.05:
         trouble = "scores level off at once: the best it can do is a step after the smallest size"
-    return assembled("power", (ceiling, slope, math.exp(logarithm)), x, y, variances, trouble, families)
+    return (ceiling, slope, math.exp(logarithm)), trouble
 
 
-def fit_average(
-    sizes: Sequence[float],
-    scores: Sequence[float],
-    variances: Sequence[float] | None = None,
-    families: Sequence[str] = (),
-) -> Fit:
-    """Return the mean of the `log`, `family`, `logistic` and `power` curves: of those without trouble, whose intervals
-    rest on the same. Raises DataError as `fit_family` does.
-    """
-    fitted = [fitter(sizes, scores, variances, families) for fitter in (fit_log, fit_family, fit_logistic, fit_power)]
-    sound = [fit for fit in fitted if not fit.trouble and fit.spare >= 0]
-    basis = next((each for each in _BASES if any(fit.basis == each for fit in sound)), "nothing")
-    shapes = tuple(fit for fit in sound if fit.basis == basis)
-    support = [1 / max(fit.sd or 0.0, _EXACT) ** 2 if basis == "scatter" else 1.0 for fit in shapes]
+_FITTERS: dict[Kind, Callable[[Floats, Floats], Fitted]] = {
+    "family": _best_family, "log": _best_log, "logistic": _best_logistic, "power": _best_power,
+}  # fmt: skip
+_AVERAGED: tuple[Kind, ...] = ("log", "family", "logistic", "power")
+
+
+def _average(fitted: Sequence[Fit], x: Floats, y: Floats) -> Fit:
+    """Return the mean of the curves without trouble, whose intervals rest on the same."""
+    sound = [one for one in fitted if not one.trouble and one.spare >= 0]
+    basis = next((each for each in _BASES if any(one.basis == each for one in sound)), "nothing")
+    shapes = tuple(one for one in sound if one.basis == basis)
+    support = [1 / max(one.sd or 0.0, _EXACT) ** 2 if basis == "scatter" else 1.0 for one in shapes]
     weights = tuple(each / math.fsum(support) for each in support)
-    x, y = _checked(sizes, scores)
-    found = replace(
-        fitted[0],
-        kind="average",
-        parameters=(),
-        shapes=shapes,
+    n, smallest, largest = len(x), float(x.min()), float(x.max())
+    bare = Fit(
+        kind="average", parameters=(), n=n, smallest=smallest, largest=largest, basis=basis, shapes=shapes,
         weights=weights,
-        basis=basis,
-        sd=None,
-        aicc=None,
-        covariance=None,
-        new=0.0,
-        families=None,
-    )
-    sse, total = float(((y - curve(found, x)) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
-    return replace(found, sse=sse, r2=1 - sse / total if total > 0 else None)
+    )  # fmt: skip
+    sse, total = float(((y - curve(bare, x)) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
+    return replace(bare, sse=sse, r2=1 - sse / total if total > 0 else None)
 
 
 def curve(fit: Fit, size: float | Floats) -> Floats:
@@ -307,16 +283,20 @@ def curve(fit: Fit, size: float | Floats) -> Floats:
     if fit.kind == "average":
         within = [np.clip(curve(shape, x), 0, 1) for shape in fit.shapes]
         return np.asarray(np.average(within, axis=0, weights=fit.weights))
-    if fit.kind == "family":
-        return family_curve(x, *fit.parameters)
+    return _value(fit.kind, fit.parameters, x)
+
+
+def _value(kind: Kind, parameters: Sequence[float], x: Floats) -> Floats:
+    if kind == "family":
+        return family_curve(x, *parameters)
     z = np.log10(x)
-    if fit.kind == "power":
-        ceiling, drop, exponent = fit.parameters
+    if kind == "power":
+        ceiling, drop, exponent = parameters
         return np.asarray(ceiling - drop * np.exp(-exponent * np.log(x)))
-    if fit.kind in ("log", "logistic"):
-        level, slope = fit.parameters
-        return np.asarray(level + slope * z) if fit.kind == "log" else _logistic(z, level, slope)
-    level, below, above, at = fit.parameters
+    if kind in ("log", "logistic"):
+        level, slope = parameters
+        return np.asarray(level + slope * z) if kind == "log" else _logistic(z, level, slope)
+    level, below, above, at = parameters
     return np.asarray(level + below * z + (above - below) * np.maximum(z - math.log10(at), 0))
 
 
@@ -376,57 +356,27 @@ def assembled(
     families: Sequence[str] = (),
 ) -> Fit:
     """Return a fit from its parameters, with how far it can be trusted."""
-    bare = Fit(
-        kind=kind, parameters=parameters, n=len(x), smallest=float(x.min()), largest=float(x.max()),
-        sse=0.0, sd=None, r2=None, aicc=None, trouble=trouble,
-    )  # fmt: skip
-    sse = float(((y - curve(bare, x)) ** 2).sum())
-    total, spare = float(((y - y.mean()) ** 2).sum()), bare.spare
+    n, smallest, largest = len(x), float(x.min()), float(x.max())
+    found = Fit(kind=kind, parameters=parameters, n=n, smallest=smallest, largest=largest, trouble=trouble)
+    left, spare = y - curve(found, x), found.spare
+    sse, total = float((left**2).sum()), float(((y - y.mean()) ** 2).sum())
     sd = math.sqrt(sse / spare) if spare > 0 else None
-    covariance, basis, new = None, "nothing", 0.0
-    jacobian = gradient(kind, parameters, x)
-    found = None
-    if not trouble and sd is not None:
-        covariance, basis, new = _inverse(jacobian, np.full(len(x), sd * sd)), "scatter", sd * sd
-    elif not trouble and variances is not None and spare == 0 and len(variances) == len(x):
-        covariance, basis = _inverse(jacobian, np.asarray(variances, dtype=np.float64)), "questions"
-        new = float(np.mean(variances))
-    if families and covariance is not None and basis == "scatter":
-        found = family_scatter(jacobian, y - curve(bare, x), numbered(families))
-    if found is not None:
-        covariance, new = tuple(tuple(map(float, row)) for row in found.covariance), found.within + found.between
-    return Fit(
-        kind=kind,
-        parameters=parameters,
-        n=len(x),
-        smallest=float(x.min()),
-        largest=float(x.max()),
-        sse=sse,
-        sd=sd,
-        r2=1 - sse / total if total > 0 else None,
-        aicc=_aicc(sse, len(x), len(parameters) + 1),
-        covariance=covariance,
-        basis="nothing" if covariance is None else "scatter" if basis == "scatter" else "questions",
-        new=new,
-        trouble=trouble,
-        families=found,
+    found = replace(
+        found, sse=sse, sd=sd, r2=1 - sse / total if total > 0 else None, aicc=_aicc(sse, n, len(parameters) + 1)
     )
-
-
-def _checked(sizes: Sequence[float], scores: Sequence[float]) -> tuple[Floats, Floats]:
-    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(scores, dtype=np.float64)
-    if x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise DataError(f"a fit takes a finite size and score a model; here are {len(x)} sizes and {len(y)} scores")
-    if len(x) and x.min() <= 0:
-        raise DataError(f"a size of {x.min():g} billion parameters has no logarithm: sizes must be above 0")
-    if len(np.unique(x)) < 2:
-        raise DataError(f"a curve over size takes two different sizes at least; here is {len(np.unique(x))}")
-    return x, y
-
-
-def _refuse_beyond(y: Floats, kind: Kind) -> None:
-    if y.min() < 0 or y.max() > 1:
-        raise DataError(f"the {kind} curve is for scores from 0 to 1; one is {y.min() if y.min() < 0 else y.max():g}")
+    counted = variances is not None and spare == 0 and len(variances) == n
+    if trouble or not (sd is not None or counted):
+        return found
+    each = np.asarray(variances, dtype=np.float64) if sd is None else np.full(n, sd * sd)
+    jacobian = gradient(kind, parameters, x)
+    covariance, new = _inverse(jacobian, each), float(each.mean()) if sd is None else sd * sd
+    parts = None
+    if families and covariance is not None and sd is not None:
+        parts = family_scatter(jacobian, left, numbered(families))
+    if parts is not None:
+        covariance, new = matrix(parts.covariance), parts.within + parts.between
+    basis: Basis = "nothing" if covariance is None else "questions" if sd is None else "scatter"
+    return replace(found, covariance=covariance, basis=basis, new=new, families=parts)
 
 
 def _logistic(z: Floats, level: float, slope: float) -> Floats:
@@ -464,14 +414,13 @@ def _family_jacobian(x: Floats, a: float, b: float) -> Floats:
     return np.stack([by_odds * u, by_odds * a * b * x / (1 + b * x)], axis=1)
 
 
-def _inverse(jacobian: Floats, variances: Floats) -> tuple[tuple[float, ...], ...] | None:
+def _inverse(jacobian: Floats, variances: Floats) -> Matrix | None:
     """Return the parameters' covariance, J⁺ V J⁺ᵀ; None where the points cannot tell the parameters apart."""
     norms = np.sqrt((jacobian**2).sum(axis=0))
     if not norms.all() or np.linalg.cond(jacobian / norms) > 1e8:
         return None
     pseudo = np.linalg.pinv(jacobian)
-    found = (pseudo * variances) @ pseudo.T
-    return tuple(tuple(map(float, row)) for row in found)
+    return matrix((pseudo * variances) @ pseudo.T)
 
 
 def _aicc(sse: float, n: int, parameters: int) -> float | None:

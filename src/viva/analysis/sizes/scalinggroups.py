@@ -10,18 +10,7 @@ from msgspec import Struct
 
 from viva.analysis.sizes.breakpoint import Bend, Segments, bend, fit_segments
 from viva.analysis.sizes.families import are_groups
-from viva.analysis.sizes.scaling import (
-    Fit,
-    Kind,
-    Prediction,
-    curve,
-    fit_average,
-    fit_family,
-    fit_log,
-    fit_logistic,
-    fit_power,
-    predict,
-)
+from viva.analysis.sizes.scaling import Fit, Kind, Prediction, curve, fit_curve, predict
 from viva.errors import DataError
 
 FURTHEST = 1e6
@@ -81,9 +70,6 @@ def _first(holds: Callable[[float], bool], smallest: float) -> float | None:
 SAME = 0.02
 """Sizes that differ by less than this share are the same size: 70 and 68.98 count as what was predicted for 70."""
 FAR = 3
-_FITTERS = {
-    "family": fit_family, "log": fit_log, "logistic": fit_logistic, "power": fit_power, "average": fit_average,
-}  # fmt: skip
 
 
 class Point(Struct, frozen=True, kw_only=True):
@@ -263,7 +249,7 @@ def _fitted(kind: Kind, points: Sequence[Point], families: Sequence[str]) -> Fit
         return fit_segments(sizes, scores, [point.model for point in points], families=families)
     known = [point.variance for point in points if point.variance is not None]
     variances = known if len(known) == len(points) else None
-    return _FITTERS[kind](sizes, scores, variances, families)
+    return fit_curve(kind, sizes, scores, variances, families)
 
 
 def _strays(fit: Fit, points: Sequence[Point]) -> list[Stray]:
