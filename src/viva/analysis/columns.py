@@ -34,6 +34,11 @@ class Text(Struct, frozen=True, eq=False):
         found: NDArray[np.bool_] = np.array([*(value in wanted for value in self.values), False])[self.codes]
         return found
 
+    def rows(self) -> list[str]:
+        """Return each row's text; empty where it has none."""
+        values = [*self.values, ""]
+        return [values[code] for code in self.codes.tolist()]
+
 
 class Columns(Struct, frozen=True, eq=False):
     """Columns by name."""

@@ -230,8 +230,7 @@ def paired(first: Columns, second: Columns, over: str = "") -> Pairs:
 
 def names_of(questions: Columns) -> list[str]:
     """Return the questions' names, row by row."""
-    text = questions.texts["question"]
-    return [text.values[code] for code in text.codes.tolist()]
+    return questions.texts["question"].rows()
 
 
 def _refuse_unknown(questions: Columns, tag: str) -> None:

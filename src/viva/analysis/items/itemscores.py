@@ -74,41 +74,31 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
     ranges: dict[str, tuple[float, float]] = {}
     tags: dict[str, Mapping[str, str]] = {}
     for model, scores in frames.items():
-        tag = f"tag:{headline.over}"
         breakdown = Breakdown(scores, headline.attempts)
         summed, cell = breakdown.questions(headline), breakdown.cell(headline)
         if cell.ranged:
             ranges[model] = (cell.floor, cell.ceiling)
-        names = names_of(summed)
+        names, points, answered = names_of(summed), summed.numbers["points"], summed.numbers["answered"]
+        values = np.divide(points, answered, out=np.full(len(names), np.nan), where=answered > 0)
+        columns[model] = dict(zip(names, values.tolist(), strict=True))
         words = {
-            name.removeprefix("tag:"): [*text.values, ""]
-            for name, text in summed.texts.items()
-            if name.startswith("tag:")
+            name.removeprefix("tag:"): text.rows() for name, text in summed.texts.items() if name.startswith("tag:")
         }
-        for place, name in enumerate(names) if words else ():
-            if name not in tags:
-                tags[name] = {
-                    tag: text
-                    for tag, values in words.items()
-                    if (text := values[summed.texts[f"tag:{tag}"].codes[place]])
-                }
-        mine = columns.setdefault(model, {})
-        group_codes = summed.texts[tag].codes.tolist() if tag in summed.texts else [-1] * len(names)
-        grouped = [*summed.texts[tag].values, ""] if tag in summed.texts else [""]
-        points, answered, weights = (summed.numbers[column].tolist() for column in ("points", "answered", "weight"))
-        for name, score, heard, code, weight in zip(names, points, answered, group_codes, weights, strict=True):
-            mine[name] = score / heard if heard else np.nan
-            groups.setdefault(name, (grouped[code], float(weight)))
-    everything = list(groups)
-    matrix = np.array([[found.get(name, np.nan) for name in everything] for found in columns.values()], dtype=float)
-    asked = np.isfinite(matrix).any(axis=0) if matrix.size else np.zeros(len(everything), dtype=bool)
+        for name, weight, *row in zip(names, summed.numbers["weight"].tolist(), *words.values(), strict=True):
+            if name not in groups:
+                tags[name] = {tag: text for tag, text in zip(words, row, strict=True) if text}
+                groups[name] = tags[name].get(headline.over, ""), float(weight)
+    everything = [[found.get(name, np.nan) for name in groups] for found in columns.values()]
+    matrix = np.array(everything, dtype=float).reshape(len(columns), len(groups))
+    asked = np.isfinite(matrix).any(axis=0)
+    kept = [name for name, known in zip(groups, asked, strict=True) if known]
     return ItemScores(
         exam=exam,
         models=tuple(columns),
-        questions=tuple(name for name, kept in zip(everything, asked, strict=True) if kept),
-        scores=matrix[:, asked] if matrix.size else np.empty((len(columns), 0)),
-        shares=shares_of([groups[name] for name, kept in zip(everything, asked, strict=True) if kept], headline.over),
-        unasked=int((~asked).sum()),
+        questions=tuple(kept),
+        scores=matrix[:, asked],
+        shares=shares_of([groups[name] for name in kept], headline.over),
+        unasked=len(groups) - len(kept),
         ranges=ranges,
         tags=tags,
     )

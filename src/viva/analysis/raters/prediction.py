@@ -100,18 +100,47 @@ class Powered(Struct, frozen=True, kw_only=True):
 
 
 class _Sample(Struct, frozen=True):
-    """The answers as arrays: all of them, and where the labelled ones are."""
+    """The answers as arrays: verdicts f, stratum and cluster of all of them, and where the labelled ones are."""
 
     f: Floats
-    y: Floats
-    """Marks of the labelled answers, in the order of `at`."""
-    at: Ints
     stratum: Ints
     cluster: Ints
-    sizes: Floats
-    """Answers of each stratum: M_h."""
-    drawn: Floats
-    """Labels of each stratum: n_h."""
+    at: Ints
+    y: Floats
+    """Marks of the labelled answers, their verdicts, strata and clusters."""
+    verdicts: Floats
+    own: Ints
+    asked: Ints
+
+    @property
+    def sizes(self) -> Floats:
+        """Answers of each stratum: M_h."""
+        return np.bincount(self.stratum).astype(float)
+
+    @property
+    def drawn(self) -> Floats:
+        """Labels of each stratum: n_h."""
+        return self.by_stratum(None)
+
+    def by_stratum(self, values: Floats | None) -> Floats:
+        """Add up what the labelled answers have, stratum by stratum; their number for None."""
+        return np.bincount(self.own, values, minlength=int(self.stratum.max()) + 1).astype(float)
+
+    def centred(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return labelled values about the mean of their stratum, and these means."""
+        means = self.by_stratum(values) / np.maximum(self.drawn, 1.0)
+        return values - means[self.own], means
+
+    @property
+    def within(self) -> tuple[Floats, Floats]:
+        """Marks and verdicts of the labelled answers, each about the mean of its stratum."""
+        return self.centred(self.y)[0], self.centred(self.verdicts)[0]
+
+    @property
+    def shares(self) -> Floats:
+        """What each stratum's s² adds to the run's variance: (M_h/M)² (1/n_h − 1/M_h)."""
+        found: Floats = (self.sizes / self.sizes.sum()) ** 2 * (1 / self.drawn - 1 / self.sizes)
+        return found
 
 
 def powered(
@@ -134,15 +163,11 @@ def powered(
     found = Powered(
         answers=len(verdicts), labels=len(at), unjudged=len(verdicts) - len(given), judge=middle
     )  # fmt: skip
-    sample = _Sample(
-        f=np.array([middle or 0.0 if value is None else value for value in verdicts], dtype=float),
-        y=np.array([marks[index] for index in at], dtype=float),
-        at=np.array(at, dtype=np.int64),
-        stratum=(stratum := np.array(numbered(strata, 0) if strata else [0] * len(verdicts), dtype=np.int64)),
-        cluster=np.array(numbered(questions, len(verdicts)), dtype=np.int64),
-        sizes=(sizes := np.bincount(stratum).astype(float)),
-        drawn=np.bincount(stratum[at], minlength=len(sizes)).astype(float),
-    )
+    f = np.array([middle or 0.0 if value is None else value for value in verdicts], dtype=float)
+    stratum = np.array(numbered(strata, 0) if strata else [0] * len(verdicts), dtype=np.int64)
+    cluster, places = np.array(numbered(questions, len(verdicts)), dtype=np.int64), np.array(at, dtype=np.int64)
+    y = np.array([marks[index] for index in at], dtype=float)
+    sample = _Sample(f, stratum, cluster, places, y, f[places], stratum[places], cluster[places])
     reason = _too_little(sample, list(dict.fromkeys(strata)), bool(given))
     if reason:
         return msgspec.structs.replace(found, reason=reason)
@@ -205,58 +230,42 @@ def _too_little(sample: _Sample, names: Sequence[str], judged: bool) -> str:
         if drawn < min(2.0, size):
             which = f"stratum {names[stratum]!r}" if names[stratum] else "the sample"
             return f"{which} has {plural(int(drawn), 'label')} of {size:.0f} answers and needs two"
-    if len(np.unique(sample.cluster[sample.at])) < 2:
+    if len(np.unique(sample.asked)) < 2:
         return "all labels are of one question: it takes two"
     return ""
 
 
-def _centred(sample: _Sample, values: Floats) -> tuple[Floats, Floats]:
-    """Labelled values about the mean of their stratum, and these means."""
-    own = sample.stratum[sample.at]
-    means = np.bincount(own, weights=values, minlength=len(sample.sizes)) / np.maximum(sample.drawn, 1.0)
-    return values - means[own], means
-
-
-def _shares(sample: _Sample) -> Floats:
-    """Return what each stratum's s² adds to the run's variance: (M_h/M)² (1/n_h − 1/M_h)."""
-    found: Floats = (sample.sizes / sample.sizes.sum()) ** 2 * (1 / sample.drawn - 1 / sample.sizes)
-    return found
-
-
 def _power(sample: _Sample) -> tuple[float, bool]:
     """λ, and whether a degree of freedom went into it."""
-    own = sample.stratum[sample.at]
-    y, f = _centred(sample, sample.y)[0], _centred(sample, sample.f[sample.at])[0]
-    weights = (_shares(sample) / np.maximum(sample.drawn - 1, 1.0))[own]
+    y, f = sample.within
+    weights = (sample.shares / np.maximum(sample.drawn - 1, 1.0))[sample.own]
     below = float((weights * f * f).sum())
-    if below <= 1e-12 * max(1e-300, float((weights * sample.f[sample.at] ** 2).sum())):
+    if below <= 1e-12 * max(1e-300, float((weights * sample.verdicts**2).sum())):
         return 0.0, False
     return min(1.0, max(0.0, float((weights * y * f).sum()) / below)), True
 
 
 def _without_own(sample: _Sample) -> Floats:
     """λ for each labelled answer, from those of other questions."""
-    own, kinds = sample.stratum[sample.at], len(sample.sizes)
-    places = np.unique(sample.cluster[sample.at], return_inverse=True)[1]
-    y, f = _centred(sample, sample.y)[0], _centred(sample, sample.f[sample.at])[0]
+    places, (y, f) = np.unique(sample.asked, return_inverse=True)[1], sample.within
     left: list[Floats] = []
     for values in (np.ones_like(y), y, f, y * f, f * f):
-        mine = np.zeros((int(places.max()) + 1, kinds))
-        np.add.at(mine, (places, own), values)
+        mine = np.zeros((int(places.max()) + 1, len(sample.sizes)))
+        np.add.at(mine, (places, sample.own), values)
         left.append(mine.sum(axis=0) - mine)
     count, ys, fs, yf, ff = left
     there = np.maximum(count, 1.0)
-    weights = _shares(sample) / np.maximum(count - 1, 1.0)
+    weights = sample.shares / np.maximum(count - 1, 1.0)
     above = (weights * (yf - ys * fs / there)).sum(axis=1)
     below = (weights * (ff - fs * fs / there)).sum(axis=1)
-    some = below > 1e-12 * max(1e-300, float((weights.max() * sample.f[sample.at] ** 2).sum()))
+    some = below > 1e-12 * max(1e-300, float((weights.max() * sample.verdicts**2).sum()))
     found: Floats = np.where(some, np.clip(above / np.where(some, below, 1.0), 0.0, 1.0), 0.0)
     return found[places]
 
 
 def _within(sample: _Sample) -> tuple[float, float | None]:
     """Return variance of the marks, and their correlation with the verdicts within strata."""
-    y, f = _centred(sample, sample.y)[0], _centred(sample, sample.f[sample.at])[0]
+    y, f = sample.within
     both = float((y * y).sum() * (f * f).sum())
     return float(np.var(sample.y, ddof=1)), float((y * f).sum()) / math.sqrt(both) if both > 1e-18 else None
 
@@ -265,37 +274,35 @@ def _estimate(
     sample: _Sample, power: float, powers: Floats, tuned: bool, span: float, bounds: Interval
 ) -> tuple[Estimate, float]:
     """Return the estimate with λ for each labelled answer (`power`: for all together), and its variance over draws."""
-    total, labels = sample.sizes.sum(), len(sample.y)
-    own = sample.stratum[sample.at]
-    e, means = _centred(sample, sample.y - power * sample.f[sample.at])
-    guesses = np.bincount(sample.stratum, weights=sample.f) / sample.sizes
-    value = float((sample.sizes / total * (power * guesses + means)).sum())
+    sizes, drawn, own, shares = sample.sizes, sample.drawn, sample.own, sample.shares
+    total, labels = sizes.sum(), len(sample.y)
+    e, means = sample.centred(sample.y - power * sample.verdicts)
+    guesses = np.bincount(sample.stratum, weights=sample.f) / sizes
+    value = float((sizes / total * (power * guesses + means)).sum())
     # How far the labelled answers' verdicts are from those of the others, each with the λ that it had no part in.
-    verdicts = np.bincount(own, weights=sample.f[sample.at], minlength=len(sample.sizes))
-    away = (sample.sizes - sample.drawn)[own] * sample.f[sample.at] - (guesses * sample.sizes - verdicts)[own]
-    centre = float(
-        (np.bincount(own, weights=sample.y, minlength=len(sample.sizes)) / sample.drawn * sample.sizes / total).sum()
-    )
-    centre -= float((powers * away / sample.drawn[own]).sum() / total)
+    away = (sizes - drawn)[own] * sample.verdicts - (guesses * sizes - sample.by_stratum(sample.verdicts))[own]
+    centre = float((sample.by_stratum(sample.y) / drawn * sizes / total).sum())
+    centre -= float((powers * away / drawn[own]).sum() / total)
 
     # Squares of the labelled questions' deviations, stratum by stratum.
-    keys, places = np.unique(own * (int(sample.cluster.max()) + 1) + sample.cluster[sample.at], return_inverse=True)
-    sums = np.bincount(places, weights=e)
-    of_stratum = (keys // (int(sample.cluster.max()) + 1)).astype(np.int64)
-    count = np.bincount(of_stratum, minlength=len(sample.sizes)).astype(float)
-    squares = np.bincount(of_stratum, weights=sums**2, minlength=len(sample.sizes))
-    spare = labels - len(sample.sizes) if labels > len(sample.sizes) else 1
+    kinds = int(sample.cluster.max()) + 1
+    keys, places = np.unique(own * kinds + sample.asked, return_inverse=True)
+    count, squares = (
+        np.bincount(keys // kinds, each, minlength=len(sizes)).astype(float)
+        for each in (None, np.bincount(places, weights=e) ** 2)
+    )
+    spare = labels - len(sizes) if labels > len(sizes) else 1
     small = np.where(count > 1, count / np.maximum(count - 1, 1.0), 1.0) * (spare / max(1, spare - 1) if tuned else 1.0)
-    parts = _shares(sample) * small * squares / sample.drawn
-    missing = _missing(sample, sample.y if not power else sample.y - sample.f[sample.at], e, span, tuned)
-    within = float(parts.sum()) + missing * float(_shares(sample).sum())
+    parts = shares * small * squares / drawn
+    missing = _missing(sample, sample.y if not power else sample.y - sample.verdicts, e, span, tuned)
+    within = float(parts.sum()) + missing * float(shares.sum())
 
     # Over questions: what each adds to the estimate, be it labelled or not (the sandwich).
     each = (power * sample.f + (means - value)[sample.stratum]) / total
-    np.add.at(each, sample.at, (np.sqrt(small) * sample.sizes / sample.drawn)[own] * e / total)
+    np.add.at(each, sample.at, (np.sqrt(small) * sizes / drawn)[own] * e / total)
     by_question = np.bincount(sample.cluster, weights=each)
     clusters = len(by_question)
-    over = float((by_question**2).sum()) * clusters / max(1, clusters - 1) + missing * float(_shares(sample).sum())
+    over = float((by_question**2).sum()) * clusters / max(1, clusters - 1) + missing * float(shares.sum())
     freedom = _freedom(parts, count, tuned)
     run, questions = (t_quantile(freedom) * math.sqrt(max(0.0, v)) for v in (within, max(within, over)))
 

@@ -4,155 +4,120 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from viva.analysis.estimate import UNSURE
-from viva.errors import VivaError, option
+from viva.analysis.items.itemscores import Floats
+from viva.lab.items.sources import only_exam
 from viva.lab.items.tables import Examined, flags
-from viva.render.plots import MARK, PER_CENT, daggers, mark_of, marked, subtitle
-
-if TYPE_CHECKING:
-    import altair
+from viva.render.plots import (
+    MARK,
+    PER_CENT,
+    Axis,
+    Drawn,
+    Kinds,
+    Layer,
+    curves,
+    dots,
+    mark_of,
+    plot,
+    subtitle,
+    tips,
+    together,
+)
 
 BINS = 40
-"""Bars of the difficulties' histogram."""
+"""Bars of a histogram."""
 POINTS = 4000
 """Questions that are drawn one by one; of more, these many spread evenly over facility, and all that are flagged."""
 OKAY = "nothing found"
+_WIDTH = 560
 
 
-def chart(every: Sequence[Examined]) -> altair.TopLevelMixin:
+def chart(every: Sequence[Examined]) -> Drawn:
     """Return the map of the fit where there is one, over the questions' facility and. VivaError for several exams."""
-    import altair as alt
-
-    if len(every) > 1:
-        names = ", ".join(one.scores.exam for one in every)
-        raise VivaError(
-            f"is about one exam, and the sources have several: choose one by {option('exam')}: {names}", field="chart"
-        )
+    only_exam([one.scores.exam for one in every], "chart")
     (found,) = every
-    lower = _statistics(found)
-    joined = alt.vconcat(_map(found), lower, spacing=30) if found.fits else alt.vconcat(lower)
-    drawn: altair.TopLevelMixin = joined.resolve_scale(color="independent")
-    return drawn
+    return together([*(_map(found) if found.fits else ()), _statistics(found)])
 
 
-def _map(found: Examined) -> Any:
+def _map(found: Examined) -> tuple[Drawn, Drawn]:
     """Abilities with intervals above, how many questions have which difficulty below, on one axis."""
-    import altair as alt
-
-    fit = found.fits[0]
+    fit, scores = found.fits[0], found.scores.scores
+    half = 1.96 * fit.ability_error
+    low, high = fit.ability - half, fit.ability + half
     models: list[dict[str, Any]] = [
         {
-            "model": name,
+            "model": found.scores.models[place],
             "ability": float(fit.ability[place]),
-            "low": float(fit.ability[place] - 1.96 * fit.ability_error[place]),
-            "high": float(fit.ability[place] + 1.96 * fit.ability_error[place]),
-            "score": 100 * float(np.nanmean(found.scores.scores[place])),
-            **mark_of(complete=bool(np.isfinite(found.scores.scores[place]).all())),
+            "low": float(low[place]),
+            "high": float(high[place]),
+            "95 %": f"{low[place]:.2f} to {high[place]:.2f}",
+            f"mean score, {PER_CENT}": 100 * float(np.nanmean(scores[place])),
+            **mark_of(complete=bool(np.isfinite(scores[place]).all())),
         }
-        for place, name in enumerate(found.scores.models)
+        for place in np.argsort(-fit.ability, kind="stable")
     ]
-    edges = [value for row in models for value in (float(row["low"]), float(row["high"]))]
-    difficulty = fit.items.difficulty
-    low, high = (float(value) for value in np.percentile(difficulty, [1, 99]))
-    low, high = min(low, *edges) - 0.2, max(high, *edges) + 0.2
-    scale = alt.Scale(domain=[low, high], nice=False)
-    shown = [
-        alt.Tooltip("model:N"),
-        alt.Tooltip("ability:Q", format=".2f"),
-        alt.Tooltip("low:Q", format=".2f", title="95 % from"),
-        alt.Tooltip("high:Q", format=".2f", title="to"),
-        alt.Tooltip("score:Q", format=".2f", title=f"mean score, {PER_CENT}"),
-    ]
-    row = alt.Y("model:N", title=None, sort=alt.EncodingSortField("ability", order="descending"))
-    able = alt.Chart(alt.InlineData(values=models))
-    dots = able.mark_circle(size=70, opacity=1).encode(
-        x=alt.X("ability:Q", title=None, scale=scale, axis=alt.Axis(labels=False)), y=row, tooltip=shown
+    first, last = np.percentile(fit.items.difficulty, [1, 99])
+    ends = float(min(first, *low)) - 0.2, float(max(last, *high)) + 0.2
+    upper = dots(
+        models,
+        "model",
+        Axis("ability", None, {"domain": ends, "nice": False}, {"labels": False}),
+        title=f"Models beside questions, {fit.logistic.upper()}",
+        below=subtitle(models, f"{found.scores.exam}; a model answers questions of its own place every second time"),
+        width=_WIDTH,
     )
-    lines = able.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=None, scale=scale), x2="high:Q", y=row)
-    title = alt.Title(
-        f"Models beside questions, {fit.logistic.upper()}",
-        subtitle=subtitle(models, f"{found.scores.exam}; a model answers questions of its own place every second time"),
-    )
-    marks = daggers(able, x=alt.X("ability:Q", scale=scale), y=row)
-    upper = alt.layer(lines, dots, *marks).properties(width=560, height=alt.Step(18), title=title)
-    return alt.vconcat(upper, _histogram(difficulty, (low, high), scale).properties(width=560, height=130), spacing=6)
+    title = "ability of models, difficulty of questions (standard deviations)"
+    return upper, _histogram(fit.items.difficulty, ends, title)
 
 
-def _histogram(difficulty: Any, ends: tuple[float, float], scale: Any) -> Any:
-    """Return how many questions have which difficulty; those beyond the scale stand at its `ends`."""
+def _histogram(values: Floats, ends: tuple[float, float], title: str) -> Drawn:
+    """Return how many questions have which value; those beyond the scale stand at its `ends`."""
     import altair as alt
 
-    counts, bounds = np.histogram(np.clip(difficulty, *ends), bins=BINS, range=ends)
+    counts, bounds = np.histogram(np.clip(values, *ends), bins=BINS, range=ends)
     bars = [
         {"from": float(start), "to": float(end), "questions": int(count)}
         for start, end, count in zip(bounds, bounds[1:], counts, strict=False)
     ]
+    scale = alt.Scale(domain=ends, nice=False)
     drawn: alt.Chart = (
-        alt.Chart(alt.InlineData(values=bars))
+        plot(bars)
         .mark_bar(opacity=0.75)
         .encode(
-            x=alt.X(
-                "from:Q",
-                bin="binned",
-                scale=scale,
-                title="ability of models, difficulty of questions (standard deviations)",
-            ),
+            x=alt.X("from:Q", bin="binned", scale=scale, title=title),
             x2="to:Q",
-            y=alt.Y("questions:Q", title="questions"),
-            tooltip=[
-                alt.Tooltip("questions:Q"),
-                alt.Tooltip("from:Q", format=".2f", title="difficulty from"),
-                alt.Tooltip("to:Q", format=".2f", title="to"),
-            ],
+            y="questions:Q",
+            tooltip=tips("questions:Q", ("from:Q", "", ".2f"), ("to:Q", "", ".2f")),
         )
+        .properties(width=_WIDTH, height=130)
     )
     return drawn
 
 
-def _statistics(found: Examined) -> Any:
-    import altair as alt
-
-    rows = _rows(found)
-    defined = any(row["discrimination"] is not None for row in rows)
-    if defined:  # those that nobody or everybody passes have none
-        rows = [row for row in rows if row["discrimination"] is not None]
-    kinds = list(dict.fromkeys(row["why"] for row in rows if row["why"] != OKAY))
-    upright = (
-        alt.Y("discrimination:Q", title="discrimination (correlation over models)", scale=alt.Scale(domain=[-1, 1]))
-        if defined
-        else alt.Y("count():Q", title="questions")
+def _statistics(found: Examined) -> Drawn:
+    """Return facility against discrimination; facility alone where no question has any."""
+    facility = f"facility ({PER_CENT} of full marks, mean over models)"
+    rows = [row for row in _rows(found) if row["discrimination"] is not None]
+    if not rows:  # nobody or everybody passes, or there are too few models
+        title = f"Facility of the questions, {found.scores.exam}"
+        return _histogram(100 * found.statistics.facility, (0.0, 100.0), facility).properties(title=title)
+    gaps = [row for row in rows if row[MARK]]
+    kinds = dict.fromkeys([OKAY, *(row["why"] for row in rows)])
+    # Of hundreds of points a sign beside one would be taken for its neighbour's: a hollow one is its own.
+    return curves(
+        [Layer("dots", [row for row in rows if not row[MARK]]), Layer("rings", gaps)],
+        Axis("facility", facility, {"domain": [0, 100]}),
+        Axis("discrimination", "discrimination (correlation over models)", {"domain": [-1, 1]}),
+        title="Facility against discrimination",
+        below=subtitle(rows, found.scores.exam, f"hollow: {UNSURE}" if gaps else ""),
+        kinds=Kinds("why", list(kinds)),
+        height=320,
+        width=_WIDTH,
     )
-    across = alt.X("facility:Q", title=f"facility ({PER_CENT} of full marks, mean over models)")
-    base = alt.Chart(alt.InlineData(values=rows))
-    if not defined:
-        drawn: Any = base.mark_bar().encode(x=across.bin(maxbins=20), y=upright, tooltip=[alt.Tooltip("count():Q")])
-    else:
-        drawn = base.mark_circle(size=45, opacity=0.6).encode(
-            x=across.scale(domain=[0, 100]),
-            y=upright,
-            color=alt.Color(
-                "why:N", title=None, scale=alt.Scale(domain=[OKAY, *kinds]), legend=alt.Legend(labelLimit=300)
-            ),
-            tooltip=[
-                alt.Tooltip("question:N"),
-                alt.Tooltip("facility:Q", format=".1f"),
-                alt.Tooltip("discrimination:Q", format=".3f"),
-                alt.Tooltip("models:Q"),
-                alt.Tooltip("why:N", title="found"),
-            ],
-        )
-    rings_said = f"ringed: {UNSURE}" if defined and marked(rows) else ""
-    title = alt.Title("Facility against discrimination", subtitle=subtitle(rows, found.scores.exam, rings_said))
-    if defined:
-        # Of hundreds of points a sign beside one would be taken for its neighbour's: a ring around it is its own.
-        rings = base.transform_filter(f"datum.{MARK} != ''").mark_point(size=90, strokeWidth=1.2, filled=False)
-        where = {"x": across.scale(domain=[0, 100]), "y": upright}
-        drawn = alt.layer(drawn, *([rings.encode(**where)] if marked(rows) else []))
-    return drawn.properties(width=560, height=320, title=title)
 
 
 def _rows(found: Examined) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import APART, clusters_of
-from viva.errors import DataError
+from viva.errors import DataError, VivaError, option
 from viva.studies.item_scores import EXAM, ScoreSet, score_sets
 from viva.types import Aggregate
 from viva.visible import one_line
@@ -49,6 +49,15 @@ def item_sources(sources: Sequence[Path], exam: str | None) -> list[ItemSources]
         known = ", ".join(repr(one_line(name, 60)) for name in by_exam)
         raise DataError(f"{exam!r}: the sources have no such exam; they have: {known}", field="exam")
     return [group for name, group in by_exam.items() if exam in (None, name)]
+
+
+def only_exam(exams: Sequence[str], field: str) -> None:
+    """Raise VivaError where there are several; `field`: what takes one."""
+    if len(exams) > 1:
+        raise VivaError(
+            f"is about one exam, and the sources have several: choose one by {option('exam')}: {', '.join(exams)}",
+            field=field,
+        )
 
 
 def _add(group: ItemSources, one: ScoreSet) -> None:

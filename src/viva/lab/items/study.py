@@ -90,17 +90,19 @@ def study(config: ItemsConfig) -> Findings[Any]:
     """
     from viva.lab.items.anchors import chosen, predicted
     from viva.lab.items.chart import chart
-    from viva.lab.items.sources import item_sources
+    from viva.lab.items.sources import item_sources, only_exam
     from viva.lab.items.tables import findings
 
     _refuse_contradictions(config)
     if config.predict:
         return predicted(config.predict, config.anchors_file, config.exam)
     found = item_sources(config.sources, config.exam)
+    if config.levels or config.anchors is not None:
+        only_exam([one.exam for one in found], "levels" if config.levels else "anchors")
     if config.levels:
-        return levelled(_only_exam(found, flag("levels")), config)
+        return levelled(found[0], config)
     if config.anchors is not None:
-        return chosen(_only_exam(found, flag("anchors")), config.anchors, config.families, config.items)
+        return chosen(found[0], config.anchors, config.families, config.items)
     every = tuple(_examined(one, config) for one in found)
     return findings(every, config.items, partial(chart, every))
 
@@ -111,7 +113,6 @@ def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
 
     from viva.analysis.items.itemscores import item_scores
     from viva.analysis.items.itemstatistics import item_statistics
-    from viva.errors import DataError
     from viva.lab.items.prediction import dimensions
     from viva.lab.items.response import fit
     from viva.lab.items.tables import Examined
@@ -142,16 +143,6 @@ def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
         if fits[0].log_likelihood is not None:  # else there is nothing to compare two models by
             fits = (*fits, fit(shares, "1pl" if config.irt == "2pl" else "2pl"))
     return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
-
-
-def _only_exam(found: Sequence[ItemSources], called: str) -> ItemSources:
-    """Return the only exam found. Raises VivaError where there are several; `option` is what takes one."""
-    if len(found) > 1:
-        names = ", ".join(one.exam for one in found)
-        raise VivaError(
-            f"{called} is about one exam, and the sources have several: choose one by {option('exam')}: {names}"
-        )
-    return found[0]
 
 
 def _refuse_contradictions(config: ItemsConfig) -> None:
