@@ -20,9 +20,9 @@ import numpy as np
 from commandline import add_tiny
 from scipy.cluster.vq import kmeans2
 
-from viva.lab.items.anchor_choice import Indices, chosen_by, interval, known_curves, predict, reader_of
+from viva.lab.items.anchor_choice import chosen_by, interval, predict, reader_of
 from viva.lab.items.anchor_error import validate
-from viva.lab.items.curves import Floats
+from viva.lab.items.curves import Floats, Indices, known_curves
 
 Read = Callable[[Floats], Floats]
 SLOPE = 0.3

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from analysis.responders import subjects, world
 from rows import tabled
 from viva.errors import DataError
-from viva.lab.items.anchor_choice import choose, interval, known_curves, predict
+from viva.lab.items.anchor_choice import choose, interval, predict
 from viva.lab.items.anchor_error import validate
-from viva.lab.items.curves import GRID, SCORES, full_scores, item_curves
+from viva.lab.items.curves import GRID, SCORES, full_scores, item_curves, known_curves
 
 
 @pytest.mark.slow

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from viva.lab.variation.cells import factorial
-from viva.lab.variation.components import CELL, CHANCE, JUDGE, QUESTION, Components, Floats, estimate
-from viva.lab.variation.positions import positions
+from viva.lab.variation.components import CELL, CHANCE, JUDGE, QUESTION, Components, Floats, estimate, positions
 
 NAMES = ("prompt", "order")
 SD = {QUESTION: 0.4, "prompt": 0.06, "order": 0.04, CELL: 0.02, f"{QUESTION} × prompt": 0.2,

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from rows import tabled
 from viva.analysis.items.weightedsampling import SAFE, Answers, Draw, anytime, fixed
 from viva.lab.adaptive.drawing import Frame, Target, draws
-from viva.lab.items.anchor_choice import known_curves
-from viva.lab.items.curves import Floats
-from viva.lab.items.prediction import dimensions, predict_scores
+from viva.lab.items.curves import Floats, dimensions, known_curves, predict_scores
 
 
 def frame_of(shares: Floats) -> Frame:

@@ -118,7 +118,7 @@ def model_info(name: str, opened: ModelRecord | None) -> dict[str, Any]:
 
 def _result(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
     cell, spec = result.overall, result.exam.spec
-    drawn = result.exam.sampling or result.record.sampling
+    drawn = result.sampling
     uncertainty: dict[str, Any] = {"num_samples": result.scored}
     if result.stderr is not None:
         uncertainty |= {
@@ -178,8 +178,7 @@ def _strings(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _source(result: EvaluationResult) -> dict[str, Any]:
     said = {"licence": result.about.licence, "fingerprint": result.exam.fingerprint, "source": result.about.source}
-    name = result.about.title + (", Viva's bundled sample" if result.exam.data is None else "")
-    return {"dataset_name": name, "source_type": "other", "additional_details": said}
+    return {"dataset_name": result.dataset, "source_type": "other", "additional_details": said}
 
 
 def _judge_template(result: EvaluationResult) -> str:

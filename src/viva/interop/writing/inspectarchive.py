@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from viva.engine.answerrecord import Answer
 from viva.interop.writing.runrecords import EvaluationResult, Totals, created, judged, moment
@@ -57,7 +57,10 @@ def write_eval(result: EvaluationResult, path: Path) -> Totals:
     """Write a .eval archive; one answer at a time is in memory, and a summary of each on the disk."""
     totals = Totals()
     ids: list[str] = []
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive, _spool() as summaries:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+        tempfile.TemporaryFile() as summaries,
+    ):
         for sample in _samples(result, totals, ids):
             _member(archive, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", encoded(sample))
             summaries.write((b"," if totals.answers > 1 else b"[") + encoded(_summary(sample)))
@@ -75,7 +78,7 @@ def write_json(result: EvaluationResult, path: Path) -> Totals:
     """Return the same as one JSON file: larger, slower to open, and readable with any tool."""
     totals = Totals()
     ids: list[str] = []
-    with _spool() as samples, path.open("wb") as out:
+    with tempfile.TemporaryFile() as samples, path.open("wb") as out:
         for sample in _samples(result, totals, ids):
             samples.write((b",\n    " if totals.answers > 1 else b"\n    ") + encoded(sample))
         samples.seek(0)
@@ -94,10 +97,6 @@ def _samples(result: EvaluationResult, totals: Totals, ids: list[str]) -> Iterat
         if not answer.row.sample and len(ids) <= _IDS:
             ids.append(sample["id"])
         yield sample
-
-
-def _spool() -> IO[bytes]:
-    return tempfile.TemporaryFile()
 
 
 def _named(name: str) -> zipfile.ZipInfo:
@@ -166,10 +165,11 @@ def _about(result: EvaluationResult) -> dict[str, Any]:
 
 
 def _spec(result: EvaluationResult, ids: list[str] | None) -> dict[str, Any]:
-    spec = result.exam.spec
+    limit = result.exam.spec.limit
+    judges = [{"model": one.shown or one.name, "config": {}, "args": {}} for one in result.record.judges]
     return {
         "eval_id": _id(result, "eval"),
-        "run_id": _short(sha256(f"{result.run}\0{result.record.created}\0{result.record.command}")),
+        "run_id": _short(result.run_digest),
         "created": created(result.record).isoformat(),
         "task": result.label,
         "task_id": _id(result, "task"),
@@ -179,7 +179,7 @@ def _spec(result: EvaluationResult, ids: list[str] | None) -> dict[str, Any]:
         "task_args": result.settings,
         "task_args_passed": {},
         "dataset": {
-            "name": result.about.title + (", Viva's bundled sample" if result.exam.data is None else ""),
+            "name": result.dataset,
             "samples": result.exam.questions,
             "sample_ids": ids,
             "shuffled": False,
@@ -187,23 +187,26 @@ def _spec(result: EvaluationResult, ids: list[str] | None) -> dict[str, Any]:
         "model": result.model,
         "model_generate_config": _sampling(result),
         "model_args": {},
-        "model_roles": {"grader": [_role(judge.shown or judge.name) for judge in result.record.judges]}
-        if result.record.judges
-        else None,
-        "config": {"limit": spec.limit, "epochs": result.draws, "epochs_reducer": ["mean"], "fail_on_error": False},
+        "model_roles": {"grader": judges} if judges else None,
+        "config": {
+            "limit": limit,
+            "epochs": result.draws,
+            "epochs_reducer": ["mean"],
+            "fail_on_error": False,
+        },
         "packages": {"viva": result.record.viva},
         "metadata": _about(result),
         "scorers": [{"name": SCORER, "options": {}, "metadata": {}}],
-        "headline_metric": {"scorer": SCORER, "score": SCORER, "metric": result.metric},
+        "headline_metric": _headline(result),
     }
 
 
-def _role(model: str) -> dict[str, Any]:
-    return {"model": model, "config": {}, "args": {}}
+def _headline(result: EvaluationResult) -> dict[str, str]:
+    return {"scorer": SCORER, "score": SCORER, "metric": result.metric}
 
 
 def _sampling(result: EvaluationResult) -> dict[str, Any]:
-    drawn = result.exam.sampling or result.record.sampling
+    drawn = result.sampling
     found = {
         "temperature": drawn.temperature,
         "top_p": drawn.top_p,
@@ -236,12 +239,11 @@ def _results(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
         "metrics": metrics,
         "metadata": result.details(),
     }
-    headline = {"scorer": SCORER, "score": SCORER, "metric": result.metric} if cell.mean is not None else None
     return {
         "total_samples": totals.answers,
         "completed_samples": totals.answers - totals.errors,
         "scores": [score],
-        "headline": headline,
+        "headline": None if cell.mean is None else _headline(result),
     }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +36,17 @@ def _model(evaluations: Sequence[EvaluationResult], folder: Path) -> Path:
     first = evaluations[0]
     place = folder / file_part(first.model, between="__")
     place.mkdir(exist_ok=True)
-    date, whole = _date(first), _Results()
-    for one in evaluations:
-        with (place / f"samples_{_task(one)}_{date}.jsonl").open("wb") as out:
-            _write_task(one, whole, out.write)
+    date = _date(first)
+    written = {_task(one): _write_task(one, place / f"samples_{_task(one)}_{date}.jsonl") for one in evaluations}
     path = place / f"results_{date}.json"
-    path.write_bytes(pretty(whole.content(first)))
+    path.write_bytes(pretty(_content(first, written)))
     return path
 
 
 def _date(result: EvaluationResult) -> str:
     """Return a moment as lm-eval writes it, with microseconds that tell runs of one second apart."""
     when = created(result.record).replace(tzinfo=None)
-    run = int(sha256(f"{result.run}\0{result.record.created}\0{result.record.command}")[:12], 16) % 1_000_000
+    run = int(result.run_digest[:12], 16) % 1_000_000
     return (when + datetime.timedelta(microseconds=run or 1)).isoformat().replace(":", "-")
 
 
@@ -59,100 +57,90 @@ def _task(result: EvaluationResult) -> str:
     return file_part(result.label)
 
 
-class _Results:
-    """What results_*.json says, exam by exam."""
-
-    def __init__(self) -> None:
-        self.tasks: dict[str, dict[str, Any]] = {
-            key: {}
-            for key in ("results", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
-        }
-        self.hashes: dict[str, str] = {}
-        self.viva: dict[str, Any] = {}
-        self.totals = Totals()
-
-    def add(self, result: EvaluationResult, totals: Totals, questions: int, digest: str) -> None:
-        """One exam's."""
-        task, spec = _task(result), result.exam.spec
-        figures: dict[str, Any] = {"name": task, "alias": result.label, "sample_len": questions}
-        if result.overall.mean is not None:
-            figures[f"{METRIC},{FILTER}"] = result.overall.mean
-            figures[f"{METRIC}_stderr,{FILTER}"] = "N/A" if result.stderr is None else result.stderr
-        entries: dict[str, Any] = {
-            "results": figures,
-            "group_subtasks": [],
-            "configs": {
-                "task": task,
-                "dataset_path": result.about.source if result.exam.data else "viva (bundled sample)",
-                "description": f"{result.about.title}, {result.about.paper}",
-                "output_type": "multiple_choice" if spec.choose else "generate_until",
-                "num_fewshot": spec.shots,
-                "repeats": result.draws,
-                "metric_list": [{"metric": METRIC, "aggregation": result.metric, "higher_is_better": True}],
-                "metadata": {"version": result.exam.version, "settings": result.settings},
-            },
-            "versions": result.exam.version,
-            "n-shot": spec.shots,
-            "higher_is_better": {METRIC: True},
-            "n-samples": {"original": result.exam.questions, "effective": questions},
-        }
-        for key, value in entries.items():
-            self.tasks[key][task] = value
-        self.hashes[task] = digest
-        self.viva[task] = result.details()
-        for name, one, other in (("first", min, totals.first), ("last", max, totals.last)):
-            known = getattr(self.totals, name)
-            setattr(self.totals, name, one(known, other) if known and other else known or other)
-
-    def content(self, result: EvaluationResult) -> dict[str, Any]:
-        """Return the whole, of this model."""
-        drawn = result.exam.sampling or result.record.sampling
-        sampling = {"temperature": drawn.temperature, "top_p": drawn.top_p, "max_gen_toks": drawn.max_tokens}
-        provider, _, name = result.model.partition("/")
-        return {
-            **self.tasks,
-            "config": {
-                "model": provider,
-                "model_args": {"model": name or provider},
-                "batch_size": None,
-                "batch_sizes": [],
-                "device": None,
-                "use_cache": None,
-                "limit": result.exam.spec.limit,
-                "bootstrap_iters": 0,
-                "gen_kwargs": {key: value for key, value in sampling.items() if value is not None},
-                "random_seed": result.record.seed,
-                "numpy_seed": result.record.seed,
-                "torch_seed": result.record.seed,
-                "fewshot_seed": result.exam.spec.seed,
-            },
-            "git_hash": None,
-            "date": created(result.record).timestamp(),
-            "viva_version": result.record.viva,
-            "viva": self.viva,
-            "task_hashes": self.hashes,
-            "model_source": provider,
-            "model_name": result.model,
-            "model_name_sanitized": file_part(result.model, between="__"),
-            "system_instruction": None,
-            "system_instruction_sha": None,
-            "fewshot_as_multiturn": result.exam.spec.form == "chat",
-            "chat_template": None,
-            "chat_template_sha": None,
-            "start_time": self.totals.first,
-            "end_time": self.totals.last,
-            "total_evaluation_time_seconds": str(max(0.0, self.totals.last - self.totals.first)),
-        }
+_OF_TASKS = ("results", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", "n-samples")
+"""What results_*.json begins with, each task by task."""
 
 
-def _write_task(result: EvaluationResult, whole: _Results, write: Any) -> None:
-    totals, hashes, questions = Totals(), [], 0
-    for number, group in enumerate(_questions(result, totals)):
-        line = _line(result, number, group)
-        questions += 1
-        hashes.append(line["doc_hash"] + line["prompt_hash"] + line["target_hash"])
-        write(encoded(line) + b"\n")
-    whole.add(result, totals, questions, sha256("".join(hashes)))
+def _write_task(result: EvaluationResult, path: Path) -> tuple[dict[str, Any], Totals]:
+    """Write the samples of an exam; return what results_*.json says of it, and what adds up."""
+    totals, hashes = Totals(), []
+    with path.open("wb") as out:
+        for number, answers in enumerate(_questions(result, totals)):
+            line = _line(result, number, answers)
+            hashes.append(line["doc_hash"] + line["prompt_hash"] + line["target_hash"])
+            out.write(encoded(line) + b"\n")
+    task, spec, questions = _task(result), result.exam.spec, len(hashes)
+    figures: dict[str, Any] = {"name": task, "alias": result.label, "sample_len": questions}
+    if result.overall.mean is not None:
+        figures[f"{METRIC},{FILTER}"] = result.overall.mean
+        figures[f"{METRIC}_stderr,{FILTER}"] = "N/A" if result.stderr is None else result.stderr
+    return {
+        "results": figures,
+        "group_subtasks": [],
+        "configs": {
+            "task": task,
+            "dataset_path": result.about.source if result.exam.data else "viva (bundled sample)",
+            "description": f"{result.about.title}, {result.about.paper}",
+            "output_type": "multiple_choice" if spec.choose else "generate_until",
+            "num_fewshot": spec.shots,
+            "repeats": result.draws,
+            "metric_list": [{"metric": METRIC, "aggregation": result.metric, "higher_is_better": True}],
+            "metadata": {"version": result.exam.version, "settings": result.settings},
+        },
+        "versions": result.exam.version,
+        "n-shot": spec.shots,
+        "higher_is_better": {METRIC: True},
+        "n-samples": {"original": result.exam.questions, "effective": questions},
+        "viva": result.details(),
+        "task_hashes": sha256("".join(hashes)),
+    }, totals
+
+
+def _content(result: EvaluationResult, written: Mapping[str, tuple[dict[str, Any], Totals]]) -> dict[str, Any]:
+    """Return all of a model's results_*.json; `result` is any of its exams'."""
+    totals = [of_task for _, of_task in written.values()]
+    begun = min((one.first for one in totals if one.first), default=0.0)
+    ended = max(one.last for one in totals)
+    tasks = {
+        key: {task: said[key] for task, (said, _) in written.items()} for key in (*_OF_TASKS, "viva", "task_hashes")
+    }
+    drawn = result.sampling
+    sampling = {"temperature": drawn.temperature, "top_p": drawn.top_p, "max_gen_toks": drawn.max_tokens}
+    provider, _, name = result.model.partition("/")
+    return {
+        **{key: tasks[key] for key in _OF_TASKS},
+        "config": {
+            "model": provider,
+            "model_args": {"model": name or provider},
+            "batch_size": None,
+            "batch_sizes": [],
+            "device": None,
+            "use_cache": None,
+            "limit": result.exam.spec.limit,
+            "bootstrap_iters": 0,
+            "gen_kwargs": {key: value for key, value in sampling.items() if value is not None},
+            "random_seed": result.record.seed,
+            "numpy_seed": result.record.seed,
+            "torch_seed": result.record.seed,
+            "fewshot_seed": result.exam.spec.seed,
+        },
+        "git_hash": None,
+        "date": created(result.record).timestamp(),
+        "viva_version": result.record.viva,
+        "viva": tasks["viva"],
+        "task_hashes": tasks["task_hashes"],
+        "model_source": provider,
+        "model_name": result.model,
+        "model_name_sanitized": file_part(result.model, between="__"),
+        "system_instruction": None,
+        "system_instruction_sha": None,
+        "fewshot_as_multiturn": result.exam.spec.form == "chat",
+        "chat_template": None,
+        "chat_template_sha": None,
+        "start_time": begun,
+        "end_time": ended,
+        "total_evaluation_time_seconds": str(max(0.0, ended - begun)),
+    }
 
 
 def _questions(result: EvaluationResult, totals: Totals) -> Iterator[list[Answer]]:
@@ -175,7 +163,7 @@ def _line(result: EvaluationResult, number: int, answers: Sequence[Answer]) -> d
     }
     prompt = prompt_text(first.prompt)
     points = [answer.row.points for answer in answers if answer.row.points is not None]
-    drawn = result.exam.sampling or result.record.sampling
+    drawn = result.sampling
     until = {"until": list(drawn.stop), "max_gen_toks": drawn.max_tokens, "temperature": drawn.temperature}
     came = [answer for answer in answers if answer.response.error is None]
     return {

@@ -11,7 +11,8 @@ from msgspec import Struct
 from viva.analysis.estimate import Estimate
 from viva.engine.answerrecord import Answer
 from viva.engine.folder import ExamRecord, RunRecord
-from viva.types import Aggregate, BenchmarkInfo, ScoreRow
+from viva.interop.writing.safetext import sha256
+from viva.types import Aggregate, BenchmarkInfo, Sampling, ScoreRow
 
 Z95 = 1.959963984540054
 """Standard errors between a mean and the end of its 95 % interval, where it is a normal one."""
@@ -61,6 +62,21 @@ class EvaluationResult(Struct, frozen=True, kw_only=True):
     def draws(self) -> int:
         """Answers to a question."""
         return (self.exam.samples or self.record.samples) * self.record.repeats
+
+    @property
+    def sampling(self) -> Sampling:
+        """How its answers were drawn."""
+        return self.exam.sampling or self.record.sampling
+
+    @property
+    def dataset(self) -> str:
+        """What its questions are called."""
+        return self.about.title + (", Viva's bundled sample" if self.exam.data is None else "")
+
+    @property
+    def run_digest(self) -> str:
+        """A name for the run, 64 hexadecimal digits."""
+        return sha256(f"{self.run}\0{self.record.created}\0{self.record.command}")
 
     def digest(self, *parts: str) -> str:
         """Return a name for this and nothing else, 64 hexadecimal digits; the same for the same run, exam and model."""
@@ -121,12 +137,17 @@ class Totals(Struct):
             self.last = max(self.last, answer.at)
 
 
-def moment(at: float) -> str:
-    """Return seconds since 1970 as ISO 8601 in UTC; "" for what is no moment."""
+def utc(at: float) -> datetime.datetime | None:
+    """Return seconds since 1970 as a moment in UTC; None for what is none."""
     try:
-        return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds") if at > 0 else ""
+        return datetime.datetime.fromtimestamp(at, datetime.UTC) if at > 0 else None
     except (OverflowError, ValueError, OSError):
-        return ""
+        return None
+
+
+def moment(at: float) -> str:
+    """Return the same as ISO 8601; "" for what is no moment."""
+    return found.isoformat(timespec="milliseconds") if (found := utc(at)) else ""
 
 
 def created(record: RunRecord) -> datetime.datetime:

@@ -31,16 +31,17 @@ def encoded(content: Any) -> bytes:
     try:
         return msgspec.json.encode(content)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_cleaned(msgspec.to_builtins(content, builtin_types=(msgspec.Raw,))))
+        return msgspec.json.encode(cleaned(msgspec.to_builtins(content, builtin_types=(msgspec.Raw,))))
 
 
-def _cleaned(content: Any) -> Any:
+def cleaned(content: Any) -> Any:
+    """Return plain content whose texts can be encoded."""
     if isinstance(content, str):
         return clean(content)
     if isinstance(content, dict):
-        return {_cleaned(key): _cleaned(value) for key, value in content.items()}
+        return {cleaned(key): cleaned(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_cleaned(value) for value in content]
+        return [cleaned(value) for value in content]
     return content
 
 

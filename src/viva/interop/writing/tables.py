@@ -6,7 +6,6 @@ tags, parts, deciders and verdicts differ from set to set; they are named after 
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,8 @@ import polars as pl
 from msgspec import Struct
 
 from viva.engine.answerrecord import Answer
-from viva.interop.writing.safetext import clean, encoded
+from viva.interop.writing.runrecords import utc
+from viva.interop.writing.safetext import clean, cleaned, encoded
 from viva.types import Question, ScoreRow
 from viva.visible import one_line
 
@@ -188,18 +188,7 @@ def answer_row(run: str, answer: Answer, names: Names) -> dict[str, Any]:
     turns = [("text", prompt)] if isinstance(prompt, str) else [(turn.role, turn.content) for turn in prompt]
     return {
         "run": run,
-        "exam": row.exam,
-        "model": row.model,
-        "question": row.question,
-        "sample": row.sample,
-        "benchmark": row.benchmark,
-        "repeat": row.repeat,
-        "outcome": row.outcome,
-        "value": row.value,
-        "points": answer.row.points,
-        "answer": row.answer,
-        "explanation": row.explanation,
-        "weight": row.weight,
+        **_attributes(row, (*_WHOSE[1:], *SCORE)),
         "options": list(answer.question.options) if answer.question else None,
         "prompt": [{"role": role, "content": content} for role, content in turns] if answer.request else None,
         "reply": answer.reply if error is None else None,
@@ -209,18 +198,16 @@ def answer_row(run: str, answer: Answer, names: Names) -> dict[str, Any]:
         "output_tokens": usage.output if usage else None,
         "reasoning_tokens": (usage.reasoning or None) if usage else None,
         "seconds": answer.seconds or None,
-        "at": _moment(answer.at),
+        "at": utc(answer.at),
         "failure": f"{error.kind}: {error.message}" if error else None,
         "said": [{"who": who, "said": said} for who, said in answer.said],
         **dict(names.cells(row)),
     }
 
 
-def _moment(at: float) -> datetime.datetime | None:
-    try:
-        return datetime.datetime.fromtimestamp(at, datetime.UTC) if at > 0 else None
-    except (OverflowError, ValueError, OSError):
-        return None
+def _attributes(row: ScoreRow | Question, columns: Iterable[Column]) -> dict[str, Any]:
+    """Return the cells that are attributes of a row, called as their columns are."""
+    return {column.name: getattr(row, column.name) for column in columns}
 
 
 def question_row(exam: str, question: Question, names: Names) -> dict[str, Any]:
@@ -228,14 +215,7 @@ def question_row(exam: str, question: Question, names: Names) -> dict[str, Any]:
     return {
         "exam": exam,
         "question": question.id,
-        "kind": question.kind,
-        "language": question.language,
-        "text": question.text,
-        "options": list(question.options),
-        "answer": question.answer,
-        "accepted": list(question.accepted),
-        "explanation": question.explanation,
-        "weight": question.weight,
+        **_attributes(question, QUESTION[2:]),
         **dict(names.cells(question)),
     }
 
@@ -288,13 +268,7 @@ class Writer:
         try:
             return pl.Series(column.name, cells, dtype=kind)
         except UnicodeEncodeError:
-            return pl.Series(column.name, [_cleaned(cell) for cell in cells], dtype=kind)
-
-
-def _cleaned(cell: Any) -> Any:
-    if isinstance(cell, str):
-        return clean(cell)
-    return [_cleaned(one) for one in cell] if isinstance(cell, list) else cell
+            return pl.Series(column.name, cleaned(cells), dtype=kind)
 
 
 def write_tables(tables: Mapping[Path, Sequence[Column]], rows: Iterable[Mapping[str, Any]]) -> int:

@@ -87,7 +87,7 @@ class Rounds:
     """What is drawn next, and whether anything is."""
 
     def __init__(self, calibration: Calibration, seed: int, until: Until) -> None:
-        from viva.lab.items.anchor_choice import known_curves
+        from viva.lab.items.curves import known_curves
 
         self._frame, self._seed, self._until = calibration.frame(), seed, until
         _, self._curves = known_curves(calibration.matrix(), self._frame.shares)
@@ -111,7 +111,7 @@ class Rounds:
         import numpy as np
 
         from viva.lab.adaptive.drawing import Target, draws
-        from viva.lab.items.prediction import predict_scores
+        from viva.lab.items.curves import predict_scores
 
         places, targets = self._frame.places(drawn), []
         for mine in found:

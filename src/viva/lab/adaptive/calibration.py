@@ -146,7 +146,7 @@ def _calibration(source: Path, exam: Exam, asked: Sequence[str]) -> Calibration:
 
 def _warn(calibration: Calibration) -> None:
     """Say where one ability does not explain the known models' answers."""
-    from viva.lab.items.prediction import dimensions
+    from viva.lab.items.curves import dimensions
 
     found = dimensions(calibration.matrix(), calibration.frame().shares)
     if found is not None and found.several:

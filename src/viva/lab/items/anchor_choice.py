@@ -18,13 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from viva.analysis.uncertainty import t_quantile
 from viva.errors import DataError
-from viva.lab.items.curves import GRID, SCORES, Floats, abilities_of, full_scores, item_curves
-
-Indices = NDArray[np.int64]
+from viva.lab.items.curves import GRID, SLOPE, Floats, Indices, abilities_of, known_curves, probable_scores
 
 BLOCKS = 25
 """Parts of the exam that all give anchors, where there are anchors enough."""
@@ -36,8 +33,6 @@ KNOWN = 1.0
 """Information on an ability that a block's first anchor finds there: else it would be chosen for one ability alone."""
 
 _ALIKE = 1 - 1e-9
-_SLOPE = SCORES * (1 - SCORES)
-"""Of a full score by ability."""
 
 
 class Reader(Struct, frozen=True, kw_only=True, eq=False):
@@ -88,9 +83,7 @@ def predict(reader: Reader, answers: Floats) -> tuple[float, float]:
     """
     there = np.isfinite(answers)
     points, curves = np.clip(answers[there], 0.0, 1.0), reader.curves[there]
-    probable = points @ np.log(curves) + (1 - points) @ np.log1p(-curves) + np.log(_SLOPE)
-    probable = np.exp(probable - probable.max())
-    probable /= probable.sum()
+    probable = probable_scores(curves, points)
     rest = reader.rest + reader.shares[~there] @ reader.curves[~there]
     value = float(probable @ rest)
     spread = float(probable @ (rest - value) ** 2)
@@ -117,20 +110,13 @@ def checked(scores: Floats, count: int, shares: Floats | None) -> Floats:
     return found
 
 
-def known_curves(scores: Floats, shares: Floats) -> tuple[Floats, Floats]:
-    """Return the known models' full scores, and the questions' curves."""
-    clipped = np.clip(scores, 0.0, 1.0)
-    full = full_scores(scores, shares)
-    return full, item_curves(clipped, abilities_of(full))
-
-
 def chosen_by(
     curves: Floats, count: int, shares: Floats, full: Floats, among: Indices, *, blocks: int = BLOCKS
 ) -> Indices:
     """Return the anchors among these questions, which stand in the exam's order."""
     lowest, highest = abilities_of(np.array([full.min(), full.max()]))
     serves = (lowest - BEYOND <= GRID) & (highest + BEYOND >= GRID)
-    weights = _SLOPE[serves] ** 3  # a variance of the ability is one of the score by slope²; scores count evenly
+    weights = SLOPE[serves] ** 3  # a variance of the ability is one of the score by slope²; scores count evenly
     steps = np.gradient(curves[among], GRID, axis=1)[:, serves]
     likely = curves[among][:, serves]
     information = steps**2 / (likely * (1 - likely))

@@ -17,8 +17,8 @@ import numpy as np
 from msgspec import Struct
 
 from viva.errors import DataError
-from viva.lab.items.anchor_choice import checked, chosen_by, known_curves, predict, reader_of
-from viva.lab.items.curves import Floats
+from viva.lab.items.anchor_choice import checked, chosen_by, predict, reader_of
+from viva.lab.items.curves import Floats, known_curves
 
 FEWEST = 3
 """Families without which nothing can be held out and predicted from two others."""

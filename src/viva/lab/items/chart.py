@@ -103,7 +103,9 @@ def _statistics(found: Examined) -> Drawn:
     facility = f"facility ({PER_CENT} of full marks, mean over models)"
     rows = [row for row in _rows(found) if row["discrimination"] is not None]
     if not rows:  # nobody or everybody passes, or there are too few models
-        title = f"Facility of the questions, {found.scores.exam}"
+        import altair as alt
+
+        title = alt.Title("Facility of the questions", subtitle=subtitle(_rows(found), found.scores.exam))
         return _histogram(100 * found.statistics.facility, (0.0, 100.0), facility).properties(title=title)
     gaps = [row for row in rows if row[MARK]]
     kinds = dict.fromkeys([OKAY, *(row["why"] for row in rows)])

@@ -6,21 +6,30 @@ questions say what curves there are. So a curve is an average over a fixed list 
 of guessing), each weighed by how well it explains the question's answers and by how common it is in this exam; how
 common, the answers to all questions tell (nonparametric empirical Bayes, fitted by EM: Laird 1978, JASA 73:805-811).
 The models' abilities are no unknowns: they are the logits of the full scores, which thousands of questions pin down.
+
+How a model will probably score on each question: its own answers say how probable each full score is, and a prediction
+is the mean over these (adaptive tests of language models: Hofmann et al. 2025, Fluid Benchmarking, arXiv 2509.11106).
+Whom a model resembles, found by a ridge logistic regression on the known models' residuals, was tried: on MMLU-Pro's 16
+models it narrowed no interval (1.48 points to both sides with it, 1.47 without, of 2,000 of 12,032 questions).
 """
 
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.lab.items.quadrature import expit
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 GRID: Floats = np.linspace(-4.0, 4.0, 81)
 """Abilities at which curves are given: logits of full scores from 1.8 to 98.2 %."""
 SCORES: Floats = expit(GRID)
 """The full scores that these are."""
+SLOPE = SCORES * (1 - SCORES)
+"""Of a full score by ability."""
 
 _SLOPES = (-0.6, 0.4, 0.8, 1.2, 1.8, 2.6, 3.6, 5.0)
 """Of logit on logit. Below 0: better models fail, as with a wrong gold answer. Without the steep ones anchors predict
@@ -35,6 +44,9 @@ _ROUNDS = 25
 """Of EM; what comes after moves no probability by 0.001."""
 _STRATA = 20
 _EDGE = 0.01
+FEWEST = 4
+"""Models from which on it is looked whether one ability explains their answers."""
+_SIMULATED = 3
 
 
 def item_curves(scores: Floats, abilities: Floats) -> Floats:
@@ -92,4 +104,73 @@ def _classes(abilities: Floats) -> Floats:
     ]
     flat = [np.full(len(abilities), value) for value in expit(_FLAT)]
     found: Floats = np.clip(np.array(rising + flat), _SURE, 1 - _SURE)
+    return found
+
+
+def known_curves(scores: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """Return the known models' full scores, and the questions' curves."""
+    full = full_scores(scores, shares)
+    return full, item_curves(np.clip(scores, 0.0, 1.0), abilities_of(full))
+
+
+def probable_scores(curves: Floats, answers: Floats) -> Floats:
+    """Return how probable each full score of the grid is, by the answers (shares of 1) to the questions of these
+    curves; before any all are equally probable.
+    """
+    found = answers @ np.log(curves) + (1 - answers) @ np.log1p(-curves) + np.log(SLOPE)
+    found = np.exp(found - found.max())
+    return np.asarray(found / found.sum())
+
+
+class Dimensions(Struct, frozen=True, kw_only=True):
+    """Whether one ability explains which questions models answer: the largest eigenvalue of the correlations of the
+    models' Pearson residuals over questions, and the largest in answers simulated from the curves (parallel analysis:
+    Horn 1965, Psychometrika 30:179-185)."""
+
+    largest: float
+    expected: float
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one."""
+        return self.largest > 1.05 * self.expected
+
+
+def predict_scores(curves: Floats, places: Indices, answers: Floats) -> Floats:
+    """Return the expected score on every question, given the `answers` (shares of 1) to those at `places`.
+
+    `curves`: probabilities, questions × `GRID`. Before any answer all full scores in the grid are equally probable.
+    """
+    found: Floats = curves @ probable_scores(curves[places], answers)
+    return found
+
+
+def dimensions(scores: Floats, shares: Floats) -> Dimensions | None:
+    """Of known models' scores, models × questions, nan where there is none; None of too few models.
+
+    Only what all models answered counts.
+    """
+    there = np.isfinite(scores).all(axis=0)
+    if len(scores) < FEWEST or int(there.sum()) <= len(scores):
+        return None
+    mine = shares[there] / shares[there].sum()
+    largest, expected = _largest(scores[:, there], mine)
+    dice = np.random.default_rng(0)
+    simulated = [_largest((dice.random(expected.shape) < expected).astype(float), mine)[0] for _ in range(_SIMULATED)]
+    return Dimensions(largest=largest, expected=max(simulated))
+
+
+def _largest(scores: Floats, shares: Floats) -> tuple[float, Floats]:
+    """Return the largest eigenvalue, and the expected scores."""
+    full, curves = known_curves(scores, shares)
+    expected = np.array([_at(curves, ability) for ability in abilities_of(full)])
+    residuals = (np.clip(scores, 0.0, 1.0) - expected) / np.sqrt(expected * (1 - expected))
+    return float(np.linalg.eigvalsh(np.corrcoef(residuals))[-1]), expected
+
+
+def _at(curves: Floats, ability: float) -> Floats:
+    """Return the curves' values at an ability, between the points of the grid linearly."""
+    place = float(np.clip((ability - GRID[0]) / (GRID[1] - GRID[0]), 0, len(GRID) - 1 - 1e-9))
+    below, part = int(place), place - int(place)
+    found: Floats = (1 - part) * curves[:, below] + part * curves[:, below + 1]
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -113,7 +112,7 @@ def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
 
     from viva.analysis.items.itemscores import item_scores
     from viva.analysis.items.itemstatistics import item_statistics
-    from viva.lab.items.prediction import dimensions
+    from viva.lab.items.curves import dimensions
     from viva.lab.items.response import fit
     from viva.lab.items.tables import Examined
 

@@ -436,3 +436,47 @@ def _projection(*columns: Floats) -> Floats:
     """On what the columns span."""
     known = np.hstack(columns)
     return np.asarray(known @ np.linalg.pinv(known))
+
+
+class Position(Struct, frozen=True, kw_only=True):
+    """One letter. Shares of answers."""
+
+    letter: str
+    gold: float
+    chosen: float
+    low: float
+    high: float
+    """The 95 % interval of `chosen` − `gold`; answers to one question count as one."""
+    right: float | None
+    """Of the answers whose gold stands there, the share that is right."""
+
+
+def positions(questions: Sequence[Sequence[tuple[str, str]]]) -> tuple[Position, ...]:
+    """Return the letters that are gold somewhere, in their order: what a model chooses there, against where the gold
+    answer is. `questions`: of each, (chosen, gold) of its answers; questions count alike. Empty for fewer than two.
+
+    With options in every order a model without preference chooses each letter as often as the gold answer stands there
+    (Zheng et al., arXiv 2309.03882, section 2; Pezeshkpour and Hruschka, arXiv 2308.11483).
+    """
+    answered = [answers for answers in questions if answers]
+    if len(answered) < 2:
+        return ()
+    found = []
+    for letter in sorted({gold for answers in answered for _, gold in answers}):
+        chosen, gold = (
+            np.array([np.mean([each[which] == letter for each in answers]) for answers in answered]) for which in (0, 1)
+        )
+        gains = chosen - gold
+        half = t_quantile(len(gains) - 1) * float(gains.std(ddof=1)) / math.sqrt(len(gains))
+        there = [said == letter for answers in answered for said, place in answers if place == letter]
+        found.append(
+            Position(
+                letter=letter,
+                gold=float(gold.mean()),
+                chosen=float(chosen.mean()),
+                low=float(gains.mean()) - half,
+                high=float(gains.mean()) + half,
+                right=sum(there) / len(there) if there else None,
+            )
+        )
+    return tuple(found)

@@ -29,8 +29,7 @@ from viva.types import ScoreRow
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.lab.variation.components import Floats
-    from viva.lab.variation.positions import Position
+    from viva.lab.variation.components import Floats, Position
     from viva.lab.variation.tables import Contestant, Difference, Variance
     from viva.render.findings import Findings
 
@@ -357,7 +356,7 @@ def _refuse_few(questions: int, asked: int, whose: str, judges: Sequence[str]) -
 
 def _positions(record: ExamRecord, design: Design, asked: Sequence[_Asked]) -> Mapping[str, tuple[Position, ...]]:
     """Return model → what it chooses at every letter, and how often the gold answer is there."""
-    from viva.lab.variation.positions import positions
+    from viva.lab.variation.components import positions
 
     exam = reopen(record)
     golds: dict[str, list[str]] = {}

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from viva.analysis.estimate import APART
 from viva.designs import JUDGE, Design
-from viva.lab.variation.components import ALPHA, Component, Components
-from viva.lab.variation.positions import Position
+from viva.lab.variation.components import ALPHA, Component, Components, Position
 from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, P, Table, fields, places
 from viva.visible import one_line
