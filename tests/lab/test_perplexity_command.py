@@ -25,7 +25,7 @@ from servers.language import Language
 from viva.api.examining import UnansweredWarning
 from viva.errors import ModelError, StorageError, VivaError
 from viva.lab.surprisal.item_file import Items
-from viva.lab.surprisal.study import PerplexityConfig, _signature
+from viva.lab.surprisal.tables import _signature
 from viva.lab.surprisal.text_logprobs import MeasureConfig, Measured, StoppedError, measure
 from viva.lab.text_sets import FIELDS, TextSet, field_of, open_sets
 from viva.render.findings import Findings
@@ -284,7 +284,8 @@ def test_what_the_probe_could_not_find_out_is_not_known_for_good(tmp_path: Path)
 def test_the_signature_names_what_could_change_the_figures() -> None:
     def signed(lines: list[str], **options: Any) -> str:
         found = a_set(*lines)
-        return _signature(measured(Uniform(), found), [found], PerplexityConfig(sets=(), **options))
+        wish = MeasureConfig(sets=[found], **{"field": "question", "k": 20.0, **options})
+        return _signature(measured(Uniform(), found), wish)
 
     texts = ["a stack", "a queue"]
     usual = signed(texts)

@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ from msgspec import Struct
 from viva.benchmarks import BENCHMARKS, CUSTOM, find_benchmark, question_file
 from viva.benchmarks.basics import holds_json_list, read_bytes, spread
 from viva.errors import DataError, VivaError, option
-from viva.io.tables import read_csv
+from viva.io import bounded
+from viva.io.tables import read_csv, utf8
 from viva.prompting import replace_surrogates
 from viva.runs.config import TaskOptions
 from viva.runs.exams import data_notes, open_exams
@@ -216,48 +216,28 @@ def _tag(row: Row, by: str | None, file: Path, where: str) -> str:
 def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
     """Yield the rows of a file with their places in it. Raises DataError where it is torn."""
     kind = path.suffix.lower()
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise DataError(f"{path} is not UTF-8 (byte {problem.start:,}): save it in that encoding") from None
-    if kind == ".csv":
-        yield from ((f"line {line}", row) for line, row in read_csv(path, text)[1])
+    if kind == ".jsonl":
+        yield from ((f"line {number}", row) for number, row in bounded.rows(path))
     elif kind == ".json":
-        yield from json_list(path, text)
-    elif kind == ".txt":
-        if field == WHOLE:
-            yield "all of it", {WHOLE: text}
-            return
-        # Not `splitlines`: a form feed or a Unicode line separator is part of a text.
-        lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-        yield from ((f"line {number}", {field: line}) for number, line in enumerate(lines, 1) if line.strip())
+        rows = enumerate(json_rows(bounded.document(path), str(path)), 1)
+        yield from ((f"item {number}", row) for number, row in rows)
     else:
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                yield f"line {number}", _object(_json(line, f"{path}, line {number}"), f"{path}, line {number}")
+        text = utf8(read_bytes(path), f"{path} is not UTF-8: save it in that encoding")
+        if kind == ".csv":
+            yield from ((f"line {line}", row) for line, row in read_csv(path, text)[1])
+        elif field == WHOLE:
+            yield "all of it", {WHOLE: text}
+        else:
+            # Not `splitlines`: a form feed or a Unicode line separator is part of a text.
+            lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+            yield from ((f"line {number}", {field: line}) for number, line in enumerate(lines, 1) if line.strip())
 
 
-def json_list(path: Path, text: str) -> Iterator[tuple[str, Row]]:
-    """Return the objects of a JSON list with their places. Raises DataError for anything else."""
-    content = _json(text, str(path))
-    if not isinstance(content, list):
-        raise DataError(f"{path} holds no list of objects: write `[{{...}}, ...]`, or a .jsonl file")
-    for number, row in enumerate(content, 1):
-        yield f"item {number}", _object(row, f"{path}, item {number}")
-
-
-def _json(text: str, where: str) -> Any:
-    """Not msgspec: other people's files hold halves of surrogate pairs, which it refuses."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise DataError(f"{where} is no JSON: {problem}") from None
-
-
-def _object(value: object, where: str) -> Row:
-    if not isinstance(value, dict):
-        raise DataError(f"{where} is no JSON object: {_shown(value)}")
-    return value
+def json_rows(content: object, where: str) -> list[dict[str, Any]]:
+    """Return the objects of a JSON document that is a list of them. Raises DataError for any other."""
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+        raise DataError(f"{where} holds no list of objects: write `[{{...}}, ...]`, or a .jsonl file")
+    return content
 
 
 def listed(names: Iterable[str]) -> str:

@@ -411,9 +411,10 @@ def _same(one: Tokens, at: int, other: Tokens, there: int, count: int) -> bool:
     """Return whether two passages have the same tokens, character by character."""
     passages = [(each, slice(start, start + count)) for each, start in ((one, at), (other, there))]
     sizes, sizes_there = (each.ends[span] - each.starts[span] for each, span in passages)
-    return np.array_equal(sizes, sizes_there) and np.array_equal(
-        *(each.folded[spans(each.starts[span], sizes)] for each, span in passages)
-    )
+    if not np.array_equal(sizes, sizes_there):
+        return False
+    here, beyond = (each.folded[spans(each.starts[span], sizes)] for each, span in passages)
+    return np.array_equal(here, beyond)
 
 
 def _numbers(tokens: Tokens, index: int) -> list[str]:

@@ -16,7 +16,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -26,8 +26,9 @@ from msgspec import Struct
 
 from viva.analysis.overlap.leakage import Document, OverlapConfig, Search, TextMatch
 from viva.errors import DataError, option
+from viva.io.bounded import decoded
 from viva.io.tables import BROKEN, PACKED, unpacking, within
-from viva.lab.text_sets import cell_text, json_list, listed
+from viva.lab.text_sets import cell_text, json_rows, listed
 from viva.visible import one_line
 
 Unit = Literal["line", "paragraph", "file"]
@@ -83,7 +84,7 @@ def pieces_of(files: Sequence[Path], source: int, column: str, unit: Unit) -> It
         kind = _kind(file)
         try:
             if kind == ".parquet":
-                for piece in _of_documents(_parquet(file, column), source):
+                for piece in document_pieces(_parquet(file, column), source):
                     yield msgspec.structs.replace(piece, done=done)
             else:
                 with file.open("rb") as raw:
@@ -99,11 +100,11 @@ def _streamed(opened: IO[bytes], file: Path, kind: str, source: int, column: str
     if kind in (".jsonl", ".ndjson"):
         yield from _line_pieces(opened, file, source, column)
     elif kind == ".csv":
-        yield from _of_documents(_csv(opened, file, column), source)
+        yield from document_pieces(_csv(opened, file, column), source)
     elif kind == ".json":
-        yield from _of_documents(_json(opened, file, column), source)
+        yield from document_pieces(_json(opened, file, column), source)
     else:
-        yield from _of_documents(_plain(opened, file, unit), source)
+        yield from document_pieces(_plain(opened, file, unit), source)
 
 
 def _lines(opened: IO[bytes], file: Path) -> Iterator[tuple[int, bytes]]:
@@ -128,18 +129,20 @@ def _line_pieces(opened: IO[bytes], file: Path, source: int, column: str) -> Ite
         yield Piece(source, lines=tuple(held), place=str(file), first=first, column=column)
 
 
-def _of_documents(documents: Iterator[tuple[str, str]], source: int) -> Iterator[Piece]:
+def document_pieces(documents: Iterable[tuple[str, str]], source: int, *, itself: bool = False) -> Iterator[Piece]:
+    """Yield texts with their places in pieces; `itself`: each is the question of its number in the set."""
     held: list[tuple[str, str, int]] = []
-    size = 0
-    for place, text in documents:
+    size = done = 0
+    for number, (place, text) in enumerate(documents):
         for at, part in cuts(text):
-            held.append((f"{place}, from character {at + 1:,}" if at else place, part, -1))
+            held.append((f"{place}, from character {at + 1:,}" if at else place, part, number if itself else -1))
             size += len(part)
             if size >= PIECE:
-                yield Piece(source, documents=tuple(held))
+                done += size
+                yield Piece(source, documents=tuple(held), done=done)
                 held, size = [], 0
     if held:
-        yield Piece(source, documents=tuple(held))
+        yield Piece(source, documents=tuple(held), done=done + size)
 
 
 def cuts(text: str) -> Iterator[tuple[int, str]]:
@@ -172,10 +175,10 @@ def _json(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str
     content = opened.read(LONGEST_LINE + 1)
     if len(content) > LONGEST_LINE:
         raise DataError(f"{file} has more than {LONGEST_LINE >> 20} MB: write it as .jsonl, an object a line")
-    for place, row in json_list(file, content.decode("utf-8-sig", "replace")):
+    for number, row in enumerate(json_rows(decoded(content, str(file)), str(file)), 1):
         identity = row.get("ID", row.get("id"))
-        called = str(identity) if isinstance(identity, (int, str)) else place.removeprefix("item ")
-        yield f"{file}:{one_line(called, 80)}", text_of(row, column, f"{file}, {place}")
+        called = str(identity) if isinstance(identity, (int, str)) else f"{number}"
+        yield f"{file}:{one_line(called, 80)}", text_of(row, column, f"{file}, item {number}")
 
 
 def _loaded(content: bytes) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ from viva.benchmarks.basics import holds_json_list, spread
 from viva.contracts import Exam
 from viva.engine.folder import RunFolder
 from viva.errors import DataError, VivaError, option
+from viva.io.bounded import decoded
 from viva.lab.duplicates.corpora import corpus_files, pieces_of, text_of
 from viva.lab.text_sets import FIELDS, field_of, fitting, named_set
 from viva.prompting import replace_surrogates
@@ -121,26 +121,16 @@ def _rows(path: Path, column: str, limit: int | None) -> Opened:
                 f"{path} has more than {LARGEST:,} texts: name the smaller set first, and this one behind "
                 f"{option('with')}"
             )
-    found.texts = [_short(one, path) for one in _picked(found.texts, limit)]
+    # Places without the folder that all of them share.
+    kept = (found.texts[index] for index in spread(len(found.texts), limit))
+    found.texts = [(place.removeprefix(f"{path}:"), text) for place, text in kept]
     return found
 
 
 def _of_line(line: bytes, place: str, column: str) -> tuple[str, str]:
-    try:
-        row = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise DataError(f"{place} is no JSON: {one_line(str(problem), 100)}") from None
+    row = decoded(line, place)
     if not isinstance(row, dict):
         raise DataError(f"{place} is no JSON object: {one_line(repr(row)[:200], 60)}")
     identity = row.get("id", row.get("ID"))
     called = one_line(str(identity), 100) if isinstance(identity, (int, str)) and identity != "" else place
     return called, text_of(row, column, place)
-
-
-def _picked(texts: Sequence[tuple[str, str]], limit: int | None) -> list[tuple[str, str]]:
-    return [texts[index] for index in spread(len(texts), limit)]
-
-
-def _short(named: tuple[str, str], path: Path) -> tuple[str, str]:
-    """Return a place without the folder that all of them share."""
-    return named[0].removeprefix(f"{path}:"), named[1]

@@ -185,23 +185,12 @@ def _compare_sets(
 
 
 def _read_pieces(other: Opened, source: int, config: OverlapSettings, *, itself: bool) -> Iterator[Piece]:
-    """Yield the texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
-    from viva.lab.duplicates.corpora import PIECE, Piece, pieces_of
+    """Return the texts of one set or corpus, a piece at a time; `itself`: it is the set that is searched for."""
+    from viva.lab.duplicates.corpora import document_pieces, pieces_of
 
     if other.files:
-        yield from pieces_of(other.files, source, config.text, config.unit)
-        return
-    held: list[tuple[str, str, int]] = []
-    size = done = 0
-    for number, (name, text) in enumerate(other.texts):
-        held.append((name, text, number if itself else -1))
-        size += len(text)
-        if size >= PIECE:
-            done += size
-            yield Piece(source, documents=tuple(held), done=done)
-            held, size = [], 0
-    if held:
-        yield Piece(source, documents=tuple(held), done=done + size)
+        return pieces_of(other.files, source, config.text, config.unit)
+    return document_pieces(other.texts, source, itself=itself)
 
 
 class _Screen(Screen):

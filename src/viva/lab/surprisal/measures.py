@@ -20,6 +20,7 @@ from fractions import Fraction
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from viva.analysis.uncertainty import LEVEL, t_quantile
@@ -137,13 +138,8 @@ def figures(readings: Sequence[Reading]) -> Figures:
     )
     with np.errstate(over="ignore"):
         own = np.exp(_column(scored, "nll") / _column(scored, "tokens"))
-    return Figures(
-        texts=total.texts,
-        different=total.different,
-        unscored=total.unscored,
-        tokens=total.tokens,
-        bytes=total.bytes,
-        characters=total.characters,
+    return replace(
+        total,
         per_token=per_token.exponential(),
         mean_of_texts=_Ratio(times * own, times).on_logarithm(),
         per_byte=per_byte.exponential(),

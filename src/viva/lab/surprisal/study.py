@@ -18,13 +18,11 @@ from viva.providers import traits_of
 from viva.runs.config import BaseUrl, KeyVariable, TaskOptions, WeightsOptions
 from viva.runs.progress import notify
 from viva.studies.item_scores import BenchmarkFiles, Languages, ProgressLine
-from viva.version import __version__
 
 if TYPE_CHECKING:
     from viva.contracts import Model
-    from viva.lab.surprisal.tables import Perplexities, Row
+    from viva.lab.surprisal.tables import Perplexities
     from viva.lab.surprisal.text_logprobs import Measured
-    from viva.lab.text_sets import TextSet
     from viva.render.findings import Findings
 
 
@@ -84,7 +82,7 @@ def study(config: PerplexityConfig) -> Findings[Perplexities]:
     KeyboardInterrupt, which says how much is measured.
     """
     from viva.lab.surprisal.item_file import Items
-    from viva.lab.surprisal.tables import findings
+    from viva.lab.surprisal.tables import findings, perplexities
     from viva.lab.surprisal.text_logprobs import MeasureConfig, StoppedError, measure, need_measurers
     from viva.lab.text_sets import open_sets
     from viva.runs.model_names import separate_benchmarks_and_models
@@ -103,6 +101,9 @@ def study(config: PerplexityConfig) -> Findings[Perplexities]:
     wish = MeasureConfig(
         sets=sets,
         field=config.field,
+        by=config.by or "",
+        limit=config.limit,
+        language=config.language,
         k=config.k,
         concurrency=config.concurrency,
         timeout=config.timeout,
@@ -123,7 +124,7 @@ def study(config: PerplexityConfig) -> Findings[Perplexities]:
     finally:
         items.close()
     return findings(
-        _perplexities(sets, measured, config),
+        perplexities(wish, measured),
         exit_code=_ended(measured),
         empty=all(one.refused and not any(one.readings.values()) for one in measured),
     )
@@ -161,98 +162,3 @@ def _ended(measured: Sequence[Measured]) -> int:
             notify(f"{one.model}: {one.failed:,} texts not measured ({one.why})")
             code = code or EXIT_INCOMPLETE
     return code
-
-
-def _perplexities(sets: Sequence[TextSet], measured: Sequence[Measured], config: PerplexityConfig) -> Perplexities:
-    """Perplexities by set, tag and model, the first set beside the others, and signatures."""
-    from viva.lab.surprisal.tables import Perplexities
-
-    rows = [row for one in measured for each in sets for row in _rows(each, one, config)]
-    return Perplexities(
-        field=config.field,
-        k=config.k,
-        by=config.by or "",
-        rows=tuple(rows),
-        beside=tuple(_beside(sets, measured)),
-        notes=tuple(_notes(sets, measured, rows)),
-        signatures=tuple(_signature(one, sets, config) for one in measured),
-    )
-
-
-def _rows(each: TextSet, one: Measured, config: PerplexityConfig) -> list[Row]:
-    """Return all of a set, then the values of the tag in the order in which they occur."""
-    from viva.lab.surprisal.measures import figures
-    from viva.lab.surprisal.tables import Row
-
-    rows = [Row(set=each.name, tag="", model=one.model, figures=figures(one.of(each.name)))]
-    if config.by:
-        for tag in dict.fromkeys(text.tag for text in each.texts):
-            rows.append(Row(set=each.name, tag=tag, model=one.model, figures=figures(one.of(each.name, tag))))
-    return rows
-
-
-def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Row]:
-    from viva.lab.surprisal.measures import compare
-    from viva.lab.surprisal.tables import Row
-
-    return [
-        Row(
-            model=one.model,
-            set=sets[0].name,
-            against=other.name,
-            comparison=compare(one.of(sets[0].name), one.of(other.name)),
-        )
-        for one in measured
-        for other in sets[1:]
-    ]
-
-
-def _notes(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence[Row]) -> list[str]:
-    notes = [note for each in sets for note in each.notes]
-    for each in sets:
-        if each.empty:
-            notes.append(f"{each.name}: {each.empty:,} of {each.listed:,} have no text in this field and are left out.")
-        again = len(each.texts) - len({text.text for text in each.texts})
-        if again:
-            notes.append(f"{each.name}: {again:,} texts are there already; they count, as one text in the intervals.")
-    for other in sets[1:]:
-        common = len({text.text for text in sets[0].texts} & {text.text for text in other.texts})
-        if common:
-            notes.append(
-                f"{sets[0].name}, {other.name}: {common:,} texts stand in both; they are left out where the two are "
-                "beside each other."
-            )
-    for one in measured:
-        if one.first is None and one.readings:
-            notes.append(f"{one.model}: whether the first token of a text is scored could not be found out.")
-        if one.first is False:
-            notes.append(
-                f"{one.model}: no BOS stands before a text, so its first token has no probability and is not scored; "
-                "its bytes and characters are counted all the same."
-            )
-        if one.failed:
-            notes.append(f"{one.model}: {one.failed:,} texts could not be measured and are left out.")
-    for row in rows:
-        if row.figures and row.figures.unscored and not row.tag:
-            notes.append(f"{row.set}, {row.model}: {row.figures.unscored:,} texts of one token have nothing to score.")
-    return notes
-
-
-def _signature(one: Measured, sets: Sequence[TextSet], config: PerplexityConfig) -> str:
-    """Return what produced the figures of a model: everything that, changed, could change them."""
-    said = ("provider", "model", "template")  # by the name; a template has no part in it
-    identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}
-    first = "unknown" if one.first is None else "scored" if one.first else "not scored"
-    parts = {
-        "sets": ",".join(f"{each.name}={each.fingerprint}" for each in sets),
-        "field": config.field,
-        "by": config.by or "",
-        "limit": str(config.limit or ""),
-        "language": ",".join(config.language),
-        "k": f"{config.k:g}",
-        "model": one.model,
-        **identity,
-        "first token": first,
-        "viva": __version__,
-    }
-    return "signature: " + "|".join(f"{name}:{value}" for name, value in parts.items() if value)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from viva.errors import EXIT_OK
-from viva.lab.surprisal.measures import Comparison, Figure, Figures
+from viva.lab.surprisal.measures import Comparison, Figure, Figures, compare, figures
+from viva.lab.surprisal.text_logprobs import MeasureConfig, Measured
+from viva.lab.text_sets import TextSet
 from viva.render.findings import Findings
 from viva.render.table import COUNT, NAME, TEXT, Column, Kind, P, Table, fields, figure, item
+from viva.version import __version__
 
 MEASURES = ("per_token", "mean_of_texts", "per_byte", "per_character", "bits_per_byte", "min_k")
 """Fields of `Figures` that are figures."""
@@ -57,6 +60,91 @@ class Perplexities(Struct, frozen=True, kw_only=True):
     def min_k(self) -> str:
         """`Min-20%`."""
         return f"Min-{self.k:g}%"
+
+
+def perplexities(wish: MeasureConfig, measured: Sequence[Measured]) -> Perplexities:
+    """Return perplexities by set, tag and model, the first set beside the others, and signatures."""
+    rows = [row for one in measured for each in wish.sets for row in _rows(each, one, wish.by)]
+    return Perplexities(
+        field=wish.field,
+        k=wish.k,
+        by=wish.by,
+        rows=tuple(rows),
+        beside=tuple(_beside(wish.sets, measured)),
+        notes=tuple(_notes_on(wish.sets, measured, rows)),
+        signatures=tuple(_signature(one, wish) for one in measured),
+    )
+
+
+def _rows(each: TextSet, one: Measured, by: str) -> Iterator[Row]:
+    """Yield all of a set, then the values of the tag in the order in which they occur."""
+    yield Row(set=each.name, model=one.model, figures=figures(one.of(each.name)))
+    for tag in dict.fromkeys(text.tag for text in each.texts) if by else ():
+        yield Row(set=each.name, tag=tag, model=one.model, figures=figures(one.of(each.name, tag)))
+
+
+def _beside(sets: Sequence[TextSet], measured: Sequence[Measured]) -> list[Row]:
+    return [
+        Row(
+            model=one.model,
+            set=sets[0].name,
+            against=other.name,
+            comparison=compare(one.of(sets[0].name), one.of(other.name)),
+        )
+        for one in measured
+        for other in sets[1:]
+    ]
+
+
+def _notes_on(sets: Sequence[TextSet], measured: Sequence[Measured], rows: Sequence[Row]) -> list[str]:
+    notes = [note for each in sets for note in each.notes]
+    for each in sets:
+        if each.empty:
+            notes.append(f"{each.name}: {each.empty:,} of {each.listed:,} have no text in this field and are left out.")
+        again = len(each.texts) - len({text.text for text in each.texts})
+        if again:
+            notes.append(f"{each.name}: {again:,} texts are there already; they count, as one text in the intervals.")
+    for other in sets[1:]:
+        common = len({text.text for text in sets[0].texts} & {text.text for text in other.texts})
+        if common:
+            notes.append(
+                f"{sets[0].name}, {other.name}: {common:,} texts stand in both; they are left out where the two are "
+                "beside each other."
+            )
+    for one in measured:
+        if one.first is None and one.readings:
+            notes.append(f"{one.model}: whether the first token of a text is scored could not be found out.")
+        if one.first is False:
+            notes.append(
+                f"{one.model}: no BOS stands before a text, so its first token has no probability and is not scored; "
+                "its bytes and characters are counted all the same."
+            )
+        if one.failed:
+            notes.append(f"{one.model}: {one.failed:,} texts could not be measured and are left out.")
+    for row in rows:
+        if row.figures and row.figures.unscored and not row.tag:
+            notes.append(f"{row.set}, {row.model}: {row.figures.unscored:,} texts of one token have nothing to score.")
+    return notes
+
+
+def _signature(one: Measured, wish: MeasureConfig) -> str:
+    """Return what produced the figures of a model: everything that, changed, could change them."""
+    said = ("provider", "model", "template")  # by the name; a template has no part in it
+    identity = {name: value for name, value in one.identity.items() if name not in said and value not in ("", "0")}
+    first = "unknown" if one.first is None else "scored" if one.first else "not scored"
+    parts = {
+        "sets": ",".join(f"{each.name}={each.fingerprint}" for each in wish.sets),
+        "field": wish.field,
+        "by": wish.by,
+        "limit": str(wish.limit or ""),
+        "language": ",".join(wish.language),
+        "k": f"{wish.k:g}",
+        "model": one.model,
+        **identity,
+        "first token": first,
+        "viva": __version__,
+    }
+    return "signature: " + "|".join(f"{name}:{value}" for name, value in parts.items() if value)
 
 
 def figure_text(figure: Figure) -> str:

@@ -46,6 +46,10 @@ class MeasureConfig(Struct, frozen=True, kw_only=True):
     sets: Sequence[TextSet]
     field: str
     k: float
+    by: str = ""
+    """The tag whose values have rows of their own; "" for none."""
+    limit: int | None = None
+    language: tuple[str, ...] = ()
     concurrency: int | None = None
     timeout: float = 300.0
     progress: Mode = "auto"
