@@ -54,7 +54,7 @@ def rated(
 
 
 def _kappa(kind: Literal["kappa", "kappa_linear", "kappa_quadratic"]) -> Measured:
-    return lambda rows, asked, scale: cohen(*zip(*rows, strict=True), asked, kind)
+    return lambda rows, asked, scale: cohen(rows, asked, kind)
 
 
 def _alpha(level: Level) -> Measured:
@@ -66,7 +66,7 @@ def _gwet(kind: Literal["ac1", "ac2"]) -> Measured:
 
 
 def _related(kind: Literal["pearson", "spearman"]) -> Measured:
-    return lambda rows, asked, scale: correlated(kind, *zip(*rows, strict=True), asked)
+    return lambda rows, asked, scale: correlated(kind, rows, asked)
 
 
 def _judged(kind: Literal["bias", "distance"]) -> Measured:

@@ -29,7 +29,7 @@ def consistency_of(ratings: Ratings) -> tuple[Measure, Measure]:
     asked = range(len(ratings.items))
     rows = ratings.columns(ratings.raters[:3])
     means = [mean_of(row) for row in rows]
-    return cronbach(rows, asked), correlated("pearson", ratings.column("judge"), means, asked)
+    return cronbach(rows, asked), correlated("pearson", list(zip(ratings.column("judge"), means, strict=True)), asked)
 
 
 @pytest.mark.parametrize("marks", ["1..10", "0, 1"])

@@ -83,8 +83,9 @@ def test_cohens_examples() -> None:
     table = [[0.44, 0.07, 0.09], [0.05, 0.20, 0.05], [0.01, 0.03, 0.06]]
     first = [float(row) for row in range(3) for column in range(3) for _ in range(round(200 * table[row][column]))]
     second = [float(column) for row in range(3) for column in range(3) for _ in range(round(200 * table[row][column]))]
-    assert cohen(first, second, range(200)).value == pytest.approx(0.492, abs=5e-4)
-    assert confusion(first, second, (0, 1, 2)) == ((88, 14, 18), (10, 40, 10), (2, 6, 12))
+    rows = list(zip(first, second, strict=True))
+    assert cohen(rows, range(200)).value == pytest.approx(0.492, abs=5e-4)
+    assert confusion(rows, (0, 1, 2)) == ((88, 14, 18), (10, 40, 10), (2, 6, 12))
 
 
 def test_a_textbook_cronbach() -> None:
@@ -140,7 +141,7 @@ def test_intervals_do_not_move_with_the_order_of_items_or_raters() -> None:
 
 def test_of_few_items_with_another_mark_there_is_no_interval_and_it_is_said_why() -> None:
     rows: list[list[float | None]] = [[0.0, 0.0]] * 18 + [[0.0, 1.0], [1.0, 0.0]]
-    for one in (cohen(*zip(*rows, strict=True), range(20)), fleiss(rows, range(20))):
+    for one in (cohen(rows, range(20)), fleiss(rows, range(20))):
         assert one.value == pytest.approx(-1 / 19)
         assert one.low is None
         assert one.reason == "2 questions have another mark than the commonest; an interval takes 3"
@@ -177,13 +178,13 @@ def test_other_packages() -> None:
                 ]
                 assert [one.value for one in ac] == pytest.approx(case["gwet"], abs=1e-8)
                 assert fleiss(rows, draws).value == (pytest.approx(case["fleiss"], abs=1e-8) if enough else None)
-                first, second = [row[0] for row in rows], [row[1] for row in rows]
+                pair = [row[:2] for row in rows]
                 for kind, expected in zip(("kappa", "kappa_linear", "kappa_quadratic"), case["kappa"], strict=True):
-                    assert cohen(first, second, draws, kind).value == pytest.approx(expected, abs=1e-8), kind  # type: ignore[arg-type]
+                    assert cohen(pair, draws, kind).value == pytest.approx(expected, abs=1e-8), kind  # type: ignore[arg-type]
 
 
 def all_of(rows: list[list[float | None]], draws: Sequence[int]) -> list[Measure]:
-    first, second = ([row[place] if len(row) > place else None for row in rows] for place in (0, 1))
+    pair = [[row[place] if len(row) > place else None for place in (0, 1)] for row in rows]
     return [
         cronbach(rows, draws),
         *(krippendorff(rows, level, draws) for level in LEVELS),
@@ -192,7 +193,7 @@ def all_of(rows: list[list[float | None]], draws: Sequence[int]) -> list[Measure
         *(intraclass(rows, kind, draws) for kind in ("icc", "icc_mean")),
         *(gwet(rows, "ac1", marks_of(rows), level, draws) for level in LEVELS[:1]),
         *(gwet(rows, "ac2", marks_of(rows), level, draws) for level in LEVELS[1:]),
-        *(cohen(first, second, draws, kind) for kind in ("kappa", "kappa_linear", "kappa_quadratic")),
+        *(cohen(pair, draws, kind) for kind in ("kappa", "kappa_linear", "kappa_quadratic")),
     ]
 
 

@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 from viva.analysis.columns import Columns, Numbers, Text
 from viva.analysis.estimate import Spread, Spreads, clustered, clusters_of, silent, spreads, sums
-from viva.analysis.uncertainty import LEVEL, Interval, Z
+from viva.analysis.uncertainty import LEVEL, Interval, Z, halved
 from viva.errors import DataError
 from viva.types import OUTCOMES
 
@@ -480,7 +480,6 @@ questions of a test with a fixed number, and half of the tests end at about that
 NODES = 128
 LIMIT = 1 / (1 - LEVEL)
 """Of one test; of several that are to hold at once, so often as many."""
-_HALVINGS = 40
 
 
 class Anytime(Struct, frozen=True, kw_only=True):
@@ -517,13 +516,9 @@ def anytime(differences: Floats, tests: int = 1) -> Anytime | None:
 
 def _end(values: Floats, counts: NDArray[np.int64], middle: float, limit: float, enough: float) -> float:
     """Return where, from the mean to a limit, the logarithm of the capital is enough; the limit where it never is."""
-    near, far = middle, limit
     if _log_capital(values, counts, limit) < enough:
         return limit
-    for _ in range(_HALVINGS):
-        at = (near + far) / 2
-        near, far = (near, at) if _log_capital(values, counts, at) >= enough else (at, far)
-    return far
+    return halved(lambda mean: _log_capital(values, counts, mean) < enough, middle, limit)[1]
 
 
 def _log_capital(values: Floats, counts: NDArray[np.int64], mean: float) -> float:

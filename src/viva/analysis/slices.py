@@ -54,7 +54,7 @@ from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate, Spread, Spreads, clustered, clusters_of, silent, spreads
 from viva.analysis.estimate import sums as sums_by
 from viva.analysis.multiplicity import Correction, adjusted
-from viva.analysis.uncertainty import ALIKE, identified_level, mean_variance
+from viva.analysis.uncertainty import ALIKE, halved, identified_level, mean_variance
 from viva.analysis.uncertainty import LEVEL as OF_INTERVALS
 from viva.errors import DataError
 from viva.types import Aggregate
@@ -183,7 +183,7 @@ _WHOLE = 20_000
 which is on the safe side: the variance is too large by less than 400 in 20,000."""
 _AT_ONCE = 4_000_000
 """Numbers of one chunk of permutations: 32 MB."""
-_FURTHEST, _HALVINGS = 7.2, 40
+_FURTHEST = 7.2
 """Standard errors up to which p is looked for: 6e-13, before levels are rounded to 1."""
 
 _PLAIN = Aggregate("mean")
@@ -353,12 +353,12 @@ def _apart(first: Spread, second: Spread, level: float) -> tuple[float, float] |
 
 def _inverted(first: Spreads, second: Spreads) -> float:
     """Return the p at which the interval of the difference just reaches 0."""
-    inside, outside = 0.0, _FURTHEST
-    for _ in range(_HALVINGS):
-        z = (inside + outside) / 2
+
+    def excludes(z: float) -> bool:
         between = _between(first, second, 1 - math.erfc(z / math.sqrt(2)))
-        inside, outside = (z, outside) if between is None or not between[0] <= 0 <= between[1] else (inside, z)
-    return math.erfc(inside / math.sqrt(2))
+        return between is None or not between[0] <= 0 <= between[1]
+
+    return math.erfc(halved(excludes, 0.0, _FURTHEST)[0] / math.sqrt(2))
 
 
 def _cut(questions: Columns, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[Where, NDArray[np.bool_]]]:

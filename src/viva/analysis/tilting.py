@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from viva.analysis.raters.ratings import Kind, Measure, bounded
-from viva.analysis.uncertainty import Interval, t_quantile
+from viva.analysis.uncertainty import Interval, halved, t_quantile
 from viva.errors import flag
 from viva.visible import plural
 
@@ -59,7 +59,7 @@ _UNITS = 1000
 """Questions up to which each has its own weight; more are put together at random."""
 _STEP = 1e-6
 """The share of weight that is moved to an item to see its influence."""
-_FURTHEST = 600.0
+_FURTHEST, _HALVINGS = 600.0, 32
 _AT_ONCE = 4_000_000
 """Weights that are held at once: 32 MB."""
 
@@ -194,13 +194,7 @@ def _limits(start: Floats, influence: Floats, seen: float, n: float) -> Floats:
         mean = float(found @ influence)
         return found, math.log(total) + top, mean, max(float(found @ (influence - mean) ** 2), 1e-300)
 
-    def between(accepts: Callable[[float], bool], inside: float, outside: float) -> float:
-        for _ in range(32):
-            middle = (inside + outside) / 2
-            inside, outside = (middle, outside) if accepts(middle) else (inside, middle)
-        return inside
-
-    best = between(lambda by: tilted(by)[2] < seen, -_FURTHEST / 12, _FURTHEST / 12)
+    best = halved(lambda by: tilted(by)[2] < seen, -_FURTHEST / 12, _FURTHEST / 12, _HALVINGS)[0]
     likely = best * seen - tilted(best)[1]
 
     def accepted(by: float) -> bool:
@@ -212,7 +206,7 @@ def _limits(start: Floats, influence: Floats, seen: float, n: float) -> Floats:
         inside, step = best, min(5.0, 0.3 * math.sqrt(limit / n / tilted(best)[3]))
         while abs(inside) < _FURTHEST and accepted(inside + sign * step):
             inside, step = inside + sign * step, 1.3 * step
-        ends.append(tilted(between(accepted, inside, inside + sign * step))[0])
+        ends.append(tilted(halved(accepted, inside, inside + sign * step, _HALVINGS)[0])[0])
     return np.array(ends)
 
 

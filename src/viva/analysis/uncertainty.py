@@ -15,7 +15,7 @@ and 1: of 59 questions with ten answers each and one of 590 wrong it is [99.5, 1
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -29,7 +29,7 @@ RARE = (0.0513, 0.3554, 0.8177, 1.3663, 1.9701, 2.6130, 3.2853, 3.9808, 4.6952, 
 ALIKE = 1e-9
 """Summed squares below which scores do not differ but by rounding."""
 _STEPS = 40
-"""Halvings of −1..1: to 1e-12."""
+"""Halvings: of −1..1 to 1e-12."""
 SMALL_GROUP = 5
 """Questions in a group from which its spread is its own, and not pooled with that of other small groups."""
 
@@ -187,14 +187,19 @@ def score_interval(up: float, down: float, n: float, quantile: float = Z) -> Int
 
 def _lowest(up: float, down: float, n: float, quantile: float) -> float:
     found = up - down
-    refused, held = -1.0, found
-    for _ in range(_STEPS):
-        middle = (refused + held) / 2
-        if n * (found - middle) ** 2 > quantile**2 * _variance(up, down, middle):
-            refused = middle
-        else:
-            held = middle
-    return refused
+
+    def refused(difference: float) -> bool:
+        return n * (found - difference) ** 2 > quantile**2 * _variance(up, down, difference)
+
+    return halved(refused, -1.0, found)[0]
+
+
+def halved(holds: Callable[[float], bool], inside: float, outside: float, steps: int = _STEPS) -> Interval:
+    """Halve the stretch from where a condition holds to where it does not, so many times; return its ends."""
+    for _ in range(steps):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return inside, outside
 
 
 def _variance(up: float, down: float, difference: float) -> float:

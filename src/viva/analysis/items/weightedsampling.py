@@ -35,7 +35,7 @@ from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from viva.analysis.estimate import Estimate
-from viva.analysis.uncertainty import LEVEL, t_quantile
+from viva.analysis.uncertainty import LEVEL, halved, t_quantile
 
 Share = Annotated[float, Meta(ge=0, le=1.000001)]
 Positive = Annotated[float, Meta(ge=1e-12, le=1e12)]
@@ -80,7 +80,6 @@ NORMAL = 200
 (docs/lab.md): five answers that are all wrong do not scatter."""
 BOLD = 0.9
 """What `SAFE` is to an interval for one small number: there is no later bet to save for."""
-_HALVINGS = 40
 
 
 class Answers(Struct, frozen=True, kw_only=True, eq=False):
@@ -178,13 +177,7 @@ def _limit(estimates: Floats, bets: Floats, lowest: float, highest: float) -> fl
         won = np.cumsum(np.log1p(bets * (estimates - value)), axis=1)
         return bool(np.logaddexp.reduce(won, axis=0).max() >= needed)
 
-    if not ruled_out(lowest):
-        return lowest
-    low, high = lowest, highest
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if ruled_out(middle) else (low, middle)
-    return low
+    return halved(ruled_out, lowest, highest)[0] if ruled_out(lowest) else lowest
 
 
 def _within(value: float, low: float, high: float, least: float, most: float) -> Estimate:

@@ -128,8 +128,8 @@ def tokens_of(texts: Sequence[str]) -> Tokens:
     lengths = np.fromiter((len(text) for text in whole), dtype=np.int64, count=len(whole))
     origins = np.concatenate(([0], np.cumsum(lengths + 1)))[:-1].astype(np.int64)
     folded, kinds = _folded(joined)
-    before = np.concatenate((np.zeros(1, dtype=np.uint8), kinds))[:-1] if len(kinds) else kinds
-    after = np.concatenate((kinds[1:], np.zeros(1, dtype=np.uint8))) if len(kinds) else kinds
+    nothing = np.uint8(_APART)
+    before, after = np.append(nothing, kinds)[:-1], np.append(kinds, nothing)[1:]
     starts = np.flatnonzero((kinds == _ALONE) | ((kinds == _WORD) & (before != _WORD)))
     ends = np.flatnonzero((kinds == _ALONE) | ((kinds == _WORD) & (after != _WORD))) + 1
     hashes = _runs(mixed(folded.astype(np.uint64)), starts, ends, _BASE)
@@ -151,12 +151,15 @@ class Grams(Struct, frozen=True):
 
 def word_grams(tokens: Tokens, length: int, *, short: bool = True) -> Grams:
     """Return every run of `length` tokens. A text with fewer is one run of all its tokens (`short`), or has none."""
-    counts = np.diff(tokens.bounds)
+    return _grams(tokens.hashes, tokens.bounds[:-1], np.diff(tokens.bounds), length, short=short)
+
+
+def _grams(values: U64, begins: I64, counts: I64, length: int, *, short: bool) -> Grams:
+    """Return every run of `length` of the values of texts: so many of each, from where it begins."""
     grams = np.maximum(counts - length + 1, np.minimum(counts, 1) if short else 0)
-    bounds = np.concatenate(([0], np.cumsum(grams))).astype(np.int64)
-    first = spans(tokens.bounds[:-1], grams)
+    first = spans(begins, grams)
     lengths = np.repeat(np.minimum(counts, length), grams)
-    return Grams(_runs(tokens.hashes, first, first + lengths, _STEP), first, bounds)
+    return Grams(_runs(values, first, first + lengths, _STEP), first, np.append(0, np.cumsum(grams)))
 
 
 def character_grams(tokens: Tokens, length: int) -> Grams:
@@ -175,17 +178,12 @@ def character_grams(tokens: Tokens, length: int) -> Grams:
     blank = np.flatnonzero(~last)
     codes[np.cumsum(wide)[blank] - 1] = 32
     totals = np.bincount(owners, weights=wide, minlength=len(counts)).astype(np.int64)
-    begins = np.concatenate(([0], np.cumsum(totals))).astype(np.int64)
-    grams = np.maximum(totals - length + 1, np.minimum(totals, 1))
-    first = spans(begins[:-1], grams)
-    lengths = np.repeat(np.minimum(totals, length), grams)
-    bounds = np.concatenate(([0], np.cumsum(grams))).astype(np.int64)
-    return Grams(_runs(mixed(codes), first, first + lengths, _STEP), first, bounds)
+    return _grams(mixed(codes), np.append(0, np.cumsum(totals))[:-1], totals, length, short=True)
 
 
 def spans(starts: NDArray[Any], counts: NDArray[Any]) -> I64:
     """Return start, start + 1, … of each, so many as it counts, one after the other."""
     total = int(counts.sum())
-    offsets = np.concatenate(([0], np.cumsum(counts)))[:-1]
+    offsets = np.append(0, np.cumsum(counts))[:-1]
     found: I64 = (np.arange(total) + np.repeat(starts - offsets, counts)).astype(np.int64)
     return found

@@ -32,7 +32,7 @@ from viva.analysis.raters.coefficients import (
 )
 from viva.analysis.raters.prediction import Powered, powered
 from viva.analysis.raters.ratings import Kind, Measure, Ratings, bounded, marks_of, mean_of, nearest, typical
-from viva.analysis.tilting import FEWEST, Floats, Ints, Statistic, Weights, estimated, midranks, numbered, usable
+from viva.analysis.tilting import FEWEST, Floats, Ints, Rows, Statistic, Weights, estimated, midranks, numbered, usable
 from viva.errors import DataError
 
 MOST_PAIRS = 45
@@ -42,7 +42,6 @@ DRAWN = 25
 _KAPPAS: tuple[Kind, ...] = ("kappa", "kappa_linear", "kappa_quadratic")
 _INTRACLASS: tuple[IntraclassKind, ...] = ("icc", "icc_mean")
 
-Column = Sequence[float | None]
 Correlation = Literal["pearson", "spearman"]
 _CORRELATIONS: tuple[Correlation, ...] = ("pearson", "spearman")
 
@@ -141,7 +140,7 @@ def agree(
         names = []
     judged, table, spots = _judged(ratings, judge, rows, marks)
     if judge is None and len(people) == 2:
-        table = _table(people[0], people[1], ratings.column(people[0]), ratings.column(people[1]), marks.scale)
+        table = _table(*people, rows, marks.scale)
     if judge is not None:
         notes.extend(_off_scale(ratings.column(judge), marks.scale))
     return Agreement(
@@ -153,9 +152,7 @@ def agree(
         items=len(ratings.items),
         ratings=sum(value is not None for row in ratings.values for value in row),
         among=_among(rows, marks),
-        pairs=tuple(
-            Pair(first=a, second=b, measures=_two(ratings.column(a), ratings.column(b), marks)) for a, b in names
-        ),
+        pairs=tuple(Pair(first=a, second=b, measures=_two(ratings.columns((a, b)), marks)) for a, b in names),
         judged=judged,
         table=table,
         spots=spots,
@@ -184,7 +181,7 @@ def _scale(ratings: Ratings, judge: str | None, scale: Sequence[float]) -> tuple
     return tuple(sorted(allowed))
 
 
-def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
+def _among(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
     """Return all people at once."""
     unrated = sum(mean_of(row) is None for row in rows)
     found = [krippendorff(rows, marks.level, marks.questions)]
@@ -196,76 +193,71 @@ def _among(rows: Sequence[Column], marks: _Marks) -> tuple[Measure, ...]:
     return tuple(replace(one, left_out=one.left_out - unrated) for one in found)
 
 
-def _gwet(rows: Sequence[Column], marks: _Marks) -> list[Measure]:
+def _gwet(rows: Rows, marks: _Marks) -> list[Measure]:
     """AC1, and AC2 where marks can be near each other."""
     kinds: tuple[Literal["ac1", "ac2"], ...] = ("ac1", "ac2")
     near = marks.level != "nominal" and len(marks.scale) > 2
     return [gwet(rows, kind, marks.scale, marks.level, marks.questions) for kind in kinds[: 1 + near]]
 
 
-def _two(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+def _two(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
     """Return two raters."""
-    related = () if marks.level == "nominal" else _related(first, second, marks)
-    return (*related, *_by_category(_on_scale(first, marks), _on_scale(second, marks), marks))
+    related = () if marks.level == "nominal" else _related(rows, marks)
+    return (*related, *_by_category(_on_scale(rows, marks), marks))
 
 
-def _by_category(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+def _by_category(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
     """Kappas, Gwet's coefficients and the share of equal marks."""
     kappas = _KAPPAS[:1] if marks.level == "nominal" else _KAPPAS
-    rows = [[a, b] for a, b in zip(first, second, strict=True)]
-    found = [cohen(first, second, marks.questions, kind) for kind in kappas]
+    found = [cohen(rows, marks.questions, kind) for kind in kappas]
     return (*found, *_gwet(rows, marks), agreement(rows, marks.questions))
 
 
-def _on_scale(column: Column, marks: _Marks) -> list[float | None]:
-    known = set(marks.scale)
-    return [mark if mark is None or mark in known else nearest(mark, marks.scale) for mark in column]
+def _on_scale(rows: Rows, marks: _Marks) -> list[list[float | None]]:
+    known = {None, *marks.scale}
+    return [[mark if mark in known else nearest(mark or 0.0, marks.scale) for mark in row] for row in rows]
 
 
-def _related(first: Column, second: Column, marks: _Marks) -> tuple[Measure, ...]:
+def _related(rows: Rows, marks: _Marks) -> tuple[Measure, ...]:
     """Return Pearson's and Spearman's coefficients."""
-    return tuple(correlated(kind, first, second, marks.questions) for kind in _CORRELATIONS)
+    return tuple(correlated(kind, rows, marks.questions) for kind in _CORRELATIONS)
 
 
-def correlated(kind: Correlation, first: Column, second: Column, questions: Sequence[int]) -> Measure:
-    """Return Pearson's or Spearman's coefficient over the items that have both."""
-    found = usable(kind, list(zip(first, second, strict=True)), questions)
+def correlated(kind: Correlation, rows: Rows, questions: Sequence[int]) -> Measure:
+    """Return Pearson's or Spearman's coefficient over the items that have both marks."""
     of = _pearson if kind == "pearson" else _spearman
-    return estimated(*found, of, "one of the two gave every item the same mark")
+    return estimated(*usable(kind, rows, questions), of, "one of the two gave every item the same mark")
 
 
 def _judged(
-    ratings: Ratings, judge: str | None, rows: Sequence[Column], marks: _Marks
+    ratings: Ratings, judge: str | None, rows: Rows, marks: _Marks
 ) -> tuple[tuple[Measure, ...], Confusion | None, tuple[Spot, ...]]:
     """Return the judge against the people."""
     if judge is None:
         return (), None, ()
     given = ratings.column(judge)
-    means = [mean_of(row) for row in rows]
-    humans = [typical(row, marks.scale) for row in rows]
+    both = [(mark, mean_of(row)) for mark, row in zip(given, rows, strict=True)]
     found: list[Measure] = []
     if marks.level != "nominal":
-        both = [[mark, mean] for mark, mean in zip(given, means, strict=True)]
         alike = intraclass(both, "icc", marks.questions)
-        found += [*_related(given, means, marks), alike, *_differences(given, means, marks)]
-    on_scale = _on_scale(given, marks)
-    found += _by_category(on_scale, humans, marks)
-    spots = Counter(
-        (round(mean, 9), mark) for mean, mark in zip(means, given, strict=True) if mean is not None and mark is not None
-    )
+        found += [*_related(both, marks), alike, *_differences(both, marks)]
+    typical_too = [(mark, typical(row, marks.scale)) for mark, row in zip(given, rows, strict=True)]
+    on_scale = _on_scale(typical_too, marks)
+    found += _by_category(on_scale, marks)
+    spots = Counter((round(mean, 9), mark) for mark, mean in both if mean is not None and mark is not None)
     return (
         tuple(found),
-        _table(judge, "people (median)", on_scale, humans, marks.scale),
+        _table(judge, "people (median)", on_scale, marks.scale),
         tuple(Spot(human, mark, count) for (human, mark), count in sorted(spots.items())),
     )
 
 
-def _differences(given: Column, means: Column, marks: _Marks) -> list[Measure]:
+def _differences(both: Rows, marks: _Marks) -> list[Measure]:
     """Return how much higher the judge marks than the mean human, and how far off it is: neither by more than the
     scale.
     """
-    lowest, highest = _ends(marks.scale, given)
-    bias, values, asked = usable("bias", list(zip(given, means, strict=True)), marks.questions)
+    lowest, highest = _ends(marks.scale, [given for given, _ in both])
+    bias, values, asked = usable("bias", both, marks.questions)
     far = estimated(replace(bias, kind="distance"), values, asked, _distance, "")
     if bias.reason:
         return [bias, far]
@@ -283,18 +275,15 @@ def _bias(measure: Measure, away: Floats, asked: Ints, scale: Sequence[float]) -
     return bounded(replace(measure, value=float(away.mean())), ends, "adjusted Wald")
 
 
-def _table(rows: str, columns: str, first: Column, second: Column, scale: tuple[float, ...]) -> Confusion | None:
+def _table(first: str, second: str, rows: Rows, scale: tuple[float, ...]) -> Confusion | None:
     if not 1 < len(scale) <= min(DRAWN, MOST_MARKS):
         return None
-    counts = confusion(first, second, scale)
-    return (
-        Confusion(rows=rows, columns=columns, scale=scale, counts=counts) if sum(map(sum, counts)) >= FEWEST else None
-    )
+    counts = confusion(rows, scale)
+    enough = sum(map(sum, counts)) >= FEWEST
+    return Confusion(rows=first, columns=second, scale=scale, counts=counts) if enough else None
 
 
-def _powered(
-    ratings: Ratings, judge: str | None, rows: Sequence[Column], scale: tuple[float, ...], strata: str | None
-) -> Powered:
+def _powered(ratings: Ratings, judge: str | None, rows: Rows, scale: tuple[float, ...], strata: str | None) -> Powered:
     if judge is None:
         raise DataError("prediction-powered inference needs a judge: name the rater that is one")
     if strata is not None:
@@ -308,7 +297,7 @@ def _powered(
     )
 
 
-def _ends(scale: Sequence[float], given: Column) -> tuple[float, float]:
+def _ends(scale: Sequence[float], given: Sequence[float | None]) -> tuple[float, float]:
     """Return the ends of the scale, or of what was given beyond it; of marks that are shares of 1 always 0 and 1."""
     known = [*scale, *(mark for mark in given if mark is not None)] or [0.0, 1.0]
     return (0.0, 1.0) if min(known) >= 0 and max(known) <= 1 else (min(known), max(known))

@@ -78,13 +78,10 @@ MOST_MARKS = 100
 """Different marks up to which a measure on categories makes sense, and fits into memory."""
 _WEIGHTS: dict[Kind, int] = {"kappa": 0, "kappa_linear": 1, "kappa_quadratic": 2}
 
-Column = Sequence[float | None]
-"""A rater's mark an item; None where there is none."""
 
-
-def cohen(first: Column, second: Column, questions: Sequence[int], kind: Kind = "kappa") -> Measure:
+def cohen(rows: Rows, questions: Sequence[int], kind: Kind = "kappa") -> Measure:
     """Cohen's kappa of two raters over the items that both rated. `kind` says how disagreement weighs."""
-    found = usable(kind, list(zip(first, second, strict=True)), questions, most=MOST_MARKS)
+    found = usable(kind, rows, questions, most=MOST_MARKS)
     none = "both raters gave one and the same mark to every item: chance agrees as well"
     return estimated(*found, partial(_cohen, power=_WEIGHTS[kind]), none)
 
@@ -117,11 +114,11 @@ def agreement(rows: Rows, questions: Sequence[int]) -> Measure:
     return bounded(replace(measure, value=float(shares.mean())), around, "Wilson")
 
 
-def confusion(first: Column, second: Column, scale: Sequence[float]) -> tuple[tuple[int, ...], ...]:
+def confusion(rows: Rows, scale: Sequence[float]) -> tuple[tuple[int, ...], ...]:
     """Return how often the first gave each mark of the scale (rows) where the second gave each (columns)."""
     places = {mark: index for index, mark in enumerate(scale)}
     table = [[0] * len(scale) for _ in scale]
-    for a, b in zip(first, second, strict=True):
+    for a, b in rows:
         if a is not None and b is not None:
             table[places[a]][places[b]] += 1
     return tuple(map(tuple, table))

@@ -192,9 +192,9 @@ def _best_logistic(x: Floats, y: Floats) -> Fitted:
     inside = np.clip(y, 0.005, 0.995)
     start, _ = _best_log(x, np.log(inside / (1 - inside)))
     far = _STEEPEST * (1 + float(np.abs(np.log10(x)).max()))
-    start = np.clip(start, [-far, -_STEEPEST], [far, _STEEPEST])
+    begin = np.clip(start, [-far, -_STEEPEST], [far, _STEEPEST])
     bounds = ([-far - 1, -_STEEPEST - 1], [far + 1, _STEEPEST + 1])
-    level, slope = map(float, _polished("logistic", x, y, start, bounds, 1e-12, tuple)[0])
+    level, slope = map(float, _polished("logistic", x, y, begin, bounds, 1e-12, tuple)[0])
     steep = abs(slope) > 0.9 * _STEEPEST
     return (level, slope), "scores jump with size: the best it can do is a step" if steep else ""
 
@@ -211,12 +211,20 @@ def _polished(
     """Return where least squares end from a start, and the sum of squares; `parameters`: of the curve there."""
     from scipy.optimize import least_squares
 
+    def residuals(theta: Floats) -> Floats:
+        return _value(kind, parameters(theta), x) - y
+
+    def jacobian(theta: Floats) -> Floats:
+        return gradient(kind, parameters(theta), x)
+
     found = least_squares(
-        lambda theta: _value(kind, parameters(theta), x) - y,
+        residuals,
         start,
-        jac=lambda theta: gradient(kind, parameters(theta), x),
+        jac=jacobian,
         bounds=bounds,
-        **dict.fromkeys(("xtol", "ftol", "gtol"), tolerance),
+        xtol=tolerance,
+        ftol=tolerance,
+        gtol=tolerance,
     )
     return found.x, 2 * found.cost
 
@@ -264,7 +272,7 @@ _AVERAGED: tuple[Kind, ...] = ("log", "family", "logistic", "power")
 def _average(fitted: Sequence[Fit], x: Floats, y: Floats) -> Fit:
     """Return the mean of the curves without trouble, whose intervals rest on the same."""
     sound = [one for one in fitted if not one.trouble and one.spare >= 0]
-    basis = next((each for each in _BASES if any(one.basis == each for one in sound)), "nothing")
+    basis: Basis = next((each for each in _BASES if any(one.basis == each for one in sound)), "nothing")
     shapes = tuple(one for one in sound if one.basis == basis)
     support = [1 / max(one.sd or 0.0, _EXACT) ** 2 if basis == "scatter" else 1.0 for one in shapes]
     weights = tuple(each / math.fsum(support) for each in support)

@@ -357,10 +357,11 @@ def rated(found: Verified) -> Verification:
     agreed = [
         Agreed(
             raters=f"{one}, {other}",
-            equal=agreement(list(zip(columns[one], columns[other], strict=True)), questions),
-            kappa=cohen(columns[one], columns[other], questions),
+            equal=agreement(pair, questions),
+            kappa=cohen(pair, questions),
         )
         for one, other in pairs
+        for pair in (list(zip(columns[one], columns[other], strict=True)),)
     ]
     if len(raters) > 2:
         rows = list(zip(*found.marks.values(), strict=True))

@@ -23,6 +23,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from viva.analysis.uncertainty import halved
+
 Floats = NDArray[np.float64]
 LEVEL = 0.05
 _MOST = 10**9
@@ -389,13 +391,9 @@ def _smallest(found: Callable[[float], float], wanted: float) -> float | None:
     """Return the smallest difference that is found with the power that is wanted, which goes up with it; None for
     none.
     """
-    low, high = 0.0, _LARGEST
-    if found(high) < wanted:
+    if found(_LARGEST) < wanted:
         return None
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if found(middle) >= wanted else (middle, high)
-    return high
+    return halved(lambda difference: found(difference) < wanted, 0.0, _LARGEST, _HALVINGS)[1]
 
 
 def _first_of_all(enough: Callable[[int], bool]) -> int | None:

@@ -30,7 +30,7 @@ from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.lab.variation.components import Floats, Position
-    from viva.lab.variation.tables import Contestant, Difference, Variance
+    from viva.lab.variation.tables import Contestant, Variance
     from viva.render.findings import Findings
 
 _FEWEST = 10
@@ -104,12 +104,9 @@ def study(config: VarianceConfig) -> Findings[Variance]:
     from viva.lab.variation.tables import Variance, findings
 
     found = _asked(config)
-    contestants = sorted((_contestant(one, found) for one in found.asked), key=lambda one: -one.components.mean)
+    contestants = sorted((_contestant(found, one) for one in found.asked), key=lambda one: -one.components.mean)
     by_model = {one.model: one for one in found.asked}
-    pairs = [
-        _difference(by_model[first.model], by_model[second.model], found)
-        for first, second in itertools.pairwise(contestants)
-    ]
+    pairs = [_contestant(found, *(by_model[one.model] for one in pair)) for pair in itertools.pairwise(contestants)]
     varied = found.varied
     ordered = varied is not None and any(one.name == "order" for one in varied.factors)
     variance = Variance(
@@ -294,33 +291,23 @@ def _whole(one: _Asked) -> dict[str, list[list[float]]]:
     return {question: cells for question, cells in known.items() if all(len(cell) == samples for cell in cells)}
 
 
-def _contestant(one: _Asked, found: _Varied) -> Contestant:
+def _contestant(found: _Varied, *asked: _Asked) -> Contestant:
+    """Return what moves the score of a model, or the difference of two."""
     import numpy as np
 
     from viva.lab.variation.tables import Contestant
 
-    whole = _whole(one)
-    _refuse_few(len(whole), len(one.points), one.model, found.judges)
-    values = np.array([*whole.values()], dtype=np.float64)
-    return Contestant(model=one.model, left_out=len(one.points) - len(whole), **_moved(values, found))
-
-
-def _difference(first: _Asked, second: _Asked, found: _Varied) -> Difference:
-    import numpy as np
-
-    from viva.lab.variation.tables import Difference
-
-    mine, other = _whole(first), _whole(second)
-    shared = [question for question in mine if question in other]
-    _refuse_few(
-        len(shared), min(len(first.points), len(second.points)), f"{first.model} and {second.model}", found.judges
-    )
-    samples = min(len(one[shared[0]][0]) for one in (mine, other))
-    both = [
-        np.array([[cell[:samples] for cell in one[question]] for question in shared], dtype=np.float64)
-        for one in (mine, other)
+    sides, names = [_whole(one) for one in asked], [one.model for one in asked]
+    shared = [question for question in sides[0] if all(question in side for side in sides)]
+    most = min(len(one.points) for one in asked)
+    _refuse_few(len(shared), most, " and ".join(names), found.judges)
+    samples = min(len(side[shared[0]][0]) for side in sides)
+    values = [
+        np.array([[cell[:samples] for cell in side[question]] for question in shared], dtype=np.float64)
+        for side in sides
     ]
-    return Difference(first=first.model, second=second.model, **_moved(both[0] - both[1], found))
+    moved = _moved(values[0] - values[1] if len(values) > 1 else values[0], found)
+    return Contestant(model=names[0], second="".join(names[1:]), left_out=most - len(shared), **moved)
 
 
 def _moved(values: Floats, found: _Varied) -> dict[str, Any]:

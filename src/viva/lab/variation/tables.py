@@ -22,9 +22,12 @@ _NAME = 40
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
-    """One model: what moves its score, and its score in each cell."""
+    """What moves the score of one model, or, on the questions of which both have all answers, its score less that of
+    the `second`; and the score, or the difference, in each cell.
+    """
 
     model: str
+    second: str = ""
     components: Components
     left_out: int
     """Questions of which an answer is missing."""
@@ -33,35 +36,19 @@ class Contestant(Struct, frozen=True, kw_only=True):
     """The range of `cells` on average where nothing moves the score."""
 
     @property
+    def full_name(self) -> str:
+        """The model's name, or `A − B`."""
+        return f"{self.model} − {self.second}" if self.second else self.model
+
+    @property
     def name(self) -> str:
-        """The model's, shortened."""
-        return one_line(self.model, _NAME)
+        """The same, shortened."""
+        return " − ".join(one_line(one, _NAME) for one in (self.model, self.second) if one)
 
     @property
     def title(self) -> str:
         """What it is, with its name."""
-        return f"score of {self.name}"
-
-
-class Difference(Struct, frozen=True, kw_only=True):
-    """Two models on the questions of which both have all answers: the first's score less the second's."""
-
-    first: str
-    second: str
-    components: Components
-    cells: tuple[float, ...]
-    by_chance: float
-    """The range of `cells` on average where nothing moves the score."""
-
-    @property
-    def name(self) -> str:
-        """`A − B`."""
-        return f"{one_line(self.first, _NAME)} − {one_line(self.second, _NAME)}"
-
-    @property
-    def title(self) -> str:
-        """What it is, with its name."""
-        return f"difference {self.name}"
+        return f"{'difference' if self.second else 'score of'} {self.name}"
 
 
 class Variance(Struct, frozen=True, kw_only=True):
@@ -70,7 +57,7 @@ class Variance(Struct, frozen=True, kw_only=True):
     exam: str
     design: Design
     contestants: tuple[Contestant, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[Contestant, ...]
     positions: Mapping[str, tuple[Position, ...]]
     budget: int
     available: int
@@ -117,12 +104,12 @@ class Variance(Struct, frozen=True, kw_only=True):
         return self.budget_asked or (moved and len(self.splits()) > 1)
 
     @property
-    def every(self) -> list[Contestant | Difference]:
+    def every(self) -> list[Contestant]:
         """Differences, then scores."""
         return [*self.differences, *self.contestants]
 
     @property
-    def split_of(self) -> list[Contestant | Difference]:
+    def split_of(self) -> list[Contestant]:
         """What the split of a budget is told of."""
         return self.every[: len(self.differences) or None]
 
@@ -188,10 +175,9 @@ class Row(NamedTuple):
     """Of the squared error."""
 
 
-def _sources(one: Contestant | Difference) -> list[Row]:
-    first, second = (one.model, "") if isinstance(one, Contestant) else (one.first, one.second)
+def _sources(one: Contestant) -> list[Row]:
     shares = one.components.shares()
-    return [Row(first, second, each, shares[each.name]) for each in one.components.components]
+    return [Row(one.model, one.second, each, shares[each.name]) for each in one.components.components]
 
 
 def _interval(one: Component) -> str:
@@ -246,11 +232,10 @@ def _margins(to: str) -> tuple[Column, ...]:
 def _split(found: Variance) -> Table:
     about, splits, shown = found.split_of, found.splits(), found.is_split
 
-    def errors(place: int, one: Contestant | Difference) -> Column:
+    def errors(place: int, one: Contestant) -> Column:
         least = min((errors[place] for _, _, errors in splits), default=None) if one.components.moved else None
         kind = Kind(lambda error: _points(error) + " (least)" * (error == least))
-        name = one.model if isinstance(one, Contestant) else f"{one.first} − {one.second}"
-        return Column(one.name if shown else None, f"2.{place}", kind, name)
+        return Column(one.name if shown else None, f"2.{place}", kind, one.full_name)
 
     columns = (
         Column("variants of each" if shown else None, "0", FIGURE, "variants"),
@@ -272,7 +257,7 @@ def findings(found: Variance, drawing: Drawing = None) -> Findings[Variance]:
         Column("questions", "components.questions", COUNT), *fields("", "left_out"),
     )  # fmt: skip
     differences = (
-        Column("difference", "name", NAME, None), *fields("", "first", "second"),
+        Column("difference", "name", NAME, None), *fields("", model="first", second="second"),
         Column("points", "components.mean", _POINTS, "difference"), *_margins(" to "),
         Column("cells won", "cells", Kind(lambda cells: f"{sum(cell > 0 for cell in cells)} of {len(cells)}"), None),
         *fields("components", "questions"),
@@ -304,7 +289,7 @@ def findings(found: Variance, drawing: Drawing = None) -> Findings[Variance]:
         *fields("source", "variance", "low", "high", "degrees", "p"),
         *fields("", share="share_of_error"),
     )
-    every: list[Contestant | Difference] = [*found.contestants, *found.differences]
+    every: list[Contestant] = [*found.contestants, *found.differences]
     rows = [row for one in every for row in _sources(one)]
     return Findings(
         found=found, shown=shown, rows=Table("Sources", columns, rows), notes=found.notes(), drawing=drawing
