@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rows import each_row
-from viva.analysis.correlation import KINDS, MOST, OUTLYING, Kind, coefficient, correlate, interval, outliers, pairs
+from viva.analysis.correlation import KINDS, OUTLYING, Kind, coefficient, correlate, interval, outliers, pairs
+from viva.analysis.sizes.families import MOST
 
 FIGURES = st.one_of(st.integers(-5, 5).map(float), st.floats(-1e6, 1e6).map(lambda x: round(x, 3)))
 COLUMNS = st.lists(st.tuples(FIGURES, FIGURES), min_size=0, max_size=15)

@@ -57,6 +57,11 @@ class Columns(Struct, frozen=True, eq=False):
         """How many rows there are."""
         return len(self.texts["question"].codes)
 
+    @property
+    def tags(self) -> dict[str, Text]:
+        """The columns of tags, by tag."""
+        return {name.removeprefix("tag:"): text for name, text in self.texts.items() if name.startswith("tag:")}
+
     def number(self, name: str) -> Numbers:
         """Return a column of numbers; all nan where there is none of this name."""
         found = self.numbers.get(name)

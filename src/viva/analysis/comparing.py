@@ -234,9 +234,8 @@ def names_of(questions: Columns) -> list[str]:
 
 
 def _refuse_unknown(questions: Columns, tag: str) -> None:
-    if tag and f"tag:{tag}" not in questions.texts:
-        known = ", ".join(name.removeprefix("tag:") for name in questions.texts if name.startswith("tag:"))
-        raise DataError(f"the questions have no tag {tag!r}; they have: {known or 'none'}")
+    if tag and tag not in questions.tags:
+        raise DataError(f"the questions have no tag {tag!r}; they have: {', '.join(questions.tags) or 'none'}")
 
 
 def _per_answer(questions: Columns) -> Columns:

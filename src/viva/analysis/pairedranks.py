@@ -77,7 +77,7 @@ def _ends(models: Sequence[Columns], over: str) -> _Ends | None:
     groups = np.zeros(rows[0].height, dtype=np.int64) if tag is None else np.unique(tag.codes, return_inverse=True)[1]
     clusters = clusters_of(rows[0])
     n = np.stack([one.numbers["n"].astype(np.float64) for one in rows])
-    whole = np.stack([np.bincount(groups, weights=each) for each in n])
+    whole = _summed(n, groups)
     least, most = (np.stack([one.numbers[name] for one in rows]) / n for name in ("floor", "ceiling"))
     return _Ends(
         least,
@@ -90,8 +90,10 @@ def _ends(models: Sequence[Columns], over: str) -> _Ends | None:
 
 def _better(ends: _Ends) -> NDArray[np.bool_]:
     """Return who is shown to be better than whom: models × models."""
-    size = 1 / float((_together(ends.shares, ends) ** 2).sum(axis=1).max())  # questions, or texts that they are about
-    away = [_together(ends.shares * _centred(values, ends), ends) for values in (ends.least, ends.most)]
+    size = 1 / float(
+        (_summed(ends.shares, ends.clusters) ** 2).sum(axis=1).max()
+    )  # questions, or texts that they are about
+    away = [_summed(ends.shares * _centred(values, ends), ends.clusters) for values in (ends.least, ends.most)]
     floors, ceilings = ((ends.shares * values).sum(axis=1) for values in (ends.least, ends.most))
     squares = [(each**2).sum(axis=1) for each in away]
     variances = np.maximum(0.0, squares[0][:, None] + squares[1][None, :] - 2 * away[0] @ away[1].T)
@@ -114,17 +116,16 @@ def _better(ends: _Ends) -> NDArray[np.bool_]:
     return found
 
 
-def _together(values: Floats, ends: _Ends) -> Floats:
-    """Return the sums over questions that belong together."""
-    return np.stack([np.bincount(ends.clusters, weights=each) for each in values])
+def _summed(values: Floats, codes: NDArray[np.int64]) -> Floats:
+    """Return each model's sums over questions of one code."""
+    return np.stack([np.bincount(codes, weights=each) for each in values])
 
 
 def _centred(values: Floats, ends: _Ends) -> Floats:
     """Return scores from the mean of their group; those of small groups from the mean of all, which keeps the
     differences between groups and is on the safe side.
     """
-    sums = np.stack([np.bincount(ends.groups, weights=each) for each in ends.shares * values])
-    weights = np.stack([np.bincount(ends.groups, weights=each) for each in ends.shares])
+    sums, weights = (_summed(each, ends.groups) for each in (ends.shares * values, ends.shares))
     counts = np.bincount(ends.groups)
     middles = np.where(counts >= SMALL_GROUP, sums / weights, sums.sum(axis=1, keepdims=True))
     kept = np.where(counts >= SMALL_GROUP, counts / np.maximum(counts - 1, 1), counts.sum() / (counts.sum() - 1))

@@ -257,11 +257,6 @@ class Slices(Struct, frozen=True, kw_only=True):
         return sorted((one for one in self.slices if one.p is not None), key=lambda one: one.difference or 0.0)
 
 
-def tags_of(scores: Columns) -> list[str]:
-    """Return the tags that scores have."""
-    return [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
-
-
 def slices(
     exam: str,
     model: str,
@@ -281,8 +276,8 @@ def slices(
     are pooled, too. Raises DataError for a tag that no question has.
     """
     for tag in dict.fromkeys(itertools.chain.from_iterable(tags)):
-        if f"tag:{tag}" not in scores.texts or not scores.texts[f"tag:{tag}"].values:
-            known = ", ".join(tags_of(scores)) or "none"
+        if tag not in scores.tags or not scores.tags[tag].values:
+            known = ", ".join(scores.tags) or "none"
             raise DataError(f"{exam}: no question has the tag {tag!r}; there are: {known}")
     breakdown = Breakdown(scores)
     measure = msgspec.structs.replace(headline, over="")
@@ -292,7 +287,7 @@ def slices(
     inverted = clusters_of(questions) is not None or not bool(
         np.array_equal(questions.numbers["floor"], questions.numbers["ceiling"])
     )
-    found = [_described(breakdown, measure, questions, where, mask, inverted=inverted) for where, mask in cuts]
+    found = [_described(breakdown, measure, questions, where, mask) for where, mask in cuts]
     if pool and measure.kind == "score" and float(questions.numbers["points"].min(initial=0)) >= 0:
         found = _pooled(found, questions, [mask & heard for _, mask in cuts])
     # A slice and its complement are one comparison; so are two slices of the same questions.
@@ -303,15 +298,14 @@ def slices(
     ]
     distinct = {key: index for index, key in enumerate(keys) if testable[index]}
     chosen = [cuts[index][1] for index in distinct.values()]
-    if inverted:
-        tested = {key: (found[index].p, "interval") for key, index in distinct.items()}
-    else:
-        tested = dict(zip(distinct, _p_values(questions, chosen, seed), strict=True))
-    corrected = dict(zip(tested, adjusted([p for p, _ in tested.values()], correct), strict=True))
+    tested = _inverted(questions, chosen, measure) if inverted else _p_values(questions, chosen, seed)
+    corrected = adjusted([p for p, _ in tested], correct)
+    said = {
+        key: {"p": p, "adjusted": other, "test": test}
+        for key, (p, test), other in zip(distinct, tested, corrected, strict=True)
+    }
     whole = tuple(
-        msgspec.structs.replace(one, p=tested[key][0], adjusted=corrected[key], test=tested[key][1] if able else "")
-        if able
-        else msgspec.structs.replace(one, p=None)
+        msgspec.structs.replace(one, **said[key]) if able else one
         for one, key, able in zip(found, keys, testable, strict=True)
     )
     return Slices(
@@ -351,20 +345,29 @@ def _apart(first: Spread, second: Spread, level: float) -> tuple[float, float] |
     return None if one is None or other is None else difference_interval((first.mean, *one), (second.mean, *other))
 
 
-def _inverted(first: Spreads, second: Spreads) -> float:
-    """Return the p at which the interval of the difference just reaches 0."""
+def _inverted(
+    questions: Columns, masks: Sequence[NDArray[np.bool_]], measure: Aggregate
+) -> list[tuple[float | None, str]]:
+    """Return the p at which the interval of the difference just reaches 0, a comparison; None where there is none."""
 
-    def excludes(z: float) -> bool:
-        between = _between(first, second, 1 - math.erfc(z / math.sqrt(2)))
-        return between is None or not between[0] <= 0 <= between[1]
+    def p_of(mask: NDArray[np.bool_]) -> float | None:
+        inside, outside = (_spreads(questions.take(part), measure) for part in (mask, ~mask))
 
-    return math.erfc(halved(excludes, 0.0, _FURTHEST)[0] / math.sqrt(2))
+        def excludes(z: float) -> bool:
+            between = _between(inside, outside, 1 - math.erfc(z / math.sqrt(2)))
+            return between is None or not between[0] <= 0 <= between[1]
+
+        if _between(inside, outside, 1 - LEVEL) is None:
+            return None
+        return math.erfc(halved(excludes, 0.0, _FURTHEST)[0] / math.sqrt(2))
+
+    return [(p_of(mask), "interval") for mask in masks]
 
 
 def _cut(questions: Columns, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[Where, NDArray[np.bool_]]]:
     """Yield every combination of values that some question has, with which questions those are."""
     for combination in dict.fromkeys(tags):
-        texts = [questions.texts[f"tag:{tag}"] for tag in combination]
+        texts = [questions.tags[tag] for tag in combination]
         groups, starts = questions.groups(*(f"tag:{tag}" for tag in combination))
         for group, start in enumerate(starts.tolist()):
             codes = [int(text.codes[start]) for text in texts]
@@ -374,15 +377,9 @@ def _cut(questions: Columns, tags: Sequence[tuple[str, ...]]) -> Iterator[tuple[
 
 
 def _described(
-    breakdown: Breakdown,
-    measure: Aggregate,
-    questions: Columns,
-    where: Where,
-    mask: NDArray[np.bool_],
-    *,
-    inverted: bool,
+    breakdown: Breakdown, measure: Aggregate, questions: Columns, where: Where, mask: NDArray[np.bool_]
 ) -> Slice:
-    """Return the slice's cell, and its difference from the rest; with its p where that is by the interval."""
+    """Return the slice's cell, and its difference from the rest."""
     cell = breakdown.cell(measure, Aggregate("", where={tag: (value,) for tag, value in where}))
     found = Slice(where=where, questions=int((mask & (questions.numbers["answered"] > 0)).sum()), cell=cell)
     rest = questions.take(~mask)
@@ -398,7 +395,6 @@ def _described(
         difference=cell.mean - outside.mean.mean,
         low=low,
         high=high,
-        p=_inverted(inside, outside) if inverted and low is not None else None,
     )
 
 

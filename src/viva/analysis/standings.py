@@ -52,24 +52,23 @@ def ranks(
     interval takes a place, and leaves everybody's range one rank more open: it may stand anywhere.
     """
     means = sorted(score.sure for score in scores)
+    places = (1 + len(means) - bisect.bisect_right(means, score.sure) for score in scores)
+    known = _ranges(scores, level) if ranges is None else ranges
+    return [Rank(place=place, first=first, last=last) for place, (first, last) in zip(places, known, strict=True)]
+
+
+def _ranges(scores: Sequence[Estimate], level: float) -> Sequence[tuple[int | None, int | None]]:
+    """Return from which rank to which the intervals leave open; None for who has none."""
     widened = [_widened(score, len(scores), level) for score in scores]
     known = [bounds for bounds in widened if bounds is not None]
     lows, highs = sorted(low for low, _ in known), sorted(high for _, high in known)
-    unknown = len(scores) - len(known)
-    found: list[Rank] = []
-    if ranges is not None:
-        places = (1 + len(means) - bisect.bisect_right(means, score.sure) for score in scores)
-        return [Rank(place=place, first=first, last=last) for place, (first, last) in zip(places, ranges, strict=True)]
-    for score, bounds in zip(scores, widened, strict=True):
-        place = 1 + len(means) - bisect.bisect_right(means, score.sure)
-        if bounds is None:
-            found.append(Rank(place=place, first=None, last=None))
-            continue
-        low, high = bounds
-        better = len(lows) - bisect.bisect_right(lows, high)  # whose lowest is above our highest
-        worse = bisect.bisect_left(highs, low)
-        found.append(Rank(place=place, first=1 + better, last=len(known) - worse + unknown))
-    return found
+    return [
+        # Who is better: whose lowest is above our highest; who is worse: whose highest is below our lowest.
+        (1 + len(lows) - bisect.bisect_right(lows, bounds[1]), len(scores) - bisect.bisect_left(highs, bounds[0]))
+        if bounds
+        else (None, None)
+        for bounds in widened
+    ]
 
 
 def _widened(score: Estimate, count: int, level: float) -> tuple[float, float] | None:

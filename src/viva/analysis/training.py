@@ -55,7 +55,7 @@ class Training(Struct, frozen=True, kw_only=True):
 
 def parts_of(scores: Columns, tag: str) -> list[str]:
     """Return the values that a tag has, in the order of their first answer; empty for a tag that nothing has."""
-    return list(scores.texts[f"tag:{tag}"].values) if f"tag:{tag}" in scores.texts else []
+    return list(scores.tags[tag].values) if tag in scores.tags else []
 
 
 def by_tag(scores: Columns, tag: str, headline: Aggregate) -> Lines:

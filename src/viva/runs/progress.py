@@ -119,14 +119,18 @@ def _listen(run: Run, asking: asyncio.Task[None]) -> None:
             asking.cancel()
             return
         run.finish("interrupted")
-        if serving is not None:
+        if caller() is not None:
             return
         waiting = f"{run.in_flight} in flight" if run.in_flight else "nothing in flight"
         say(f"viva: finishing ({waiting}); Ctrl-C again stops at once")
 
-    serving = caller()
-    if serving is not None:
-        serving.listen(interrupt)
+    on_interrupt(interrupt)
+
+
+def on_interrupt(interrupt: Callable[[], None]) -> None:
+    """Have Ctrl-C, or the program that called Viva, call this."""
+    if (program := caller()) is not None:
+        program.listen(interrupt)
         return
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):

@@ -310,7 +310,7 @@ def result_of(
             yield from taken
 
     scored = frame(watched())
-    tags = {name.removeprefix("tag:"): text.values for name, text in scored.texts.items() if name.startswith("tag:")}
+    tags = {tag: text.values for tag, text in scored.tags.items()}
     headline, layouts = average or (Aggregate("mean"), list(_by_tag(tags)))
     breakdown = Breakdown(scored, headline.attempts, layouts)
     took = known.consumed

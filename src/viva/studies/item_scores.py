@@ -112,13 +112,11 @@ def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
     """Return the scores with the values of a tag in place of declared clusters."""
     if not tag:
         return found
-    texts = found.scores.texts
-    if f"tag:{tag}" not in texts:
-        known = ", ".join(name.removeprefix("tag:") for name in texts if name.startswith("tag:"))
-        raise DataError(
-            f"{tag!r}: {found.exam} in {found.source} has no such tag; it has: {known or 'none'}", field="cluster"
-        )
-    scores = Columns(found.scores.numbers, {**texts, "cluster": texts[f"tag:{tag}"]})
+    tags = found.scores.tags
+    if tag not in tags:
+        known = ", ".join(tags) or "none"
+        raise DataError(f"{tag!r}: {found.exam} in {found.source} has no such tag; it has: {known}", field="cluster")
+    scores = Columns(found.scores.numbers, {**found.scores.texts, "cluster": tags[tag]})
     return msgspec.structs.replace(found, scores=scores)
 
 
@@ -147,7 +145,7 @@ def _lines(scores: Columns, by: str | None, headline: Aggregate, tables: Sequenc
     table = next((one for one in tables if one.across and by in (None, AUTO, one.name)), None)
     if table is not None:
         return by_table(table)
-    tags = [name.removeprefix("tag:") for name in scores.columns if name.startswith("tag:")]
+    tags = scores.tags
     rows = [one for one in tables if _goes_beyond(one, by) or (one.name == by and by not in tags and not one.across)]
     if rows:
         return by_rows(rows[0], headline)

@@ -81,9 +81,7 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
         names, points, answered = names_of(summed), summed.numbers["points"], summed.numbers["answered"]
         values = np.divide(points, answered, out=np.full(len(names), np.nan), where=answered > 0)
         columns[model] = dict(zip(names, values.tolist(), strict=True))
-        words = {
-            name.removeprefix("tag:"): text.rows() for name, text in summed.texts.items() if name.startswith("tag:")
-        }
+        words = {tag: text.rows() for tag, text in summed.tags.items()}
         for name, weight, *row in zip(names, summed.numbers["weight"].tolist(), *words.values(), strict=True):
             if name not in groups:
                 tags[name] = {tag: text for tag, text in zip(words, row, strict=True) if text}

@@ -43,7 +43,7 @@ class Calibration(Struct, kw_only=True):
         """Return models × questions, shares of 1, nan where there is no score."""
         import numpy as np
 
-        return np.array([[math.nan if one is None else one for one in row] for row in self.scores], dtype=float)
+        return np.array(self.scores, dtype=float)
 
     def frame(self) -> Frame:
         """Return the questions."""

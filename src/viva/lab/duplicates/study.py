@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from viva.commands import command
 from viva.engine.budget import Positive
 from viva.errors import EXIT_INCOMPLETE, DataError, VivaError, flag, option
-from viva.fields import note
+from viva.fields import note, pick
 from viva.lab.duplicates.corpora import Unit
 from viva.runs.config import TaskOptions
 from viva.runs.progress import Mode, Screen
@@ -113,7 +115,7 @@ def study(config: OverlapSettings) -> Findings[Overlaps]:
         raise VivaError(f"two of {option('with')} are both called {twice!r}: name one of them otherwise, NAME=...")
     leaks = [Leaks(totals) for _ in others]
     _compare_sets(opened, others, leaks, overlap_config, config)
-    found = _overlaps_of(opened, others, leaks, overlap_config, config)
+    found = _overlaps_of(opened, others, leaks, overlap_config, config, sum(total > 0 for total in totals))
     leaked = found.leaked() / found.questions
     if config.fail_above is None or leaked <= config.fail_above:
         return findings(found, everything=config.all)
@@ -128,13 +130,8 @@ def _overlap_config(config: OverlapSettings) -> OverlapConfig:
     """Return how texts are compared. Raises VivaError for a --shingle or --least that makes no sense."""
     from viva.analysis.overlap.leakage import OverlapConfig
 
-    unit, colon, size = config.shingle.partition(":")
-    if (
-        unit not in ("words", "chars")
-        or not colon
-        or not (size.isascii() and size.isdecimal())
-        or not 0 < int(size[:4]) <= 50
-    ):
+    found = re.fullmatch(r"(words|chars):([0-9]{1,2})", config.shingle)
+    if found is None or not 0 < int(found[2]) <= 50:
         raise VivaError(
             f"{config.shingle!r}: write words:K or chars:K, with K from 1 to 50, such as words:3", field="shingle"
         )
@@ -143,15 +140,7 @@ def _overlap_config(config: OverlapSettings) -> OverlapConfig:
             f"{config.least} is more than {option('n', str(config.n))}: questions that long have runs anyway",
             field="least",
         )
-    return OverlapConfig(
-        threshold=config.threshold,
-        shingle=int(size),
-        characters=unit == "chars",
-        permutations=config.permutations,
-        seed=config.seed,
-        n=config.n,
-        least=config.least,
-    )
+    return pick(OverlapConfig, asdict(config), shingle=int(found[2]), characters=found[1] == "chars")
 
 
 def _compare_sets(
@@ -215,9 +204,10 @@ def _overlaps_of(
     leaks: Sequence[Leaks],
     overlap_config: OverlapConfig,
     config: OverlapSettings,
+    looked_for: int,
 ) -> Overlaps:
     """Return what was found, question by question. Raises DataError where a set holds no text."""
-    from viva.analysis.overlap.leakage import LONGEST_SHOWN, Search
+    from viva.analysis.overlap.leakage import LONGEST_SHOWN
     from viva.lab.duplicates.tables import Overlaps, Reference, Row
 
     rows: list[Row] = []
@@ -229,7 +219,6 @@ def _overlaps_of(
             name, text = opened.texts[leak.question]
             leaked = bool(leak.near) or (leak.share or 0.0) >= config.share
             rows.append(Row(beside=other.name, question=name, text=text[:LONGEST_SHOWN], leak=leak, leaked=leaked))
-    totals = Search([text for _, text in opened.texts], overlap_config).totals
     shingle = f"{'characters' if overlap_config.characters else 'tokens'}:{overlap_config.shingle}"
     signature = (
         f"signature: set:{opened.name}={opened.fingerprint}|field:{config.field}"
@@ -238,14 +227,12 @@ def _overlaps_of(
         f"|bands:{overlap_config.bands.bands}x{overlap_config.bands.rows}|n:{overlap_config.n}|least:{overlap_config.least}|share:{config.share:g}"
         f"|viva:{__version__}"
     )
-    return Overlaps(
+    return pick(
+        Overlaps,
+        asdict(config),
         set=opened.name,
         questions=len(opened.texts),
-        looked_for=sum(total > 0 for total in totals),
-        field=config.field,
-        threshold=overlap_config.threshold,
-        share=config.share,
-        n=overlap_config.n,
+        looked_for=looked_for,
         recall=overlap_config.bands.recall_at(overlap_config.threshold),
         beside=tuple(
             Reference(

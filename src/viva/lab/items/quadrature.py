@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -121,7 +122,7 @@ def _slopes(work: Work, state: State, abilities: Floats) -> tuple[Floats, Floats
     return slope, curve
 
 
-class Sums(Struct, frozen=True, kw_only=True, eq=False):
+class Sums(NamedTuple):
     """A question's gradient and information, over models and nodes: of the intercept (0) and of a itself (1)."""
 
     g0: Floats
@@ -151,7 +152,7 @@ def sums_of(work: Work, state: State, posterior: Posterior) -> Sums:
         found[0, part] = points.sum(axis=0) - powers[0] @ p
         found[1, part] = posterior.mean @ points - powers[1] @ p
         found[2:, part] = powers @ information
-    return Sums(g0=found[0], g1=found[1], h00=found[2], h01=found[3], h11=found[4])
+    return Sums(*found)
 
 
 def _sums_with_guessing(work: Work, state: State, posterior: Posterior) -> Sums:
@@ -165,7 +166,7 @@ def _sums_with_guessing(work: Work, state: State, posterior: Posterior) -> Sums:
         found[1, part] = np.einsum("mq,mqj->j", weights * nodes, rise)
         for power in range(3):
             found[2 + power, part] = np.einsum("mq,mqj->j", weights * nodes**power, information)
-    return Sums(g0=found[0], g1=found[1], h00=found[2], h01=found[3], h11=found[4])
+    return Sums(*found)
 
 
 def guessed(known: Floats, guessing: float) -> Floats:

@@ -16,9 +16,7 @@ from viva.studies.item_scores import Runs
 from viva.visible import one_line
 
 if TYPE_CHECKING:
-    from viva.lab.items.response import Fitted
     from viva.lab.items.sources import ItemSources
-    from viva.lab.items.tables import Examined
     from viva.render.findings import Findings
     from viva.studies.score_table.tables import Grouping
 
@@ -90,7 +88,7 @@ def study(config: ItemsConfig) -> Findings[Any]:
     from viva.lab.items.anchors import chosen, predicted
     from viva.lab.items.chart import chart
     from viva.lab.items.sources import item_sources, only_exam
-    from viva.lab.items.tables import findings
+    from viva.lab.items.tables import examined, findings
 
     _refuse_contradictions(config)
     if config.predict:
@@ -102,46 +100,8 @@ def study(config: ItemsConfig) -> Findings[Any]:
         return levelled(found[0], config)
     if config.anchors is not None:
         return chosen(found[0], config.anchors, config.families, config.items)
-    every = tuple(_examined(one, config) for one in found)
+    every = tuple(examined(one, config.irt) for one in found)
     return findings(every, config.items, partial(chart, every))
-
-
-def _examined(one: ItemSources, config: ItemsConfig) -> Examined:
-    """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
-    import numpy as np
-
-    from viva.analysis.items.itemscores import item_scores
-    from viva.analysis.items.itemstatistics import item_statistics
-    from viva.lab.items.curves import dimensions
-    from viva.lab.items.response import fit
-    from viva.lab.items.tables import Examined
-
-    scores = item_scores(one.exam, one.frames, one.headline)
-    notes = list(one.notes)
-    heard = np.atleast_1d(np.isfinite(scores.scores).any(axis=1))
-    if not heard.any():
-        raise DataError(f"{one.exam}: no answer of any model has a score yet")
-    if not heard.all():
-        silent = ", ".join(name for name, known in zip(scores.models, heard, strict=True) if not known)
-        notes.append(f"{one.exam}: left out, as they have no score at all: {silent}.")
-        scores = scores.of(heard, np.ones(len(scores.questions), dtype=bool))
-    fits: tuple[Fitted, ...] = ()
-    if config.irt:
-        shares = np.clip(scores.scores, 0.0, 1.0)
-        below = int((scores.scores < 0).sum())
-        if below:
-            notes.append(f"{one.exam}: {below:,} scores below 0 count as 0 in the item-response model.")
-        several = dimensions(shares, np.full(shares.shape[1], 1 / shares.shape[1]))
-        if several is not None and several.several:
-            notes.append(
-                f"{one.exam}: the models differ in more than one ability (largest eigenvalue of residuals "
-                f"{several.largest:.2f}, {several.expected:.2f} if it were one): one scale averages over them, and its "
-                "errors are too small."
-            )
-        fits = (fit(shares, config.irt),)
-        if fits[0].log_likelihood is not None:  # else there is nothing to compare two models by
-            fits = (*fits, fit(shares, "1pl" if config.irt == "2pl" else "2pl"))
-    return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
 
 
 def _refuse_contradictions(config: ItemsConfig) -> None:

@@ -11,10 +11,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from viva.analysis.estimate import UNSURE, percent, range_text
-from viva.analysis.items.itemscores import Floats, ItemScores
-from viva.analysis.items.itemstatistics import FEWEST, ItemStatistics
-from viva.errors import flag
-from viva.lab.items.response import Fitted
+from viva.analysis.items.itemscores import Floats, ItemScores, item_scores
+from viva.analysis.items.itemstatistics import FEWEST, ItemStatistics, item_statistics
+from viva.errors import DataError, flag
+from viva.lab.items.curves import dimensions
+from viva.lab.items.response import Fitted, Logistic, fit
+from viva.lab.items.sources import ItemSources
 from viva.render.findings import Drawing, Findings
 from viva.render.table import COUNT, FIGURE, NAME, PERCENT, Column, Kind, Table, fields, figure
 from viva.visible import one_line
@@ -40,6 +42,36 @@ class Examined(Struct, frozen=True, kw_only=True, eq=False):
     statistics: ItemStatistics
     fits: tuple[Fitted, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def examined(one: ItemSources, irt: Logistic | None = None) -> Examined:
+    """Item statistics and fits of one exam. Raises DataError where no answer has a score."""
+    scores = item_scores(one.exam, one.frames, one.headline)
+    notes = list(one.notes)
+    heard = np.atleast_1d(np.isfinite(scores.scores).any(axis=1))
+    if not heard.any():
+        raise DataError(f"{one.exam}: no answer of any model has a score yet")
+    if not heard.all():
+        silent = ", ".join(name for name, known in zip(scores.models, heard, strict=True) if not known)
+        notes.append(f"{one.exam}: left out, as they have no score at all: {silent}.")
+        scores = scores.of(heard, np.ones(len(scores.questions), dtype=bool))
+    fits: tuple[Fitted, ...] = ()
+    if irt:
+        shares = np.clip(scores.scores, 0.0, 1.0)
+        below = int((scores.scores < 0).sum())
+        if below:
+            notes.append(f"{one.exam}: {below:,} scores below 0 count as 0 in the item-response model.")
+        several = dimensions(shares, np.full(shares.shape[1], 1 / shares.shape[1]))
+        if several is not None and several.several:
+            notes.append(
+                f"{one.exam}: the models differ in more than one ability (largest eigenvalue of residuals "
+                f"{several.largest:.2f}, {several.expected:.2f} if it were one): one scale averages over them, and its "
+                "errors are too small."
+            )
+        fits = (fit(shares, irt),)
+        if fits[0].log_likelihood is not None:  # else there is nothing to compare two models by
+            fits = (*fits, fit(shares, "1pl" if irt == "2pl" else "2pl"))
+    return Examined(scores=scores, statistics=item_statistics(scores.scores), fits=fits, notes=tuple(notes))
 
 
 class Item(Struct, frozen=True):

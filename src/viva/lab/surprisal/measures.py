@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from viva.analysis.uncertainty import LEVEL, t_quantile
+from viva.analysis.uncertainty import t_quantile
 
 Floats = NDArray[np.float64]
 K = 20.0
@@ -231,12 +231,10 @@ def _apart(first: _Ratio, second: _Ratio) -> Figure:
     squares = (first.error**2, second.error**2)
     if not 0 < sum(squares) < math.inf:
         return Figure(value)
-    from scipy.special import stdtrit
-
     freedom = sum(squares) ** 2 / sum(
         square**2 / (ratio.count - 1) for square, ratio in zip(squares, (first, second), strict=True)
     )
-    half = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * math.sqrt(sum(squares))
+    half = t_quantile(freedom) * math.sqrt(sum(squares))
     return Figure(value, value - half, value + half)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,7 @@ from viva.errors import ModelError, VivaError, option
 from viva.lab.surprisal.item_file import Items, Row, identity_hash, text_hash
 from viva.lab.surprisal.measures import Reading, read
 from viva.lab.text_sets import TextSet
-from viva.runs.progress import Mode, Progress, caller
+from viva.runs.progress import Mode, Progress, caller, on_interrupt
 
 PROBE = "A"
 """One token to every tokenizer; it has a log-probability only where a BOS stands before it."""
@@ -121,7 +121,6 @@ async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) ->
 
 def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: Sequence[Model]) -> None:
     """Ctrl-C once: finish what is being worked on. Twice: stop at once."""
-    loop = asyncio.get_running_loop()
 
     def interrupt() -> None:
         if stop.is_set():
@@ -136,11 +135,7 @@ def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: S
         if caller() is None:
             print("\nviva: finishing what is in flight; Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
-    if (program := caller()) is not None:
-        program.listen(interrupt)
-        return
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, interrupt)
+    on_interrupt(interrupt)
 
 
 class _Measuring:
@@ -233,12 +228,8 @@ class _Measuring:
             field=self._wish.field,
             text=text_hash(text),
             k=self._wish.k,
-            tokens=reading.tokens,
-            bytes=reading.bytes,
-            characters=reading.characters,
-            nll=reading.nll,
-            min_k=reading.min_k,
             first=self._found.first,
+            **_measured(reading),
         )
         self._keep(text, row)
 
@@ -299,9 +290,7 @@ class _Measuring:
         """Return all that is known by now."""
         found = self._found
         for one in self._wish.sets:
-            times: dict[tuple[str, str], int] = {}
-            for text in one.texts:
-                times[text.tag, text.text] = times.get((text.tag, text.text), 0) + 1
+            times = Counter((text.tag, text.text) for text in one.texts)
             for (tag, content), count in times.items():
                 row = self._items.find(self._identity, text_hash(content), self._wish.k)
                 if row is not None:
@@ -312,15 +301,12 @@ class _Measuring:
 
 
 def _reading(row: Row, times: int) -> Reading:
-    return Reading(
-        tokens=row.tokens,
-        nll=row.nll,
-        bytes=row.bytes,
-        characters=row.characters,
-        min_k=row.min_k,
-        times=times,
-        text=row.text,
-    )
+    return Reading(times=times, text=row.text, **_measured(row))
+
+
+def _measured(one: Reading | Row) -> dict[str, Any]:
+    """Return what a reading and a row have in common."""
+    return {name: getattr(one, name) for name in ("tokens", "nll", "bytes", "characters", "min_k")}
 
 
 def _different(wish: MeasureConfig) -> dict[str, list[tuple[str, str]]]:
@@ -334,8 +320,8 @@ def _different(wish: MeasureConfig) -> dict[str, list[tuple[str, str]]]:
 
 def _sound(logprobs: list[float]) -> list[float]:
     """Log-probabilities that are some."""
-    if any(not (math.isfinite(one) and one < 1e-3) for one in logprobs):
-        strange = next(one for one in logprobs if not (math.isfinite(one) and one < 1e-3))
+    strange = next((one for one in logprobs if not (math.isfinite(one) and one < 1e-3)), None)
+    if strange is not None:
         raise ModelError("logprobs", f"a token with the log-probability {strange}: there is no perplexity of that")
     return logprobs
 

@@ -10,7 +10,7 @@ from typing import Annotated, cast
 
 from msgspec import Meta, Struct
 
-from viva.analysis.slices import Slices, slices, tags_of
+from viva.analysis.slices import Slices, slices
 from viva.commands import command
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
@@ -90,7 +90,7 @@ def _slices(config: BreakdownConfig) -> Iterator[Slices]:
     wanted = (one for one in found if (not config.model or one.is_called(config.model))
               and (not config.exam or one.exam in config.exam))  # fmt: skip
     for one in once_each(wanted):
-        cuts = _cuts(tags_of(one.scores), config)
+        cuts = _cuts(list(one.scores.tags), config)
         if not cuts:
             raise DataError(f"{one.source}: the questions of {one.exam} have no tags to break down by")
         _refuse_too_many(one, cuts)
