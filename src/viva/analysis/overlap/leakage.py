@@ -127,15 +127,14 @@ class _Lookup:
         self._order = np.argsort(hashes, kind="stable")
         self._sorted = hashes[self._order]
 
-    def counts(self, hashes: U64) -> I64:
-        """Return how often each is there."""
-        return np.searchsorted(self._sorted, hashes, side="right") - np.searchsorted(self._sorted, hashes)
+    def find(self, hashes: U64) -> tuple[I64, I64]:
+        """Return where each begins among the sorted ones, and how often it is there."""
+        low = np.searchsorted(self._sorted, hashes)
+        return low, np.searchsorted(self._sorted, hashes, side="right") - low
 
-    def pairs(self, hashes: U64) -> tuple[I64, I64]:
-        """Return all pairs of equal ones: the places of these, and of those that are known."""
-        counts = self.counts(hashes)
-        known = self._order[spans(np.searchsorted(self._sorted, hashes), counts)]
-        return np.repeat(np.arange(len(hashes)), counts), known
+    def pairs(self, low: I64, counts: I64) -> tuple[I64, I64]:
+        """Return all pairs of equal ones: the places of those that were looked for, and of those that are known."""
+        return np.repeat(np.arange(len(counts)), counts), self._order[spans(low, counts)]
 
 
 class Index:
@@ -150,9 +149,11 @@ class Index:
 
         Some rows at a time: where all texts begin alike, all pairs together would not fit into memory.
         """
-        counts = self._lookup.counts(keys.ravel()).reshape(keys.shape).sum(axis=1)
-        for at, until in _batches(np.append(0, np.cumsum(counts)), _AT_ONCE):
-            here, there = (places // self._bands for places in self._lookup.pairs(keys[at:until].ravel()))
+        low, counts = self._lookup.find(keys.ravel())
+        of_rows = counts.reshape(keys.shape).sum(axis=1)
+        for at, until in _batches(np.append(0, np.cumsum(of_rows)), _AT_ONCE):
+            part = slice(at * self._bands, until * self._bands)
+            here, there = (places // self._bands for places in self._lookup.pairs(low[part], counts[part]))
             for row, other in map(
                 divmod, np.unique(here * self._texts + there).tolist(), itertools.repeat(self._texts)
             ):
@@ -387,24 +388,23 @@ class _Runs:
         Where many questions begin alike, all pairs of runs would not fit into memory: so many at once (`_AT_ONCE`).
         """
         likely = np.flatnonzero(self._filter[grams.hashes >> np.uint64(64 - _BITS)])
-        counts = self._lookup.counts(grams.hashes[likely])
-        likely, counts = likely[counts > 0], counts[counts > 0]
+        low, counts = self._lookup.find(grams.hashes[likely])
+        likely, low, counts = likely[counts > 0], low[counts > 0], counts[counts > 0]
         texts = np.searchsorted(grams.bounds, likely, side="right")
         bounds = np.append(np.flatnonzero(np.diff(texts, prepend=-1)), len(likely))  # where each text begins
         edges = np.append(0, np.cumsum(counts))[bounds]
         for at, until in _batches(edges, _AT_ONCE):
-            some = likely[bounds[at] : bounds[until]]
-            parts = -(-int(edges[until] - edges[at]) // _AT_ONCE)
-            for questions in np.array_split(self.questions, min(parts, len(self.questions))):
-                yield self._shared_by(questions, grams.first[some], grams.hashes[some])
-
-    def _shared_by(self, questions: NDArray[np.intp], first: I64, hashes: U64) -> _Hits:
-        lookup, owners, run = self._lookup, self._owners, self._run
-        if len(questions) < len(self.questions):
-            some = np.isin(owners, questions)
-            lookup, owners, run = _Lookup(self._hashes[some]), owners[some], run[some]
-        here, there = lookup.pairs(hashes)
-        return _Hits(first[here], owners[there], run[there])
+            span = slice(int(bounds[at]), int(bounds[until]))
+            first, parts = grams.first[likely[span]], -(-int(edges[until] - edges[at]) // _AT_ONCE)
+            if parts <= 1:
+                here, there = self._lookup.pairs(low[span], counts[span])
+                yield _Hits(first[here], self._owners[there], self._run[there])
+                continue
+            for some in np.array_split(self.questions, min(parts, len(self.questions))):
+                mine = np.flatnonzero(np.isin(self._owners, some))
+                lookup = _Lookup(self._hashes[mine])
+                here, there = lookup.pairs(*lookup.find(grams.hashes[likely[span]]))
+                yield _Hits(first[here], self._owners[mine[there]], self._run[mine[there]])
 
 
 def _same(one: Tokens, at: int, other: Tokens, there: int, count: int) -> bool:
