@@ -24,7 +24,7 @@ from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
 from viva.build.approval import Event
 from viva.build.files import append_line, content_of, replace_file
 from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder, new_review, review_item
-from viva.build.stackexchange.coverage import Candidate, Places, State, Status, created, places, standing
+from viva.build.stackexchange.coverage import Cell, State, Status, created, places, standing
 from viva.build.stackexchange.kit import (
     DRAFT,
     FILE,
@@ -191,7 +191,7 @@ class Project(ProjectFolder):
         if text is None:
             there = standing(identity, template(about), (), events)
             status: Status = "rejected" if there.decided == "rejected" else "unwritten"
-            return State(about=about, text=None, checked=KitChecked(), standing=there, authors=(), status=status)
+            return State(about=about, status=status, standing=there)
         if about.id not in self._authors or self._authors[about.id][0] != text:
             self._authors[about.id] = (text, authors_in(text))
         authors = self._authors[about.id][1]
@@ -219,11 +219,9 @@ class Project(ProjectFolder):
         events = self.decided()
         return [self.state(about, events.get(question_id(about), ())) for about in self.pool]
 
-    def places(self, states: Sequence[State], after: date | None = None) -> Places:
+    def places(self, states: Sequence[State], after: date | None = None) -> list[Cell]:
         """Return which questions are in the set, as things stand; `after`: only those asked from that day on."""
-        candidates = [Candidate(state.about, state.status, barred(state, after)) for state in states]
-        areas = {one.language: one.area for one in self.build.languages}
-        return places(candidates, self.quotas, areas)
+        return places(states, self.quotas, {one.language: one.area for one in self.build.languages}, after)
 
     def find(self, identity: str) -> PoolQuestion:
         """Return a question by its number, its id in the set or its address. Raises DataError."""
@@ -259,11 +257,6 @@ class Project(ProjectFolder):
         hidden |= {"unwritten"} if not kits else set()
         states = self.states(quiet=True)
         return [_item(state) for state in states if state.status not in hidden and state.text is not None]
-
-
-def barred(state: State, after: date | None) -> str:
-    """Return why a question cannot be in the set whatever its state is; "" if it can."""
-    return f"asked before {after}" if after is not None and created(state.about.created) < after else ""
 
 
 def authors_in(text: str) -> tuple[str, ...]:
