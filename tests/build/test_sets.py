@@ -26,7 +26,7 @@ from rows import each_row, tabled
 from servers.fixtures import Serve, wait_until
 from viva.benchmarks.csbench.recordfiles import Raw, read_raw
 from viva.benchmarks.custom.questionloading import sound_questions
-from viva.build.approval import Event, replay
+from viva.build.approval import Event, Proposal, replay
 from viva.build.translation.project import (
     Project,
     has_words,
@@ -462,8 +462,8 @@ def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = 
     ),
 )
 def test_decisions_are_folded(events: list[Event], status: str, text: str) -> None:
-    ((state,), _) = replay([("T", partial(item_key, "q", "s"))], events)
-    assert (state.status, state.text) == (status, text)
+    ((found,), _) = replay([Proposal(name="q", start="T", key_of=partial(item_key, "q", "s"))], events)
+    assert (found.state.status, found.state.text) == (status, text)
 
 
 def test_templates_are_replaced_by_name() -> None:

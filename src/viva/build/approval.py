@@ -8,9 +8,10 @@ when at least one person approved exactly what it now is, and no rejection stand
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.engine.reviews import Review
 
@@ -110,19 +111,37 @@ class TextHistory:
         return "edited" if self.text != self.start else "waiting"
 
 
-def replay(
-    texts: Iterable[tuple[str, Callable[[str], str]]], events: Sequence[Event]
-) -> tuple[list[State], list[Event]]:
-    """Return where every text stands, events in the order of the audit trail, and the events that are about none of
-    them.
+class Proposal(Struct, frozen=True, kw_only=True):
+    """A text of a question that people decide about: how it began, and where it stands now."""
 
-    `texts`: how each began, and what makes the item of a text of it. Two that share an item share its decisions.
+    name: str
+    """The question's."""
+    start: str
+    author: str = ""
+    """Whose it is: a model's, "sheet", or "" where there was none."""
+    key_of: Callable[[str], str]
+    """Makes the item of a text: another text is another item to decide about."""
+    state: State = State(status="no text", text="")
+
+    @property
+    def key(self) -> str:
+        """The item that a decision is about."""
+        return self.key_of(self.state.text)
+
+
+P = TypeVar("P", bound=Proposal)
+
+
+def replay(proposals: Iterable[P], events: Sequence[Event]) -> tuple[list[P], list[Event]]:
+    """Return where every text stands, events in the order of the audit trail, and the events that are about none of
+    them. Two that share an item share its decisions.
     """
-    histories: list[TextHistory] = []
+    histories: list[tuple[P, TextHistory]] = []
     items: dict[str, tuple[TextHistory, Callable[[str], str], str]] = {}
-    for start, key in texts:
-        histories.append(TextHistory(start))
-        items[key(start)] = (histories[-1], key, start)
+    for proposal in proposals:
+        history = TextHistory(proposal.start)
+        histories.append((proposal, history))
+        items[proposal.key_of(proposal.start)] = (history, proposal.key_of, proposal.start)
     strange: list[Event] = []
     for event in events:
         if event.item not in items:
@@ -131,4 +150,4 @@ def replay(
         history, key, own = items[event.item]
         made = history.take(event, own)
         items.setdefault(key(made), (history, key, made))
-    return [history.state() for history in histories], strange
+    return [replace(proposal, state=history.state()) for proposal, history in histories], strange

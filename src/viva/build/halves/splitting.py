@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from viva.benchmarks.basics import fingerprint, read_bytes
 from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, VALID, asked, is_csbench, named, read_set, text, written
 from viva.benchmarks.custom.questionloading import sound_questions
-from viva.build.files import readable_json, write_set
+from viva.build.files import MANIFEST, write_set
 from viva.build.halves.stratify import Drawn, connected, draw
 from viva.build.options import Force, Language, Told, print_tables
 from viva.commands import command
@@ -60,7 +60,6 @@ def _id(node: Any) -> str:
 
 
 FORMAT = 1
-MANIFEST = "build.json"
 CSBENCH_BY = ("Domain", "Domain/SubDomain", "Format", "Tag")
 """What CS-Bench's own records are told apart by. A subfield is one only within its domain: "Overview" names three."""
 
@@ -302,10 +301,8 @@ def split(config: SplitConfig) -> int:
         )
     manifest = manifest_of(opened, drawn, groups, config, share)
     target = config.out / opened.folder if opened.folder else config.out
-    names = (*opened.files.values(), *opened.beside, MANIFEST)
     contents = contents_of(config.source, opened, valid, config.language)
-    contents[MANIFEST] = readable_json(manifest)
-    write_set(target, contents, names, MANIFEST, force=config.force)
+    write_set(target, contents, manifest, force=config.force)
     _tell(opened, drawn, manifest, config.out, groups)
     return 0
 

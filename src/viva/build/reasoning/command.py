@@ -21,11 +21,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct
 
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
-from viva.build.files import content_of, readable_json, replace_file, tidy, write_set
+from viva.build.files import content_of, replace_file, tidy
 from viva.build.options import (
     SHOWN,
     Force,
@@ -320,7 +319,6 @@ def export(config: ExportConfig) -> int:
     opened = opened_project(config.project)
     opened.needed_graph()
     folded = opened.folded()
-    audit = msgspec.json.Encoder().encode_lines(opened.log.reviews)
     made = sets.export(
         folded,
         opened.checked,
@@ -329,9 +327,8 @@ def export(config: ExportConfig) -> int:
         viva=__version__,
         sources=opened.sources(),
     )
-    manifest = readable_json(made.manifest)
-    contents = {sets.TEST: made.test, sets.EXEMPLARS: made.exemplars, sets.AUDIT: audit, sets.MANIFEST: manifest}
-    write_set(config.out, contents, sets.FILES, sets.MANIFEST, force=config.force)
+    contents = {sets.TEST: made.test, sets.EXEMPLARS: made.exemplars}
+    opened.write_set(config.out, contents, made.manifest, force=config.force)
     held = [f"row {one.row}{f', {one.question}' if one.question else ''}: {one.why}" for one in made.held]
     tell_held(held, everything=config.everything)
     lacking = [f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar]

@@ -26,7 +26,8 @@ from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.clrbench.schema import LETTERS, Record, Type, problems
-from viva.build.approval import Event, State, Status, replay
+from viva.build import approval
+from viva.build.approval import Event, Status, replay
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request, texts_of
 from viva.build.files import clean, counted, toml_of
 from viva.build.options import counts_text
@@ -40,26 +41,10 @@ from viva.scorers.rationale import take_apart
 from viva.types import RATIONALE, Generate, Sampling
 
 
-class Proposal(Struct, frozen=True, kw_only=True):
-    """A question with the rationale that experts are asked about.
-
-    `start` is the text that it began with, `author` whose: a model's, "sheet", or "" where there was none.
-    """
+class Proposal(approval.Proposal, frozen=True, kw_only=True):
+    """A question with the rationale that experts are asked about. Another question, topic or source is another item."""
 
     question: Collected
-    start: str
-    author: str
-    state: State
-
-    @property
-    def name(self) -> str:
-        """The question's id."""
-        return self.question.id
-
-    @property
-    def key(self) -> str:
-        """The item that reviews are about: another question, topic, source or text is another item."""
-        return approval_key(self.question, self.state.text)
 
 
 class ApprovalStates(Struct, frozen=True):
@@ -82,17 +67,15 @@ def fold(
     `drafts` is what is asked (`Collected.asked`) → (model, text). What the author wrote into the sheet goes before it.
     Two questions with the same content would share their items: the sheet's checks let only one of them through.
     """
-    begun: list[tuple[Collected, str, str]] = []
+    begun: list[Proposal] = []
     for question in questions:
         author, start = ("sheet", question.rationale) if question.rationale else drafts.get(question.asked, ("", ""))
-        begun.append((question, author if start else "", start))
-    states, strange = replay([(start, partial(approval_key, question)) for question, _, start in begun], events)
-    found = [
-        Proposal(question=question, start=start, author=author, state=state)
-        for (question, author, start), state in zip(begun, states, strict=True)
-    ]
+        key_of = partial(approval_key, question)
+        author = author if start else ""
+        begun.append(Proposal(name=question.id, start=start, author=author, key_of=key_of, question=question))
+    found, strange = replay(begun, events)
     lapsed = {event.question for event in strange if event.decision == "approve"}
-    fresh = {one.question.id for one in found if one.state.status in ("waiting", "no text")}
+    fresh = {one.name for one in found if one.state.status in ("waiting", "no text")}
     return ApprovalStates(found, frozenset(lapsed & fresh))
 
 
@@ -105,10 +88,7 @@ class Project(TextProject[Proposal]):
     module = __file__
     scope = "clrbench-draft/"
     aspect = RATIONALE
-    titles = (
-        *("question", "item", "type", "discipline", "asked", "right answer", "state"),
-        *("decision", "rationale", "comment", "remarks"),
-    )
+    columns = ("type", "discipline", "asked", "right answer", "state")
     unknown = "that can be used is in the sheet"
 
     def __init__(self, path: Path) -> None:
@@ -207,15 +187,12 @@ class Project(TextProject[Proposal]):
             found.append((question.asked, request(question, instructions, sampling, earlier)))
         return found
 
-    def decision_row(self, proposal: Proposal) -> tuple[str, ...]:
-        """Return one question as a row of the file, its decision left empty."""
-        question, state = proposal.question, proposal.state
+    def described(self, proposal: Proposal) -> tuple[str, ...]:
+        """Return what a row of the file says of a question."""
+        question = proposal.question
         options = [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
         asked = "\n".join((question.question, *options))
-        return (
-            *(question.id, proposal.key, question.type, question.path[0], asked, question.gold_text, state.status),
-            *("", state.text, "", "; ".join(state.remarks)),
-        )
+        return question.type, question.path[0], asked, question.gold_text, proposal.state.status
 
     def item(self, proposal: Proposal) -> Item:
         """Return a question on the review page."""
@@ -323,9 +300,7 @@ def _out_of_form(text: str) -> str:
 
 FORMAT = 1
 """The folder's layout."""
-MANIFEST, TEST, EXEMPLARS, AUDIT = "build.json", "test.jsonl", "exemplars.jsonl", "audit.jsonl"
-FILES = (MANIFEST, TEST, EXEMPLARS, AUDIT)
-"""All that a set consists of."""
+TEST, EXEMPLARS = "test.jsonl", "exemplars.jsonl"
 _HELD: dict[Status, str] = {
     "waiting": "not decided yet",
     "edited": "edited, not approved since",

@@ -27,7 +27,7 @@ from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.infibench.cases import areas
 from viva.benchmarks.infibench.caseset import FORMAT, KIND, MANIFEST, find_built
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.build.files import counted, readable_json, write_set
+from viva.build.files import counted
 from viva.build.options import counts_text
 from viva.build.stackexchange.coverage import MEANING, Exposure, State, exposed, holders
 from viva.build.stackexchange.kit import accepted_text, answer_url, url
@@ -118,7 +118,7 @@ def _events(node: Node, blocks: bool) -> Iterator[Any]:
     yield getattr(yaml, f"{kind}EndEvent")()
 
 
-ATTRIBUTION, AUDIT = "attribution.csv", "audit.jsonl"
+ATTRIBUTION = "attribution.csv"
 OTHER = "other.yaml"
 LICENCES = ((date(2011, 4, 8), "CC BY-SA 2.5"), (date(2018, 5, 2), "CC BY-SA 3.0"))
 """Stack Overflow's licence of what was posted before a day; CC BY-SA 4.0 after them."""
@@ -163,8 +163,8 @@ class Manifest(Struct, kw_only=True):
 
 
 def files() -> tuple[str, ...]:
-    """Return all that a set may consist of."""
-    return (MANIFEST, *[_file(area.name) for area in areas()], OTHER, ATTRIBUTION, AUDIT)
+    """Return all question files that a set may have."""
+    return (*[_file(area.name) for area in areas()], OTHER)
 
 
 def _file(area: str) -> str:
@@ -299,9 +299,7 @@ def release(
         sources=project.sources(),
         fingerprint=fingerprint(written.values()),
     )
-    trail = project.read(project.log.path.name) or b""
-    contents = {**written, ATTRIBUTION: _attribution(wanted), AUDIT: trail, MANIFEST: readable_json(made)}
-    write_set(out, contents, files(), MANIFEST, force=force)
+    project.write_set(out, {**written, ATTRIBUTION: _attribution(wanted)}, made, force=force, files=files())
     project.remember(Exported(made.fingerprint, made.pilot, made.texts))
     notes += [
         f"{model} (cut-off {one.cutoff}) may have read {one.before:,} of the {made.questions:,} originals"

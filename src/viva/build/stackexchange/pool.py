@@ -23,8 +23,6 @@ from viva.io.tables import json_lines
 FORMAT = 1
 """The folder's layout."""
 POOL, BUILD, BROKEN = "pool.jsonl", "build.json", "broken.jsonl"
-FILES = (BUILD, POOL, BROKEN)
-"""All that a pool may consist of."""
 MAX_POOL = 1_000_000_000
 """Bytes of pool.jsonl that are read; the paper's would have 5 million."""
 

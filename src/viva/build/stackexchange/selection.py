@@ -29,7 +29,6 @@ from viva.build.stackexchange.dump import PIECE, Dump, Pipe, open_dump
 from viva.build.stackexchange.pool import (
     BROKEN,
     BUILD,
-    FILES,
     POOL,
     BrokenRows,
     Build,
@@ -165,7 +164,7 @@ def build_pool(
     """
     branches = read_tree(tree, settings.several)
     settings = msgspec.structs.replace(settings, tree=branches.fingerprint)
-    with staged(out, FILES, BUILD, force=force) as stage, tempfile.TemporaryDirectory(dir=stage) as aside:
+    with staged(out, (POOL, BROKEN), force=force) as stage, tempfile.TemporaryDirectory(dir=stage) as aside:
         dump = open_dump(source, Path(aside), piece)
         building = _Building(dump, settings, branches, workers, watch)
         build = building.write(stage)

@@ -40,14 +40,13 @@ from viva.benchmarks.csbench.recordfiles import (
     text,
     written,
 )
-from viva.build.approval import State, replay
+from viva.build.approval import Proposal, replay
 from viva.build.drafting import drafting_request, texts_of
-from viva.build.files import clean, counted, readable_json, replace_file, toml_of, write_set
+from viva.build.files import clean, counted, readable_json, replace_file, toml_of
 from viva.build.options import counts_text
 from viva.build.project import TextProject, review_item
 from viva.build.translation.checks import HAN, Finding, Reference, check_pair, check_record
 from viva.engine.journal import Entry
-from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import shipped_text
 from viva.review.items import Item
@@ -217,28 +216,18 @@ class Settings(Struct, kw_only=True):
     each: Each
 
 
-class Question(Struct, frozen=True, kw_only=True):
-    """One question of the source, and where its translation stands."""
+class Question(Proposal, frozen=True, kw_only=True):
+    """One question of the source, and where its translation stands; `start` is empty where a field is missing."""
 
-    name: str
     part: str
     record: Raw
     wanted: dict[str, str]
     """Field → text, of those that are to be translated."""
-    start: str
-    """The model's translation as people see it; empty where a field is missing."""
-    author: str
-    state: State
 
     @property
     def shown(self) -> str:
         """The source's texts as people see them."""
         return headed(self.wanted)
-
-    @property
-    def key(self) -> str:
-        """The item that a decision is about."""
-        return item_key(self.name, self.shown, self.state.text)
 
     def result(self, target: Language) -> Raw | None:
         """Return the translated record; None where the headings were damaged, or there is no translation."""
@@ -253,10 +242,7 @@ class Project(TextProject[Question]):
 
     scope = "csbench-translation"
     aspect = ASPECT
-    titles = (
-        *("question", "item", "format", "checks", "findings", "state", "source"),
-        *("decision", "translation", "comment", "remarks"),
-    )
+    columns = ("format", "checks", "findings", "state", "source")
     called = "sheet"
     needed = ("question", "decision", ASPECT)
     unknown = "with a translation is in the project"
@@ -335,18 +321,15 @@ class Project(TextProject[Question]):
 
     def texts(self) -> list[Question]:
         """Return every question with where its translation stands, in the order of the source."""
-        drafted = [
-            (name, part, record, wanted, *self._draft(name, wanted))
-            for name, part, record in self.sources()
-            for wanted in (to_translate(record),)
-        ]
-        texts = [(start, partial(item_key, name, headed(wanted))) for name, _, _, wanted, start, _ in drafted]
-        return [
-            Question(name=name, part=part, record=record, wanted=wanted, start=start, author=author, state=state)
-            for (name, part, record, wanted, start, author), state in zip(
-                drafted, replay(texts, self.events(clean))[0], strict=True
+        begun: list[Question] = []
+        for name, part, record in self.sources():
+            wanted = to_translate(record)
+            start, author = self._draft(name, wanted)
+            key_of = partial(item_key, name, headed(wanted))
+            begun.append(
+                Question(name=name, start=start, author=author, key_of=key_of, part=part, record=record, wanted=wanted)
             )
-        ]
+        return replay(begun, self.events(clean))[0]
 
     def _draft(self, name: str, wanted: dict[str, str]) -> tuple[str, str]:
         """Return the model's translation as people see it, and whose it is."""
@@ -392,7 +375,8 @@ class Project(TextProject[Question]):
         """Return what is wrong with a decision about a translation; "" for nothing."""
         if decision == "reject" or unheaded(text, proposal.wanted) is not None:
             return ""
-        return f"the translation must keep its headings, each on a line of its own: {_headings(proposal.wanted)}"
+        headings = ", ".join(f"[{field}]" for field in proposal.wanted)
+        return f"the translation must keep its headings, each on a line of its own and in this order: {headings}"
 
     def about(self, proposal: Question) -> dict[str, str]:
         """Return which question it is, for people and filters."""
@@ -404,11 +388,11 @@ class Project(TextProject[Question]):
             "state": proposal.state.status,
         }
 
-    def decision_row(self, proposal: Question) -> tuple[str, ...]:
-        """Return one question as a row of the sheet, its decision left empty."""
-        findings, state = self.findings(proposal), proposal.state
-        head = proposal.name, proposal.key, text(proposal.record["Format"]), verdict(findings), told(findings)
-        return (*head, state.status, proposal.shown, "", state.text, "", "; ".join(state.remarks))
+    def described(self, proposal: Question) -> tuple[str, ...]:
+        """Return what a row of the sheet says of a question."""
+        findings = self.findings(proposal)
+        form = text(proposal.record["Format"])
+        return form, verdict(findings), told(findings), proposal.state.status, proposal.shown
 
     def item(self, proposal: Question) -> Item:
         """Return a question on the review page."""
@@ -421,19 +405,6 @@ class Project(TextProject[Question]):
             gold=proposal.shown,
             reasons=told(self.findings(proposal)),
         )
-
-    def refused(self, lines: Sequence[Review]) -> str:
-        """Return what is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
-        wanted = {name: to_translate(record) for name, _, record in self.sources()}
-        for line in lines:
-            text_after = line.text_after if line.text_after is not None else line.text_before
-            fields = wanted.get(line.about.get("question", ""), {})
-            if line.after and text_after is not None and unheaded(clean(text_after), fields) is None:
-                return (
-                    "The translation must keep its headings, each on a line of its own and in this order: "
-                    f"{_headings(fields)}."
-                )
-        return ""
 
     def record_of(self, question: Question, *, unreviewed: bool) -> tuple[Raw | None, str]:
         """Return the record that enters the set, or why none does."""
@@ -478,10 +449,6 @@ class Project(TextProject[Question]):
         return [*own, *check_pair(pair, self.settings.source_language, target)]
 
 
-def _headings(fields: Iterable[str]) -> str:
-    return ", ".join(f"[{field}]" for field in fields)
-
-
 _VERDICTS = ("error", "warning", "nothing found")
 
 
@@ -494,9 +461,6 @@ def verdict(findings: list[Finding]) -> str:
 def told(findings: list[Finding]) -> str:
     """Return what the checks found, for people."""
     return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)
-
-
-AUDIT, MANIFEST = "audit.jsonl", "build.json"
 
 
 class Manifest(Struct, kw_only=True):
@@ -558,8 +522,5 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tup
         instructions=hashlib.sha256((path / TEMPLATES).read_bytes()).hexdigest(),
         fingerprint=fingerprint(contents.values()),
     )
-    contents[AUDIT] = msgspec.json.Encoder().encode_lines(project.log.reviews)
-    contents[MANIFEST] = readable_json(manifest)
-    target = out / FOLDERS[settings.target_language]
-    write_set(target, contents, (TEST, VALID, AUDIT, MANIFEST), MANIFEST, force=force)
+    project.write_set(out / FOLDERS[settings.target_language], contents, manifest, force=force, files=[VALID])
     return manifest, held

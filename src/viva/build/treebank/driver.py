@@ -28,7 +28,7 @@ from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Fact, Item
-from viva.build.files import readable_json, staged
+from viva.build.files import MANIFEST, readable_json, staged
 from viva.build.treebank.sampling import Drawn, Place, Sampler, SamplingSettings, sampler
 from viva.build.treebank.tree import TreeError
 from viva.build.treebank.treebank import Plan, Problem, RawTree, Reader, Source, survey
@@ -164,10 +164,10 @@ def where(numbered: Numbered) -> str:
 
 FORMAT = 1
 """The folder's layout."""
-MANIFEST, FACTS, QUESTIONS = "build.json", "facts.jsonl", "questions.jsonl"
+FACTS, QUESTIONS = "facts.jsonl", "questions.jsonl"
 TEST, EXEMPLARS, MALFORMED = "test.jsonl", "exemplars.jsonl", "malformed.jsonl"
-FILES = (MANIFEST, FACTS, QUESTIONS, TEST, EXEMPLARS, MALFORMED, f"{FACTS}.gz", f"{QUESTIONS}.gz")
-"""All that a set may consist of."""
+FILES = (FACTS, QUESTIONS, TEST, EXEMPLARS, MALFORMED, f"{FACTS}.gz", f"{QUESTIONS}.gz")
+"""All that a set may consist of, besides its manifest."""
 
 
 class Manifest(Struct, kw_only=True):
@@ -260,7 +260,7 @@ def build(
     Raises DataError for what cannot be read (with malformed="refuse": for the first malformed tree), StorageError where
     it cannot be written, LostWorkerError where a process was killed; then nothing is left in `out`.
     """
-    with staged(out, FILES, MANIFEST, force=settings.force) as stage:
+    with staged(out, FILES, force=settings.force) as stage:
         plan = survey(treebanks, settings.glob)
         watch.planned(plan)
         return _Build(plan, stage, settings, generate, watch).run()
