@@ -50,6 +50,8 @@ class ProjectFolder:
 
     module: ClassVar[str]
     """A file beside which are the instructions of a new project."""
+    told: ClassVar[str] = INSTRUCTIONS
+    """Their file."""
     scope: ClassVar[str]
     """What a draft's entry calls its benchmark, before what is asked."""
 
@@ -72,11 +74,11 @@ class ProjectFolder:
 
     def instructions(self) -> tuple[bytes, str]:
         """Return what a drafting model is told, and the file's name; the file is made where there is none."""
-        content = self.read(INSTRUCTIONS)
+        content = self.read(self.told)
         if content is None:
-            content = shipped_text(self.module, INSTRUCTIONS).encode()
-            replace_file(self.path / INSTRUCTIONS, content)
-        return content, str(self.path / INSTRUCTIONS)
+            content = shipped_text(self.module, self.told).encode()
+            replace_file(self.path / self.told, content)
+        return content, str(self.path / self.told)
 
     @cached_property
     def replies(self) -> list[Entry]:

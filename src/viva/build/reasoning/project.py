@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint
-from viva.benchmarks.clrbench.schema import LETTERS, Record, Type, problems
+from viva.benchmarks.clrbench.schema import Record, Type, problems
 from viva.build import approval
 from viva.build.approval import Event, Status, replay
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request, texts_of
@@ -190,8 +190,7 @@ class Project(TextProject[Proposal]):
     def described(self, proposal: Proposal) -> tuple[str, ...]:
         """Return what a row of the file says of a question."""
         question = proposal.question
-        options = [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
-        asked = "\n".join((question.question, *options))
+        asked = "\n".join((question.question, *question.lettered))
         return question.type, question.path[0], asked, question.gold_text, proposal.state.status
 
     def item(self, proposal: Proposal) -> Item:
@@ -259,12 +258,12 @@ def request(
     question: Collected, instructions: Mapping[str, str], sampling: Sampling, rejected: Rejected | None = None
 ) -> Generate:
     """Return what the model is asked: one draft of one question's rationale."""
-    options = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, question.options, strict=False))
+    options = "\n".join(("Options:", *question.lettered, "\n")) if question.options else ""
     values = {
         "discipline": question.path[0],
         "type": NAMES[question.type],
         "question": question.question,
-        "options": f"Options:\n{options}\n" if options else "",
+        "options": options,
         "gold": question.gold_text,
         "rejected": rejected.text if rejected else "",
         "remarks": "\n".join(rejected.remarks) or "none" if rejected else "",

@@ -66,10 +66,15 @@ class Collected(Struct, frozen=True, kw_only=True):
     exemplar: bool = False
 
     @property
+    def lettered(self) -> list[str]:
+        """The options as they are shown."""
+        return [f"{letter}. {text}" for letter, text in zip(LETTERS, self.options, strict=False)]
+
+    @property
     def gold_text(self) -> str:
         """The right answer in words."""
         if self.type in ("MC", "MS"):
-            return "\n".join(f"{letter}. {self.options[LETTERS.index(letter)]}" for letter in self.gold)
+            return "\n".join(self.lettered[LETTERS.index(letter)] for letter in self.gold)
         return " / ".join((self.gold, *self.accepted)) if self.type == "FB" else self.gold
 
     @property

@@ -16,9 +16,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -48,13 +47,13 @@ from viva.build.project import TextProject, review_item
 from viva.build.translation.checks import HAN, Finding, Reference, check_pair, check_record
 from viva.engine.journal import Entry
 from viva.errors import DataError, VivaError, flag, option
-from viva.files import shipped_text
 from viva.review.items import Item
 from viva.scorers.lexicon import after_thinking
 from viva.types import Generate, Language, Sampling
 from viva.version import __version__
 
 Each = Literal["question", "field"]
+SETTINGS, TEMPLATES = "translation.json", "translating.toml"
 LONGEST = 100_000
 """Characters of a reply that are read."""
 _PLAIN = re.compile(
@@ -71,15 +70,9 @@ class Templates(Struct, frozen=True):
     translate: dict[str, str]
 
 
-@cache
-def bundled() -> bytes:
-    """translating.toml as a new project gets it."""
-    return shipped_text(__file__, "translating.toml").encode()
-
-
 def read_templates(content: bytes, name: str) -> Templates:
     """Return a project's templates over the bundled ones. Raises DataError for a key that is not known."""
-    standard = tomllib.loads(bundled().decode())
+    standard = shipped_table(__file__, TEMPLATES, dict[str, dict[str, str]])
     given = texts_of(toml_of(content, name), name, standard)
     return Templates(**{table: {**texts, **given.get(table, {})} for table, texts in standard.items()})
 
@@ -99,32 +92,6 @@ def to_translate(record: Raw) -> dict[str, str]:
 def has_words(content: str) -> bool:
     """Return whether a text holds words of a language, not only figures, formulas, code and abbreviations."""
     return bool(HAN.search(content) or _WORD.search(_PLAIN.sub(" ", content)))
-
-
-def requests(
-    name: str,
-    record: Raw,
-    languages: tuple[Language, Language],
-    each: Each,
-    templates: Templates,
-    sampling: Sampling,
-    remarks: Sequence[str] = (),
-) -> Iterator[Generate]:
-    """Yield what is asked about one question: all its texts at once, or each by itself. `remarks`: why it is asked
-    again.
-    """
-    wanted = to_translate(record)
-    asked: dict[str, dict[str, str]] = {}
-    if each == "field":
-        asked = {f"{name}/{field}": {"field": field, "text": content} for field, content in wanted.items()}
-    elif wanted:
-        asked = {name: {"fields": json.dumps(wanted, ensure_ascii=False, indent=1)}}
-    source, target = (templates.names[language] for language in languages)
-    texts = templates.translate
-    for called, content in asked.items():
-        material = {**content, "remarks": "\n".join(remarks) or "none", "source": source, "target": target}
-        user = "whole" if each == "question" else "single"
-        yield drafting_request(called, texts, material, sampling, user=user, again=bool(remarks), notes=texts["notes"])
 
 
 def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -201,7 +168,6 @@ def unheaded(shown: str, wanted: Iterable[str]) -> dict[str, str] | None:
     return dict(zip(names, values, strict=True))
 
 
-SETTINGS, TEMPLATES = "translation.json", "translating.toml"
 ASPECT = "translation"
 
 
@@ -240,6 +206,8 @@ class Question(Proposal, frozen=True, kw_only=True):
 class Project(TextProject[Question]):
     """The folder, each file read once, when it is asked for."""
 
+    module = __file__
+    told = TEMPLATES
     scope = "csbench-translation"
     aspect = ASPECT
     columns = ("format", "checks", "findings", "state", "source")
@@ -278,10 +246,9 @@ class Project(TextProject[Question]):
             each=each,
         )
         if not (path / SETTINGS).exists():
-            if not (path / TEMPLATES).exists():
-                replace_file(path / TEMPLATES, bundled())
             replace_file(path / SETTINGS, readable_json(wanted))
         project = cls(path)
+        project.instructions()
         for name in ("fingerprint", "source_language", "target_language", "each"):
             there, here = getattr(project.settings, name), getattr(wanted, name)
             if there != here:
@@ -305,8 +272,7 @@ class Project(TextProject[Question]):
     @cached_property
     def templates(self) -> Templates:
         """What the model is told."""
-        path = self.path / TEMPLATES
-        return read_templates(path.read_bytes() if path.exists() else b"", str(path))
+        return read_templates(*self.instructions())
 
     @cached_property
     def drafts(self) -> dict[str, Entry]:
@@ -348,19 +314,35 @@ class Project(TextProject[Question]):
         """Return everything to be asked, in the order of the source; the journal knows what was. `rejected`: those
         again.
         """
-        settings = self.settings
-        languages = settings.source_language, settings.target_language
+        settings, texts = self.settings, self.templates.translate
         again: dict[str, tuple[str, ...]] = {}
         if rejected:
             told = [(one.name, one.state) for one in self.texts() if one.state.status == "rejected"]
             again = {name: state.remarks or ("It was not good enough.",) for name, state in told}
+        languages = {"source": settings.source_language, "target": settings.target_language}
+        called = {name: self.templates.names[language] for name, language in languages.items()}
         found: list[Generate] = []
         for name, _, record in self.sources()[:limit]:
-            remarks = again.get(name, ())
-            for request in requests(name, record, languages, settings.each, self.templates, sampling, remarks):
-                last = self.drafts.get(request.question)
-                sample = last.sample + 1 if remarks and last else 0
-                found.append(msgspec.structs.replace(request, sample=sample))
+            wanted, remarks = to_translate(record), again.get(name)
+            asked: dict[str, dict[str, str]] = {}
+            if settings.each == "field":
+                asked = {f"{name}/{field}": {"field": field, "text": content} for field, content in wanted.items()}
+            elif wanted:
+                asked = {name: {"fields": json.dumps(wanted, ensure_ascii=False, indent=1)}}
+            for question, content in asked.items():
+                last = self.drafts.get(question)
+                found.append(
+                    drafting_request(
+                        question,
+                        texts,
+                        {**content, "remarks": "\n".join(remarks or ["none"]), **called},
+                        sampling,
+                        user="whole" if settings.each == "question" else "single",
+                        again=bool(remarks),
+                        sample=last.sample + 1 if remarks and last else 0,
+                        notes=texts["notes"],
+                    )
+                )
         return found
 
     def proposals(self) -> dict[str, Question]:
@@ -519,7 +501,7 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tup
         held_back=reasons,
         translated_by=counted(entry.model for entry in project.drafts.values()),
         reviewers=sorted({review.reviewer for review in project.log.reviews}),
-        instructions=hashlib.sha256((path / TEMPLATES).read_bytes()).hexdigest(),
+        instructions=project.digests([TEMPLATES])[TEMPLATES],
         fingerprint=fingerprint(contents.values()),
     )
     project.write_set(out / FOLDERS[settings.target_language], contents, manifest, force=force, files=[VALID])

@@ -201,8 +201,6 @@ _MODIFYING = frozenset(("PP", "ADVP", "SBAR"))
 class Pools:
     """The candidates of one sentence, by kind."""
 
-    __slots__ = ("modifiers", "nouns", "phrases", "plain_verbs", "published", "sentence", "text_verbs")
-
     def __init__(self, reading: Reading) -> None:
         nodes = reading.sentence.tree.nodes
         verbs = reading.sentence.verbs

@@ -16,21 +16,6 @@ _CAPITALS = ("NNP", "JJ", "FW")
 class Sentence:
     """One tree with its verb sequences, the antecedents of its traces, and remembered categories."""
 
-    __slots__ = (
-        "_categories",
-        "_opening",
-        "antecedents",
-        "clauses",
-        "host_counts",
-        "noun_counts",
-        "noun_lower_counts",
-        "plain_counts",
-        "published",
-        "text_counts",
-        "tree",
-        "verbs",
-    )
-
     def __init__(self, tree: Tree, published: bool) -> None:
         self.tree = tree
         self.published = published

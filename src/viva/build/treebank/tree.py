@@ -76,8 +76,6 @@ def _natural(word: str, tag: str) -> Token:
 class Layout:
     """A sentence laid out: for every leaf where its text begins and ends."""
 
-    __slots__ = ("_ends", "_starts", "_tokens", "text")
-
     def __init__(self, tokens: Sequence[Token | None]) -> None:
         parts: list[str] = []
         starts: list[int] = []

@@ -438,19 +438,22 @@ class Reader:
             first = False
 
     def _tree(self, found: Span | Flaw, stem: str, shown: str) -> RawTree | Problem:
+        kind = message = text = ""
         if isinstance(found, Flaw):
-            return Problem(source=shown, line=found.line, tree=found.number, kind=found.kind, message=found.message)
-        try:
-            text = found.content.decode(self._encoding)
-        except UnicodeDecodeError as problem:
-            message = (
-                f"byte 0x{found.content[problem.start]:02X} is not {self._encoding.upper()}; "
-                f"if the file is in another encoding, name it with {flag('encoding')}"
-            )
-            return Problem(source=shown, line=found.line, tree=found.number, kind="encoding", message=message)
+            kind, message = found.kind, found.message
+        else:
+            try:
+                text = found.content.decode(self._encoding)
+            except UnicodeDecodeError as problem:
+                kind = "encoding"
+                message = (
+                    f"byte 0x{found.content[problem.start]:02X} is not {self._encoding.upper()}; "
+                    f"if the file is in another encoding, name it with {flag('encoding')}"
+                )
         if control := _CONTROL.search(text):
-            message = f"it holds the control character U+{ord(control[0]):04X}"
-            return Problem(source=shown, line=found.line, tree=found.number, kind="control", message=message)
+            kind, message = "control", f"it holds the control character U+{ord(control[0]):04X}"
+        if isinstance(found, Flaw) or kind:
+            return Problem(source=shown, line=found.line, tree=found.number, kind=kind, message=message)
         return RawTree(text, stem, found.number, shown, found.line)
 
     def _stem(self, name: str) -> str:
