@@ -47,6 +47,7 @@ from viva.build.project import TextProject, review_item
 from viva.build.translation.checks import HAN, Finding, Reference, check_pair, check_record
 from viva.engine.journal import Entry
 from viva.errors import DataError, VivaError, flag, option
+from viva.files import shipped_table
 from viva.review.items import Item
 from viva.scorers.lexicon import after_thinking
 from viva.types import Generate, Language, Sampling
