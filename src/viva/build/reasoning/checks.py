@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partialmethod
 
 from msgspec import Struct
 
@@ -127,11 +128,10 @@ class _Reader:
         self._graph = graph
         self.problems: list[Problem] = []
 
-    def error(self, column: str, kind: str, message: str) -> None:
-        self.problems.append(Problem(self._row.number, self._row.where(column), kind, message))
+    def error(self, column: str, kind: str, message: str, *, error: bool = True) -> None:
+        self.problems.append(Problem(self._row.number, self._row.where(column), kind, message, error))
 
-    def warn(self, column: str, kind: str, message: str) -> None:
-        self.problems.append(Problem(self._row.number, self._row.where(column), kind, message, error=False))
+    warn = partialmethod(error, error=False)
 
     def read(self) -> Collected | None:
         """Return the question, or None where something is wrong."""

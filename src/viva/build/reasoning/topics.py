@@ -382,15 +382,8 @@ def _read(raw: str, heading: int, number: int) -> _Line | None:
 
 
 def _indent(line: str) -> int:
-    width = 0
-    for character in line:
-        if character == "\t":
-            width += 4 - width % 4
-        elif character in " \xa0\u3000":
-            width += 1
-        else:
-            break
-    return min(width, 10_000)
+    wide = line.expandtabs(4)
+    return min(len(wide) - len(wide.lstrip(" \xa0\u3000")), 10_000)
 
 
 def _title(text: str, *, strip_number: bool = False) -> str:

@@ -68,14 +68,34 @@ class BuildSettings(Struct, frozen=True, kw_only=True):
     force: bool = False
 
 
+class Tally(Struct):
+    """How far it is, or what became of a chunk. `bytes` of `size`, which is a guess where files are compressed."""
+
+    size: int = 0
+    bytes: int = 0
+    trees: int = 0
+    facts: int = 0
+    counts: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
+    """(knowledge point, format) → questions."""
+    malformed: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def questions(self) -> int:
+        """Generated so far."""
+        return self.counts.total()
+
+    def add(self, chunk: Tally) -> None:
+        """One chunk more."""
+        self.trees += chunk.trees
+        self.facts += chunk.facts
+        self.counts.update(chunk.counts)
+        self.malformed.update(chunk.malformed)
+
+
 class Result(NamedTuple):
     """What became of a chunk."""
 
-    number: int
-    trees: int
-    fact_count: int
-    counts: Counter[tuple[str, str]]
-    """(knowledge point, format) → questions."""
+    tally: Tally
     facts: bytes
     questions: bytes
     problems: list[Problem]
@@ -110,9 +130,7 @@ class Worker:
         number, chunk = numbered
         drawable = sampler(self._settings.sampling)
         facts, questions = bytearray(), bytearray()
-        counts: Counter[tuple[str, str]] = Counter()
-        problems: list[Problem] = []
-        trees = fact_count = 0
+        tally, problems = Tally(), list[Problem]()
         encode_into, see = self._encoder.encode_into, drawable.see
         for found in chunk:
             if isinstance(found, Problem):
@@ -128,18 +146,19 @@ class Worker:
             except Exception as problem:  # of Viva, not of the tree: told, and the other trees go on
                 problems.append(_problem(found, "defect", f"Viva failed here, please report it: {problem!r}"))
                 continue
-            trees += 1
-            fact_count += len(some_facts)
+            tally.trees += 1
+            tally.facts += len(some_facts)
             for fact in some_facts:
                 encode_into(fact, facts, -1)
                 facts += b"\n"
-            counts.update((item.knowledge_point, item.format) for item in some_items)
+            tally.counts.update((item.knowledge_point, item.format) for item in some_items)
             for item in some_items:
                 start = len(questions)
                 encode_into(item, questions, -1)
                 see(item, Place(number, start, len(questions) - start))
                 questions += b"\n"
-        return Result(number, trees, fact_count, counts, self._pack(facts), self._pack(questions), problems, drawable)
+        tally.malformed.update(problem.kind for problem in problems)
+        return Result(tally, self._pack(facts), self._pack(questions), problems, drawable)
 
     def _pack(self, lines: bytearray) -> bytes:
         """Compressed chunks one after the other are a compressed file."""
@@ -207,34 +226,6 @@ class Manifest(Struct, kw_only=True):
         return sum(count for formats in self.questions.values() for count in formats.values())
 
 
-def write_manifest(manifest: Manifest, folder: Path) -> None:
-    """Write build.json."""
-    (folder / MANIFEST).write_bytes(readable_json(manifest))
-
-
-class Tally(Struct):
-    """How far it is. `bytes` of `size`, which is a guess where files are compressed."""
-
-    size: int = 0
-    bytes: int = 0
-    trees: int = 0
-    facts: int = 0
-    counts: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
-    malformed: Counter[str] = msgspec.field(default_factory=Counter)
-
-    @property
-    def questions(self) -> int:
-        """Generated so far."""
-        return self.counts.total()
-
-    def add(self, result: Result) -> None:
-        """One chunk more."""
-        self.trees += result.trees
-        self.facts += result.fact_count
-        self.counts.update(result.counts)
-        self.malformed.update(problem.kind for problem in result.problems)
-
-
 class Watch(Protocol):
     """Whoever wants to know how it goes."""
 
@@ -292,7 +283,7 @@ class _Build:
         self._refuse_nothing()
         drawn = self._sampler.draw()
         manifest = self._manifest(drawn, *self._write_set(drawn))
-        write_manifest(manifest, self._stage)
+        (self._stage / MANIFEST).write_bytes(readable_json(manifest))
         return manifest
 
     def _generate_all(self, workers: WorkerPool, recipe: Callable[[], Worker]) -> None:
@@ -311,7 +302,7 @@ class _Build:
                     problems = problems or files.enter_context((self._stage / MALFORMED).open("wb"))
                     problems.write(msgspec.json.encode(problem) + b"\n")
                     self._watch.malformed(problem)
-                self._tally.add(result)
+                self._tally.add(result.tally)
                 self._tally.bytes = self._reader.bytes
                 self._watch.progress(self._tally)
 

@@ -375,19 +375,14 @@ class Reader:
         self, source: Source, members: list[Member], digests: list[tuple[str, str]]
     ) -> Iterator[RawTree | Problem]:
         """Members of one file on disk. An archive that is damaged gives what comes before the damage."""
-        opened = streams(members)
-        while True:
-            try:
-                member, stream, problem = next(opened)
-            except StopIteration:
-                return
-            except UNREADABLE as damage:
-                yield _unreadable(_shown(source, members[0]), damage)
-                return
-            if stream is None:
-                yield _unreadable(_shown(source, member), ValueError(problem))
-            else:
-                yield from self._read_member(source, member, stream, digests)
+        try:
+            for member, stream, problem in streams(members):
+                if stream is None:
+                    yield _unreadable(_shown(source, member), ValueError(problem))
+                else:
+                    yield from self._read_member(source, member, stream, digests)
+        except UNREADABLE as damage:
+            yield _unreadable(_shown(source, members[0]), damage)
 
     def _read_member(
         self, source: Source, member: Member, stream: Stream, digests: list[tuple[str, str]]
