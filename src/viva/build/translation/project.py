@@ -44,7 +44,7 @@ from viva.build.drafting import drafting_request, texts_of
 from viva.build.files import clean, counted, readable_json, replace_file, toml_of
 from viva.build.options import counts_text
 from viva.build.project import TextProject, review_item
-from viva.build.translation.checks import HAN, Finding, Reference, check_pair, check_record
+from viva.build.translation.checks import HAN, Finding, check_pair, check_record, findings_of
 from viva.engine.journal import Entry
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import shipped_table
@@ -406,30 +406,21 @@ class Project(TextProject[Question]):
 
     def findings(self, question: Question) -> list[Finding]:
         """Return what the checks say about a translation as it now stands."""
-        known = self._findings.get(question.key)
-        if known is None:
-            known = self._findings[question.key] = self._found(question)
-        return known
+        if question.key not in self._findings:
+            self._findings[question.key] = findings_of(question.name, self._found(question))
+        return self._findings[question.key]
 
     def _found(self, question: Question) -> list[Finding]:
-        target = self.settings.target_language
+        source, target = self.settings.source_language, self.settings.target_language
         if not question.state.text and question.wanted:
-            return [Finding(question.name, "", "no translation", "the model gave none, or left a field out")]
+            return [Finding("", "no translation", "the model gave none, or left a field out")]
         record = question.result(target)
         if record is None:
-            return [Finding(question.name, "", "headings damaged", "each field must keep its heading, in order")]
+            return [Finding("", "headings damaged", "each field must keep its heading, in order")]
         # What was wrong in the source is not the translation's doing.
-        before = {
-            (finding.field, finding.kind)
-            for finding in check_record(question.name, question.record, self.settings.source_language)
-        }
-        pair = Reference(question.name, question.record, record)
-        own = [
-            finding
-            for finding in check_record(question.name, record, target)
-            if (finding.field, finding.kind) not in before
-        ]
-        return [*own, *check_pair(pair, self.settings.source_language, target)]
+        before = {(finding.field, finding.kind) for finding in check_record(question.record, source)}
+        own = [one for one in check_record(record, target) if (one.field, one.kind) not in before]
+        return [*own, *check_pair(question.record, record, source, target)]
 
 
 _VERDICTS = ("error", "warning", "nothing found")
