@@ -119,7 +119,7 @@ def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(ha
     filler = collected(2, rationale="Filler.")
     approval = Event(item=approval_key(filler, "Filler."), question=filler.id, reviewer="z", decision="approve")
     folded = fold([QUESTION, filler], {QUESTION.asked: ("m", "D")}, [*happened, approval])
-    made = export(folded, Checked([QUESTION, filler], [], 0), name="n", seed=0, viva="0", sources={})
+    made = export(folded, Checked([QUESTION, filler], [], 0), name="n", seed=0, sources={})
     out = [json.loads(line) for line in (made.test + made.exemplars).splitlines()]
     texts = [row["rationale"] for row in out if row["question"] == QUESTION.question]
     names = {approval_key(QUESTION, text): text for text in TEXTS}
@@ -139,7 +139,7 @@ def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(ha
         assert text.strip()
         assert any(one.decision == "approve" and named(one) == text for one in last.values())
         assert not any(one.decision == "reject" for one in last.values())
-    held = [one for one in made.held if one.question == QUESTION.id]
+    held = [question for _, question, _ in made.held if question == QUESTION.id]
     assert len(texts) + len(held) == 1
 
 

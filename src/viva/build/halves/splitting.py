@@ -142,7 +142,7 @@ class Manifest(Struct, kw_only=True):
     """All of build.json: nothing in it depends on when and where the set was made."""
 
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     made_by: str = "split"
     source: str
     """The name of what was split, without the folders above it."""
@@ -251,7 +251,6 @@ def manifest_of(
 ) -> Manifest:
     """build.json: how the set was cut, and what came of it."""
     return Manifest(
-        viva=__version__,
         source=config.source.resolve().name,
         source_fingerprint=opened.fingerprint,
         share=str(share),

@@ -54,7 +54,6 @@ from viva.fields import note
 from viva.files import shipped_text
 from viva.render.charts import check_chart, save
 from viva.runs.progress import say
-from viva.version import __version__
 from viva.visible import one_line, plural
 
 Least = Annotated[Annotated[int, Meta(ge=1, le=100)], note("Questions of each type a concept.")]
@@ -324,12 +323,11 @@ def export(config: ExportConfig) -> int:
         opened.checked,
         name=config.name or config.project.resolve().name,
         seed=config.seed,
-        viva=__version__,
         sources=opened.sources(),
     )
     contents = {sets.TEST: made.test, sets.EXEMPLARS: made.exemplars}
     opened.write_set(config.out, contents, made.manifest, force=config.force)
-    held = [f"row {one.row}{f', {one.question}' if one.question else ''}: {one.why}" for one in made.held]
+    held = [f"row {row}{question and f', {question}'}: {why}" for row, question, why in made.held]
     tell_held(held, everything=config.everything)
     lacking = [f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar]
     tell_notes(f"note: {said}" for said in (*made.notes, *lacking))

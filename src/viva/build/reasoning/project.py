@@ -39,6 +39,7 @@ from viva.errors import DataError, option
 from viva.review.items import Item
 from viva.scorers.rationale import take_apart
 from viva.types import RATIONALE, Generate, Sampling
+from viva.version import __version__
 
 
 class Proposal(approval.Proposal, frozen=True, kw_only=True):
@@ -315,7 +316,7 @@ class Manifest(Struct, kw_only=True):
     """All of build.json: nothing in it depends on when and where the set was made."""
 
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     name: str
     seed: int
     test: int
@@ -337,12 +338,8 @@ class Manifest(Struct, kw_only=True):
     """Twelve hexadecimal digits over test.jsonl and exemplars.jsonl."""
 
 
-class Held(Struct, frozen=True):
-    """A question that does not enter the set, and why; `row` of the sheet."""
-
-    question: str
-    row: int
-    why: str
+Held = tuple[int, str, str]
+"""A row of the sheet that does not enter the set, its question ("" where it is none), and why."""
 
 
 class Export(Struct, frozen=True, kw_only=True):
@@ -361,34 +358,32 @@ def export(
     *,
     name: str,
     seed: int,
-    viva: str,
     sources: dict[str, str],
 ) -> Export:
     """Return the set of everything approved. Raises DataError where nothing is."""
     usable = folded.approved
     held = _held(folded, checked)
     if not usable:
-        why = counts_text(Counter(one.why for one in held))
+        why = counts_text(Counter(why for _, _, why in held))
         raise DataError(f"nothing is approved, so there is no set ({why or 'the sheet has no question'})")
     chosen, notes, without = _exemplars(usable, seed)
     picked = {proposal.question.row for proposal in chosen}
     asked = [proposal for proposal in usable if proposal.question.row not in picked]
     if not asked:
         raise DataError("every approved question is marked as an exemplar: none is left to ask; approve more")
-    test = _lines(as_item(one.question, one.state.text, one.question.id) for one in asked)
+    test = _lines(as_item(one.question, one.state.text, one.name) for one in asked)
     shown = _lines(as_item(one.question, one.state.text, _exemplar_id(one)) for one in chosen)
     counts: dict[str, Counter[Type]] = {}
     for one in asked:
         counts.setdefault(one.question.path[0], Counter())[one.question.type] += 1
     manifest = Manifest(
-        viva=viva,
         name=name,
         seed=seed,
         test=len(asked),
         exemplars=len(chosen),
         questions={discipline: {kind: count[kind] for kind in TYPES} for discipline, count in counts.items()},
         without_exemplar=without,
-        held_back=counted(one.why for one in held),
+        held_back=counted(why for _, _, why in held),
         reviewers=sorted({name for one in usable for name in one.state.approved_by}),
         drafted_by=counted(one.author or "experts" for one in usable),
         edited=sum(one.state.text != one.start for one in usable),
@@ -399,16 +394,13 @@ def export(
 
 
 def _held(folded: ApprovalStates, checked: Checked) -> tuple[Held, ...]:
-    usable = {proposal.question.row for proposal in folded.proposals}
-    broken = {problem.row: problem for problem in reversed(checked.errors) if problem.row and problem.row not in usable}
-    held = [Held("", row, DEFECTIVE) for row in broken]
-    for proposal in folded.proposals:
-        state, question = proposal.state, proposal.question
-        if state.status != "approved":
-            held.append(
-                Held(question.id, question.row, LAPSED if question.id in folded.lapsed else _HELD[state.status])
-            )
-    return tuple(sorted(held, key=lambda one: one.row))
+    broken = {problem.row for problem in checked.errors if problem.row}
+    held = [(row, "", DEFECTIVE) for row in broken.difference(one.question.row for one in folded.proposals)]
+    for one in folded.proposals:
+        if one.state.status != "approved":
+            why = LAPSED if one.name in folded.lapsed else _HELD[one.state.status]
+            held.append((one.question.row, one.name, why))
+    return tuple(sorted(held))
 
 
 def _exemplars(usable: Sequence[Proposal], seed: int) -> tuple[list[Proposal], list[str], list[str]]:

@@ -131,7 +131,7 @@ class Manifest(Struct, kw_only=True):
 
     kind: str = KIND
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     name: str
     pilot: bool
     """Whether questions are in it that nobody approved yet: for calibration, not for publication."""
@@ -278,7 +278,6 @@ def release(
     tags = [tags_of(state) for state in wanted]
     drafts = [project.draft_of(state.about) for state in wanted]
     made = Manifest(
-        viva=__version__,
         name=called,
         pilot=pilot,
         questions=len(wanted),

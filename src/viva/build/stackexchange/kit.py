@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +25,6 @@ from viva.build.files import digest_of, toml_of
 from viva.build.stackexchange.plaintext import INDENT, one_title, plain
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import DataError
-from viva.files import write_whole
 from viva.prompting import clip
 from viva.types import Generate, Sampling
 
@@ -218,16 +216,6 @@ def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> d
             texts += [""] * (samples - len(texts))
             rows += [HumanAnswer(question_id(question), sample, text) for sample, text in enumerate(texts)]
     return found
-
-
-def write_human_answers(folder: Path, found: dict[str, list[HumanAnswer]]) -> list[Path]:
-    """Write a file a reference into a new or empty folder, or over such files. Raises StorageError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, rows in found.items():
-        paths.append(folder / f"{name}.jsonl")
-        write_whole(paths[-1], msgspec.json.Encoder().encode_lines(rows))
-    return paths
 
 
 LONGEST_DRAFT = 20_000

@@ -19,6 +19,7 @@ from msgspec import Struct
 from viva.build.files import content_of
 from viva.errors import DataError, MissingDataError
 from viva.io.tables import json_lines
+from viva.version import __version__
 
 FORMAT = 1
 """The folder's layout."""
@@ -98,7 +99,7 @@ class Build(Struct, frozen=True, kw_only=True):
     """All of build.json: how a pool was made. It says nothing of when, where and with how many processes."""
 
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     settings: dict[str, Any]
     """Every setting that the pool depends on: `selection.PoolSettings`, with the tag tree's fingerprint."""
     date: str

@@ -42,7 +42,6 @@ from viva.build.stackexchange.view_line import Line, ViewAges
 from viva.contracts import WorkerPool
 from viva.errors import DataError, VivaError, option
 from viva.fields import pick
-from viva.version import __version__
 
 
 def quotas(counts: Mapping[str, int], tree: TagTree, *, size: int, floor: int) -> dict[str, int]:
@@ -213,7 +212,6 @@ class _Building:
         if self._told:
             (stage / BROKEN).write_bytes(msgspec.json.Encoder().encode_lines(self._told))
         build = Build(
-            viva=__version__,
             settings=msgspec.to_builtins(self._settings),
             date=_iso(rules.day),
             rows=self._index.rows,

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
 from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.infibench.caseset import read_built
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
-from viva.build.files import content_of
+from viva.build.files import content_of, replace_file
 from viva.build.options import (
     SHOWN,
     Force,
@@ -46,7 +47,6 @@ from viva.build.stackexchange.kit import (
     human_references,
     read_instructions,
     request,
-    write_human_answers,
 )
 from viva.build.stackexchange.pilots import KINDS, Answers, Finding, discriminate, findings, gather_answers, named_runs
 from viva.build.stackexchange.project import MANY, Project, decide, refusal, take_over, take_pool
@@ -447,8 +447,10 @@ def human_answers(config: HumanAnswersConfig) -> int:
     """What people answered, as answers that can be graded."""
     questions, _, _ = read_built(config.folder)
     found = human_references(Project(config.project).pool, {question.id for question in questions})
-    for path in write_human_answers(config.out, found):
-        given = [row.question for row in found[path.stem] if row.text]
+    for name, rows in found.items():
+        path = config.out / f"{name}.jsonl"
+        replace_file(path, msgspec.json.Encoder().encode_lines(rows))
+        given = [row.question for row in rows if row.text]
         answered = plural(len(set(given)), "question")
         print(f"{path}: {plural(len(given), 'answer')} to {answered} of {len(questions):,}")
     return EXIT_OK

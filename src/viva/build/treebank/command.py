@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from viva.benchmarks.syneval.facts import FORMATS
-from viva.build.options import Force, SetFolder, Told, counts_text, print_tables
+from viva.build.options import Force, SetFolder, TellingScreen, Told, counts_text, print_tables
 from viva.build.treebank.driver import BuildSettings, Manifest, Tally, build
 from viva.build.treebank.generate import generate
 from viva.build.treebank.sampling import DEFAULTS, SamplingSettings, Scheme
@@ -20,7 +20,7 @@ from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag
 from viva.fields import note, pick
 from viva.runs.config import Progress
-from viva.runs.progress import Screen, say
+from viva.runs.progress import say
 from viva.visible import one_line
 
 SHOWN = 20
@@ -149,10 +149,8 @@ def _encoding(name: str) -> str:
     return name
 
 
-class _Screen(Screen):
+class _Screen(TellingScreen):
     """Tells on stderr how it goes."""
-
-    _problems = 0
 
     def planned(self, plan: Plan) -> None:
         """What will be read."""
@@ -174,11 +172,7 @@ class _Screen(Screen):
 
     def malformed(self, problem: Problem) -> None:
         """Something was skipped."""
-        self._problems += 1
-        if self._problems <= SHOWN:
-            self.say(f"skipped {one_line(str(problem), 300)}")
-        elif self._problems == SHOWN + 1:
-            self.say("skipped more, which malformed.jsonl lists")
+        self.tell(f"skipped {one_line(str(problem), 300)}", SHOWN, "skipped more, which malformed.jsonl lists")
 
 
 def _report(manifest: Manifest, out: Path) -> int:

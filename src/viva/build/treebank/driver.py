@@ -193,7 +193,7 @@ class Manifest(Struct, kw_only=True):
     """All of build.json."""
 
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     name: str
     as_published: bool
     """Whether facts and questions are the published generator's, quirks included."""
@@ -348,7 +348,6 @@ class _Build:
         return pick(
             Manifest,
             msgspec.structs.asdict(self._settings),
-            viva=__version__,
             wordings=Path(self._settings.wordings).name,
             sampling=self._settings.sampling,
             sources=self._reader.sources,
