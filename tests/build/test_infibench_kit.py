@@ -9,16 +9,15 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from build.clrbench_project import reviewed
 from build.infibench_pool import FLATTEN, HIDDEN, SORTED, asked
 from rows import each_row, tabled, tables_beside
 from viva.benchmarks.custom.questionloading import read_content, read_questions
 from viva.benchmarks.infibench.infibench import SAMPLE
-from viva.build.approval import Event
 from viva.build.stackexchange.coverage import (
     Exposure,
     State,
@@ -35,6 +34,7 @@ from viva.build.stackexchange.kit import accepted_text, block, digest, names, or
 from viva.build.stackexchange.kitchecks import check_kit
 from viva.build.stackexchange.pilots import Answers, findings
 from viva.build.stackexchange.plaintext import one_title, plain, shared_text
+from viva.engine.reviews import Review
 from viva.errors import DataError
 from within import within
 
@@ -135,10 +135,9 @@ def test_a_pattern_that_hangs_keeps_a_question_out() -> None:
 # --- decisions ---
 
 
-def event(who: str, decision: str, seen: str = "A", made: str | None = None, **given: object) -> Event:
-    return msgspec.convert(
-        {"item": digest("q", seen), "question": "q", "reviewer": who, "decision": decision, "seen": seen,
-         "text": seen if made is None else made, **given}, Event)  # fmt: skip
+def event(who: str, decision: str, seen: str = "A", made: str | None = None, **more: Any) -> Review:
+    texts = {"text_before": seen, "text_after": seen if made is None else made}
+    return reviewed(digest("q", seen), who, decision, **texts, **more)
 
 
 EDIT = event("Bob", "approve", "A", "B")
@@ -158,8 +157,8 @@ DECISIONS = [
     ("B", ["Ada"], [EDIT], "waiting"),  # who edited it is an author now
     ("B", ["Ada"], [EDIT, event("Cy", "approve", "B")], "approved"),
     ("B", ["Ada"], [event("Cy", "approve"), EDIT], "waiting"),  # an approval was of the text before
-    ("A", ["Ada"], [EDIT, event("Bob", "none", "B", "A", undoes=True)], "waiting"),
-    ("A", ["Ada"], [EDIT, event("Bob", "none", "B", "A", undoes=True), event("Bob", "approve")], "approved"),
+    ("A", ["Ada"], [EDIT, event("Bob", "none", "B", "A", undoes="x")], "waiting"),
+    ("A", ["Ada"], [EDIT, event("Bob", "none", "B", "A", undoes="x"), event("Bob", "approve")], "approved"),
     ("C", ["Ada"], [EDIT, event("Cy", "approve", "B", "C"), event("Bob", "approve", "C")], "waiting"),
     ("A ", ["Ada"], [event("Bob", "approve", "A\r\n")], "approved"),
 ]
@@ -167,7 +166,7 @@ DECISIONS = [
 
 @each_row(*DECISIONS)
 def test_an_approval_is_of_one_text_and_by_somebody_else(
-    text: str, authors: list[str], events: list[Event], status: str
+    text: str, authors: list[str], events: list[Review], status: str
 ) -> None:
     assert standing("q", text, authors, events).decided == status
 

@@ -18,8 +18,9 @@ from typing import Annotated, Any, ClassVar, Generic
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from viva.build.approval import Event, P, event_of
+from viva.build.approval import P
 from viva.build.files import AUDIT, clean, filled_rows, new_sheet, replace_file, write_set, written_table
 from viva.build.options import ProjectPath, counts_text
 from viva.engine.journal import Entry, Journal
@@ -109,7 +110,7 @@ class ProjectFolder:
         """The audit trail."""
         return ReviewLog(self.path / REVIEWS)
 
-    def events(self, clean: Callable[[str], str] = str) -> list[Event]:
+    def decisions(self, clean: Callable[[str], str] = str) -> list[Review]:
         """Return what was decided, in order, texts made `clean`. Raises StorageError for a damaged trail."""
         self.log.refresh()
         if self.log.damaged:  # a lost line may be a rejection
@@ -117,7 +118,11 @@ class ProjectFolder:
             raise StorageError(
                 f"{self.log.path}, line {first.line} is damaged ({first.reason}); mend or remove it first"
             )
-        return [event_of(review, clean) for review in self.log.reviews]
+        texts = ("text_before", "text_after")
+        return [
+            replace(review, **{name: clean(text) for name in texts if (text := getattr(review, name)) is not None})
+            for review in self.log.reviews
+        ]
 
     def digests(self, names: Iterable[str]) -> dict[str, str]:
         """Return the files that are there → SHA-256. Raises StorageError."""

@@ -27,7 +27,7 @@ from msgspec import Struct
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.clrbench.schema import Record, Type, problems
 from viva.build import approval
-from viva.build.approval import Event, Status, replay
+from viva.build.approval import Status, decision, replay
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request, texts_of
 from viva.build.files import clean, counted, toml_of
 from viva.build.options import counts_text
@@ -35,6 +35,7 @@ from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject, review_ite
 from viva.build.reasoning.checks import Checked, check_sheet
 from viva.build.reasoning.sheet import NAMES, TYPES, Collected, Sheet, approval_key, as_item, read_sheet, slug
 from viva.build.reasoning.topics import Graph, check, read_triples
+from viva.engine.reviews import Review
 from viva.errors import DataError, option
 from viva.review.items import Item
 from viva.scorers.rationale import take_apart
@@ -61,9 +62,9 @@ class ApprovalStates(Struct, frozen=True):
 
 
 def fold(
-    questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], events: Sequence[Event]
+    questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], reviews: Iterable[Review]
 ) -> ApprovalStates:
-    """Return every question with the state of its rationale, events in the order of the audit trail.
+    """Return every question with the state of its rationale, reviews in the order of the audit trail.
 
     `drafts` is what is asked (`Collected.asked`) → (model, text). What the author wrote into the sheet goes before it.
     Two questions with the same content would share their items: the sheet's checks let only one of them through.
@@ -74,8 +75,8 @@ def fold(
         key_of = partial(approval_key, question)
         author = author if start else ""
         begun.append(Proposal(name=question.id, start=start, author=author, key_of=key_of, question=question))
-    found, strange = replay(begun, events)
-    lapsed = {event.question for event in strange if event.decision == "approve"}
+    found, strange = replay(begun, reviews)
+    lapsed = {review.about.get("question", "") for review in strange if decision(review) == "approve"}
     fresh = {one.name for one in found if one.state.status in ("waiting", "no text")}
     return ApprovalStates(found, frozenset(lapsed & fresh))
 
@@ -149,7 +150,7 @@ class Project(TextProject[Proposal]):
     def folded(self) -> ApprovalStates:
         """Return every usable question with the state of its rationale, by the audit trail as it is now."""
         drafts = {asked: (draft.model, draft.text) for asked, draft in self.drafts.items()}
-        return fold(self.checked.questions, drafts, self.events(clean))
+        return fold(self.checked.questions, drafts, self.decisions(clean))
 
     def sources(self) -> dict[str, str]:
         """Return the files that a set is made of → SHA-256."""

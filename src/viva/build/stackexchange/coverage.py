@@ -28,11 +28,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from viva.build.approval import Event
+from viva.build.approval import decision
 from viva.build.options import Told
 from viva.build.stackexchange.kit import digest, names, question_id
 from viva.build.stackexchange.kitchecks import KitChecked, metrics_of
 from viva.build.stackexchange.pool import PoolQuestion
+from viva.engine.reviews import Review
 from viva.errors import DataError
 from viva.files import parse_toml
 
@@ -71,27 +72,28 @@ class ApprovalState(Struct, frozen=True, kw_only=True):
         return "approved" if self.approved_by else "waiting"
 
 
-def standing(question: str, text: str, authors: Sequence[str], events: Sequence[Event]) -> ApprovalState:
-    """Return where a question stands whose file now holds `text`; `events` are those about it, in order."""
+def standing(question: str, text: str, authors: Sequence[str], reviews: Iterable[Review]) -> ApprovalState:
+    """Return where a question stands whose file now holds `text`; `reviews` are those about it, in order."""
     now = digest(question, text)
     made_by: dict[str, dict[str, None]] = {}  # text → who edited it into being, and what it was made of
-    last: dict[str, Event] = {}
+    last: dict[str, Review] = {}
     earlier: list[str] = []
-    for event in events:
-        about = event.item if event.text is None else digest(question, event.text)
-        before = event.item if event.seen is None else digest(question, event.seen)
-        if about != before and not event.undoes:
-            made_by.setdefault(about, {}).update({**made_by.get(before, {}), event.reviewer: None})
+    for review in reviews:
+        before, about = (
+            review.item if text is None else digest(question, text) for text in (review.text_before, review.text_after)
+        )
+        if about != before and not review.undoes:
+            made_by.setdefault(about, {}).update({**made_by.get(before, {}), review.reviewer: None})
         if about == now:
-            last[event.reviewer] = event
+            last[review.reviewer] = review
         elif before == now:  # it was edited away, or taken back, and the text is here again
-            last.pop(event.reviewer, None)
-        if event.comment and about != now:
-            earlier.append(f"{event.reviewer}: {event.comment}")
+            last.pop(review.reviewer, None)
+        if review.comment and about != now:
+            earlier.append(f"{review.reviewer}: {review.comment}")
     editors = made_by.get(now, {})
     mine = names([*authors, *editors])
-    approved = [who for who, event in last.items() if event.decision == "approve"]
-    rejected = [(who, event.comment) for who, event in last.items() if event.decision == "reject"]
+    approved = [who for who, review in last.items() if decision(review) == "approve"]
+    rejected = [(who, review.comment) for who, review in last.items() if decision(review) == "reject"]
     return ApprovalState(
         approved_by=tuple(who for who in approved if not names([who]) & mine),
         rejected_by=tuple(who for who, _ in rejected),

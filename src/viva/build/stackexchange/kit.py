@@ -37,7 +37,7 @@ MOST_ANSWERS = 10
 """Answers that an expert is shown, the accepted one among them."""
 IDLE = "I do not know."
 """An answer that says nothing: no grading may give it full marks."""
-_KEPT = 2048
+KEPT = 2048
 """Questions whose texts are remembered: a page of a whole pool is made of them again and again."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _GUIDE = """\
@@ -68,13 +68,13 @@ def answer_url(answer: int) -> str:
     return f"https://stackoverflow.com/a/{answer}"
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT)
 def original_text(question: PoolQuestion) -> str:
     """Title and body, as text."""
     return f"{one_title(question.title)}\n\n{plain(question.body)}"
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT)
 def answers_text(question: PoolQuestion) -> str:
     """Return the answers, as text, the accepted one first, each with its votes."""
     ordered = sorted(question.answers, key=lambda answer: answer.id != question.accepted)
@@ -88,7 +88,7 @@ def answers_text(question: PoolQuestion) -> str:
     return f"\n\n{'-' * 40}\n\n".join(shown)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT)
 def accepted_text(question: PoolQuestion) -> str:
     """Return the accepted answer as a model would give it: Markdown, its code fenced; else the best one."""
     best = [answer for answer in question.answers if answer.id == question.accepted] or list(question.answers[:1])
@@ -129,7 +129,7 @@ def original(question: PoolQuestion) -> str:
     return f"{about}\n{rule}\n\n{original_text(question)}\n\n{rule}\n\n{answers_text(question)}\n"
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT)
 def template(question: PoolQuestion, prompt: str = "") -> str:
     """question.yaml before anybody wrote into it; with a `prompt` that a model drafted."""
     tags = {"author": "", "type": "", "language": question.language, "area": question.area}

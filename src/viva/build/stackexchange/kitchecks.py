@@ -7,6 +7,7 @@ which is handed a grader.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.custom.traps import FOREVER
 from viva.build.stackexchange.kit import (
     IDLE,
+    KEPT,
     LONGEST,
     TYPES,
     accepted_text,
@@ -64,6 +66,7 @@ def metrics_of(rubric: Rubric) -> tuple[str, ...]:
     return tuple(name for name, part in zip(METRICS, there, strict=True) if part)
 
 
+@lru_cache(maxsize=KEPT)
 def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
     """Return everything that reading tells of a question.yaml, by line. Never raises for what is in it."""
     if len(content) > LONGEST:

@@ -14,20 +14,20 @@ import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
-from viva.build.approval import Event
 from viva.build.files import append_line, content_of, replace_file
 from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder, new_review, review_item
 from viva.build.stackexchange.coverage import Cell, State, Status, created, places, standing
 from viva.build.stackexchange.kit import (
     DRAFT,
     FILE,
+    KEPT,
     LONGEST,
     QUESTIONS,
     answers_text,
@@ -85,8 +85,6 @@ class Project(ProjectFolder):
                 f"lies elsewhere: viva build infibench kit {path} {option('pool', 'FOLDER')}"
             )
         super().__init__(path)
-        self._checked: dict[int, tuple[str, KitChecked]] = {}
-        self._authors: dict[int, tuple[str, tuple[str, ...]]] = {}
 
     @cached_property
     def pool(self) -> tuple[PoolQuestion, ...]:
@@ -129,11 +127,7 @@ class Project(ProjectFolder):
 
     def checked(self, about: PoolQuestion, text: str) -> KitChecked:
         """Return what reading tells of a text of its question.yaml."""
-        known = self._checked.get(about.id)
-        if known is None or known[0] != text:
-            found = check_kit(about, text.encode("utf-8", "surrogateescape"), self.file(about))
-            known = self._checked[about.id] = (text, found)
-        return known[1]
+        return check_kit(about, text.encode("utf-8", "surrogateescape"), self.file(about))
 
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
@@ -177,25 +171,23 @@ class Project(ProjectFolder):
         if self.read(path.relative_to(self.path), LONGEST + 1) != content:
             replace_file(path, content)
 
-    def decided(self) -> dict[str, list[Event]]:
+    def decided(self) -> dict[str, list[Review]]:
         """Return question → what was decided about it, in order. Raises StorageError for a damaged trail."""
-        found: dict[str, list[Event]] = {}
-        for event in self.events():
-            found.setdefault(event.question, []).append(event)
+        found: dict[str, list[Review]] = {}
+        for review in self.decisions():
+            found.setdefault(review.about.get("question", ""), []).append(review)
         return found
 
-    def state(self, about: PoolQuestion, events: Sequence[Event]) -> State:
+    def state(self, about: PoolQuestion, reviews: Sequence[Review]) -> State:
         """Return where a question stands, its file read anew."""
         text = self.text(about)
         identity = question_id(about)
         if text is None:
-            there = standing(identity, template(about), (), events)
+            there = standing(identity, template(about), (), reviews)
             status: Status = "rejected" if there.decided == "rejected" else "unwritten"
             return State(about=about, status=status, standing=there)
-        if about.id not in self._authors or self._authors[about.id][0] != text:
-            self._authors[about.id] = (text, authors_in(text))
-        authors = self._authors[about.id][1]
-        there = standing(identity, text, authors, events)
+        authors = authors_in(text)
+        there = standing(identity, text, authors, reviews)
         if self._untouched(about, text):
             status, checked = "unwritten", KitChecked()
         else:
@@ -216,8 +208,8 @@ class Project(ProjectFolder):
         """Return every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
         if len(self.pool) > MANY and not quiet:
             notify(f"reading {len(self.pool):,} questions")
-        events = self.decided()
-        return [self.state(about, events.get(question_id(about), ())) for about in self.pool]
+        reviews = self.decided()
+        return [self.state(about, reviews.get(question_id(about), ())) for about in self.pool]
 
     def places(self, states: Sequence[State], after: date | None = None) -> list[Cell]:
         """Return which questions are in the set, as things stand; `after`: only those asked from that day on."""
@@ -259,6 +251,7 @@ class Project(ProjectFolder):
         return [_item(state) for state in states if state.status not in hidden and state.text is not None]
 
 
+@lru_cache(maxsize=KEPT)
 def authors_in(text: str) -> tuple[str, ...]:
     """Return the names in a question.yaml's author tag, also of a file with errors."""
     try:
@@ -380,11 +373,11 @@ def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject:
     """Approve or reject questions as their files now stand, all or none; returns how many. Raises VivaError."""
     if len(comment) > COMMENT_LIMIT:
         raise VivaError(f"has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept", field="comment")
-    events, at = project.decided(), round(time.time(), 3)
+    reviews, at = project.decided(), round(time.time(), 3)
     lines: list[Review] = []
     for identity in dict.fromkeys(questions):
         about = project.find(identity)
-        state = project.state(about, events.get(f"so-{about.id}", ()))
+        state = project.state(about, reviews.get(f"so-{about.id}", ()))
         if state.status == "unwritten" and not reject:
             raise VivaError(f"{state.id} is not written yet: there is nothing to approve")
         text = written(state.text if state.text is not None else template(about))

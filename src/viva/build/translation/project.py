@@ -296,7 +296,7 @@ class Project(TextProject[Question]):
             begun.append(
                 Question(name=name, start=start, author=author, key_of=key_of, part=part, record=record, wanted=wanted)
             )
-        return replay(begun, self.events(clean))[0]
+        return replay(begun, self.decisions(clean))[0]
 
     def _draft(self, name: str, wanted: dict[str, str]) -> tuple[str, str]:
         """Return the model's translation as people see it, and whose it is."""
