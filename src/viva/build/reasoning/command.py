@@ -94,11 +94,7 @@ def graph(config: GraphConfig) -> int:
     graph = topics.merged([*earlier, *given])
     findings = topics.check(graph)
     wrong = [finding for finding in findings if finding.error]
-    lines = [
-        f"{'error' if finding.error else 'note'}: {finding.kind}: {one_line(finding.message, 600)}"
-        for finding in findings
-    ]
-    list_first(lines, everything=config.everything, file=sys.stderr)
+    list_first(findings, everything=config.everything, file=sys.stderr)
     if wrong:
         saved = "nothing was written" if given else "mend topics.csv"
         say(f"viva: {plural(len(wrong), 'error')}; {saved}")

@@ -24,6 +24,7 @@ from viva.build.files import decoded, read_table, tidy, written_table
 from viva.errors import DataError
 from viva.files import shipped_table
 from viva.io.tables import json_lines
+from viva.visible import one_line
 
 LEVELS = 3
 RELATION = "has_subtopic"
@@ -40,6 +41,9 @@ class Finding(msgspec.Struct, frozen=True):
     kind: str
     message: str
     error: bool = True
+
+    def __str__(self) -> str:
+        return f"{'error' if self.error else 'note'}: {self.kind}: {one_line(self.message, 600)}"
 
 
 class Graph:

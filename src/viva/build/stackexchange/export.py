@@ -339,15 +339,12 @@ def _graded(
     )
     if untried:
         notes.append(f"viva: the examples of {plural(untried, 'question')} could not be graded here; see check")
-    kept: list[State] = []
-    failed: list[tuple[State, Problem]] = []
-    for state in wanted:
-        errors = [problem for problem in found.get(state.about.id, ()) if problem.severity == "error"]
-        if errors:
-            failed.append((state, errors[0]))
-        else:
-            kept.append(state)
-    return kept, failed
+    errors = {
+        identity: [problem for problem in problems if problem.severity == "error"]
+        for identity, problems in found.items()
+    }
+    failed = [(state, wrong[0]) for state in wanted if (wrong := errors.get(state.about.id))]
+    return [state for state in wanted if not errors.get(state.about.id)], failed
 
 
 Placed = tuple[PoolQuestion, OwnQuestion]

@@ -52,7 +52,6 @@ class KitChecked(Struct, frozen=True, kw_only=True):
     question: OwnQuestion | None = None
     problems: tuple[Problem, ...] = ()
     shared_text: SharedText = SharedText(0.0, 0, 0)
-    authors: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -98,7 +97,6 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
         question=own if sound else None,
         problems=_sorted(problems),
         shared_text=checks.shared_text,
-        authors=authors_of(own.tags.get("author", "")),
     )
 
 
