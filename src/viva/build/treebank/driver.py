@@ -19,6 +19,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, TypeAlias
@@ -254,79 +255,83 @@ def build(
     with staged(out, FILES, force=settings.force) as stage:
         plan = survey(treebanks, settings.glob)
         watch.planned(plan)
-        return _Build(plan, stage, settings, generate, watch).run()
+        reader = Reader(plan, encoding=settings.encoding)
+        tally = Tally(size=plan.size)
+        return _Build(reader, stage, settings, generate, watch, tally, sampler(settings.sampling)).run()
 
 
+@dataclass
 class _Build:
     """One build."""
 
-    def __init__(self, plan: Plan, stage: Path, settings: BuildSettings, generate: Generate, watch: Watch) -> None:
-        self._reader = Reader(plan, encoding=settings.encoding)
-        self._stage = stage
-        self._settings = settings
-        self._generate = generate
-        self._watch = watch
-        self._tally = Tally(size=plan.size)
-        self._sampler = sampler(settings.sampling)
-        self._starts = array("Q", [0])
-        """Where each chunk begins in the file of questions, and where the last one ends."""
-        self._first_problem: Problem | None = None
-        suffix = ".gz" if settings.gzip else ""
-        self._facts, self._questions = stage / f"{FACTS}{suffix}", stage / f"{QUESTIONS}{suffix}"
+    reader: Reader
+    stage: Path
+    settings: BuildSettings
+    generate: Generate
+    watch: Watch
+    tally: Tally
+    sampler: Sampler
+    starts: array[int] = field(default_factory=lambda: array("Q", [0]))
+    """Where each chunk begins in the file of questions, and where the last one ends."""
+    first_problem: Problem | None = None
+
+    def path(self, name: str) -> Path:
+        """Return where facts or questions are written."""
+        return self.stage / (f"{name}.gz" if self.settings.gzip else name)
 
     def run(self) -> Manifest:
         """Return all of it."""
-        settings = self._settings
+        settings = self.settings
         wordings = read_wordings(settings.wordings) if settings.wordings else {}
         with open_worker_pool(settings.on, settings.jobs) as workers:
-            self._generate_all(workers, partial(Worker, settings, self._generate, wordings))
+            self._generate_all(workers, partial(Worker, settings, self.generate, wordings))
         self._refuse_nothing()
-        drawn = self._sampler.draw()
+        drawn = self.sampler.draw()
         manifest = self._manifest(drawn, *self._write_set(drawn))
-        (self._stage / MANIFEST).write_bytes(readable_json(manifest))
+        (self.stage / MANIFEST).write_bytes(readable_json(manifest))
         return manifest
 
     def _generate_all(self, workers: WorkerPool, recipe: Callable[[], Worker]) -> None:
         with ExitStack() as files:
-            facts, questions = (files.enter_context(path.open("wb")) for path in (self._facts, self._questions))
+            facts, questions = (files.enter_context(self.path(name).open("wb")) for name in (FACTS, QUESTIONS))
             problems: BinaryIO | None = None
-            for result in workers.map(recipe, enumerate(chunks(self._reader.trees())), name=where):
-                self._sampler.merge(result.drawable)
+            for result in workers.map(recipe, enumerate(chunks(self.reader.trees())), name=where):
+                self.sampler.merge(result.drawable)
                 facts.write(result.facts)
                 questions.write(result.questions)
-                self._starts.append(self._starts[-1] + len(result.questions))
+                self.starts.append(self.starts[-1] + len(result.questions))
                 for problem in result.problems:
-                    if self._settings.malformed == "refuse":
+                    if self.settings.malformed == "refuse":
                         raise DataError(f"{problem}; mend it, or skip such trees with {option('malformed')} skip")
-                    self._first_problem = self._first_problem or problem
-                    problems = problems or files.enter_context((self._stage / MALFORMED).open("wb"))
+                    self.first_problem = self.first_problem or problem
+                    problems = problems or files.enter_context((self.stage / MALFORMED).open("wb"))
                     problems.write(msgspec.json.encode(problem) + b"\n")
-                    self._watch.malformed(problem)
-                self._tally.add(result.tally)
-                self._tally.bytes = self._reader.bytes
-                self._watch.progress(self._tally)
+                    self.watch.malformed(problem)
+                self.tally.add(result.tally)
+                self.tally.bytes = self.reader.bytes
+                self.watch.progress(self.tally)
 
     def _refuse_nothing(self) -> None:
         """A set without a question is none."""
-        names = ", ".join(source.name for source in self._reader.sources)
-        if not self._tally.trees:
-            why = f" ({self._first_problem})" if self._first_problem else " (no file of it begins with a bracket)"
+        names = ", ".join(source.name for source in self.reader.sources)
+        if not self.tally.trees:
+            why = f" ({self.first_problem})" if self.first_problem else " (no file of it begins with a bracket)"
             raise DataError(f"no tree could be read in {names}{why}; it needs Penn Treebank brackets with tags")
-        if not self._tally.questions:
+        if not self.tally.questions:
             raise DataError(
-                f"{names}: {self._tally.trees:,} trees, but nothing in them can be asked for; "
+                f"{names}: {self.tally.trees:,} trees, but nothing in them can be asked for; "
                 "do they have function tags (NP-SBJ) and word tags?"
             )
 
     def _write_set(self, drawn: Drawn) -> tuple[bytes, bytes]:
         """test.jsonl and exemplars.jsonl."""
         contents: list[bytes] = []
-        with self._questions.open("rb") as questions:
+        with self.path(QUESTIONS).open("rb") as questions:
             lines = self._lines(questions, [place for _, place in (*drawn.test, *drawn.exemplars)])
         for name, entries in ((TEST, drawn.test), (EXEMPLARS, drawn.exemplars)):
             items = (msgspec.structs.replace(lines[place], stratum=stratum) for stratum, place in entries)
             contents.append(msgspec.json.Encoder().encode_lines(items))
-            (self._stage / name).write_bytes(contents[-1])
+            (self.stage / name).write_bytes(contents[-1])
         return contents[0], contents[1]
 
     def _lines(self, questions: BinaryIO, places: list[Place]) -> dict[Place, Item]:
@@ -337,20 +342,20 @@ class _Build:
         for place in sorted(set(places)):
             if place.chunk != number:
                 number = place.chunk
-                questions.seek(self._starts[number])
-                content = questions.read(self._starts[number + 1] - self._starts[number])
-                content = gzip.decompress(content) if self._settings.gzip else content
+                questions.seek(self.starts[number])
+                content = questions.read(self.starts[number + 1] - self.starts[number])
+                content = gzip.decompress(content) if self.settings.gzip else content
             found[place] = decode(content[place.offset : place.offset + place.length])
         return found
 
     def _manifest(self, drawn: Drawn, test: bytes, exemplars: bytes) -> Manifest:
-        tally = self._tally
+        tally = self.tally
         return pick(
             Manifest,
-            msgspec.structs.asdict(self._settings),
-            wordings=Path(self._settings.wordings).name,
-            sampling=self._settings.sampling,
-            sources=self._reader.sources,
+            msgspec.structs.asdict(self.settings),
+            wordings=Path(self.settings.wordings).name,
+            sampling=self.settings.sampling,
+            sources=self.reader.sources,
             trees=tally.trees,
             facts=tally.facts,
             questions={point: {form: tally.counts[point, form] for form in FORMATS} for point in KNOWLEDGE_POINTS},
