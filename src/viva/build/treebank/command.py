@@ -156,7 +156,7 @@ class _Screen(TellingScreen):
         """What will be read."""
         if self.quiet:
             return
-        for source, members in zip(plan.sources, plan.members, strict=True):
+        for source, members, _ in plan:
             left = f", {source.left_out:,} left out ({source.left_out_first}, ...)" if source.left_out else ""
             rule = "" if source.kind == "file" else f" ({source.rule})"
             files = "1 file" if len(members) == 1 else f"{len(members):,} files"

@@ -256,7 +256,7 @@ def build(
         plan = survey(treebanks, settings.glob)
         watch.planned(plan)
         reader = Reader(plan, encoding=settings.encoding)
-        tally = Tally(size=plan.size)
+        tally = Tally(size=sum(member.size for planned in plan for member in planned.members))
         return _Build(reader, stage, settings, generate, watch, tally, sampler(settings.sampling)).run()
 
 
