@@ -64,11 +64,16 @@ def _runs(text: str) -> bool:
     return text.lstrip(_PADDING)[:1] in _RISKY
 
 
+def unix_lines(text: str) -> str:
+    """Return text with line feeds at the ends of lines."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def clean(text: str) -> str:
     """Return text without control characters and lone surrogates, line ends as line feeds, trimmed, in one Unicode
     form.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    text = unix_lines(text).replace("\u2028", "\n").replace("\u2029", "\n")
     if not text.isascii() or not text.isprintable():
         text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
         text = unicodedata.normalize("NFC", text)

@@ -25,7 +25,7 @@ from viva.benchmarks.csbench.recordfiles import (
     written,
 )
 from viva.benchmarks.custom.questionloading import sound_questions
-from viva.build.files import MANIFEST, write_set
+from viva.build.files import MANIFEST, unix_lines, write_set
 from viva.build.halves.stratify import Drawn, connected, draw
 from viva.build.options import Force, Language, Told, print_tables
 from viva.commands import command
@@ -44,7 +44,7 @@ def subset(path: Path, wanted: Collection[str]) -> bytes:
     number or a truth value.
     """
     sound_questions(path)  # bounded, and without anything that builds objects
-    text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    text = unix_lines(path.read_bytes().decode("utf-8-sig"))
     if path.suffix.lower() == ".json" or (path.suffix.lower() not in {".yaml", ".yml"} and text.lstrip()[:1] in "{["):
         found: dict[str, Any] = json.loads(text)
         found["questions"] = [one for one in found["questions"] if str(one["id"]) in wanted]

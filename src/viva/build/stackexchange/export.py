@@ -27,7 +27,7 @@ from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.infibench.cases import areas
 from viva.benchmarks.infibench.caseset import FORMAT, KIND, MANIFEST, find_built
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.build.files import counted
+from viva.build.files import counted, unix_lines
 from viva.build.options import counts_text
 from viva.build.stackexchange.coverage import MEANING, Exposure, State, exposed, holders
 from viva.build.stackexchange.kit import accepted_text, answer_url, url
@@ -47,7 +47,7 @@ _WIDTH = 1_000_000
 
 def question_node(text: str, tags: Mapping[str, str]) -> Node:
     """Return the question of a question.yaml, with these tags in place of its own."""
-    node = at(read_yaml(text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")), "questions", 0)
+    node = at(read_yaml(unix_lines(text).removeprefix("\ufeff")), "questions", 0)
     assert isinstance(node, Entries)
     given = _mapping({name: _text(value) for name, value in tags.items()})
     return Entries(tuple((key, given if key.value == "tags" else value) for key, value in node.entries), 0, 0)

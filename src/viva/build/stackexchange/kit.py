@@ -21,11 +21,11 @@ import msgspec
 from msgspec import Struct
 
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request
-from viva.build.files import digest_of, toml_of
+from viva.build.files import digest_of, toml_of, unix_lines
 from viva.build.stackexchange.plaintext import INDENT, one_title, plain
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import DataError
-from viva.prompting import clip
+from viva.prompting import clip, replace_surrogates
 from viva.types import Generate, Sampling
 
 QUESTIONS, FILE, DRAFT = "questions", "question.yaml", "draft.md"
@@ -146,7 +146,7 @@ def template(question: PoolQuestion, prompt: str = "") -> str:
 
 def quoted(text: str) -> str:
     """Return a text in double quotes, as YAML and JSON both read it."""
-    return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()
+    return msgspec.json.encode(replace_surrogates(text)).decode()
 
 
 def block(text: str, indent: int) -> str:
@@ -164,7 +164,7 @@ def digest(identity: str, text: str) -> str:
 
 def same_lines(text: str) -> str:
     """Return the text as browsers and editors leave it: line ends and blanks at the end of the file do not count."""
-    return written(text).replace("\r\n", "\n").replace("\r", "\n").rstrip() + "\n"
+    return unix_lines(written(text)).rstrip() + "\n"
 
 
 def written(text: str) -> str:
@@ -251,5 +251,5 @@ def read_draft(reply: str) -> tuple[str, str]:
 
 
 def _tidy(reply: str) -> str:
-    text = reply.replace("\r\n", "\n").replace("\r", "\n")[:LONGEST_DRAFT].strip("\n").rstrip()
+    text = unix_lines(reply)[:LONGEST_DRAFT].strip("\n").rstrip()
     return text if text.startswith(" ") else text.strip()

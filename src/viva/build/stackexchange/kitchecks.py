@@ -18,6 +18,7 @@ from viva.benchmarks.custom.positions import Listing, Mapping, Node, Unreadable,
 from viva.benchmarks.custom.questionloading import read_content
 from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.custom.traps import FOREVER
+from viva.build.files import unix_lines
 from viva.build.stackexchange.kit import (
     IDLE,
     KEPT,
@@ -79,7 +80,7 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
         for problem in read.problems
     ]
     try:
-        root = read_yaml(content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
+        root = read_yaml(unix_lines(content.decode("utf-8-sig")))
     except (Unreadable, UnicodeDecodeError):  # read_content said so
         return KitChecked(problems=tuple(problems))
     entries = at(root, "questions")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
+from viva.visible import plural
+
 if TYPE_CHECKING:
     from viva.build.stackexchange.project import Project
 
@@ -166,7 +168,7 @@ def _findings(question: str, one: Answers) -> list[Finding]:
     told = partial(Finding, question=question)
     graded = one.graded
     total = sum(len(scores) for scores in one.scores.values())
-    models = f"{len(one.scores):,} model{'' if len(one.scores) == 1 else 's'}"
+    models = plural(len(one.scores), "model")
     if graded and max(graded) < FULL:
         points = "none has a point" if max(graded) <= 0 else f"the best has {max(graded):.3g}"
         found.append(told(kind="nobody", said=f"{len(graded):,} answers of {models}: {points}", show="best"))

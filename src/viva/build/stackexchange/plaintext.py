@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 
 from msgspec import Struct
 
+from viva.build.files import unix_lines
 from viva.visible import escape_invisible
 
 LONGEST = 200_000
@@ -85,7 +86,7 @@ class _Reader(HTMLParser):
 
     def _end_code(self) -> None:
         if self._code is not None:
-            text = "".join(self._code).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+            text = unix_lines("".join(self._code)).strip("\n")
             lines = [f"{INDENT}{line.rstrip()}" if line.strip() else "" for line in text.split("\n")]
             self.pieces.append("\n\n" + "\n".join(lines) + "\n\n")
             self._code = None
@@ -111,7 +112,7 @@ def plain(html: str) -> str:
     """
     more = f"\n\n[... {len(html) - LONGEST:,} more characters]" if len(html) > LONGEST else ""
     if not _MARKUP.search(html):
-        text = html[:LONGEST].replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
+        text = unix_lines(html[:LONGEST]).expandtabs(4)
         return escape_invisible(text.strip("\n")) + more
     reader = _Reader()
     reader.feed(_NO_TAG.sub("&lt;", _without_comments(html[:LONGEST])))

@@ -49,6 +49,7 @@ from viva.build.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError, option
 from viva.pages.review.reviewsession import COMMENT_LIMIT
+from viva.prompting import replace_surrogates
 from viva.review.items import Item
 from viva.runs.progress import notify
 from viva.visible import escape_invisible
@@ -255,7 +256,7 @@ class Project(ProjectFolder):
 def authors_in(text: str) -> tuple[str, ...]:
     """Return the names in a question.yaml's author tag, also of a file with errors."""
     try:
-        node = at(read_yaml(text.encode("utf-8", "replace").decode()), "questions", 0, "tags", "author")
+        node = at(read_yaml(replace_surrogates(text)), "questions", 0, "tags", "author")
     except Unreadable:
         return ()
     return authors_of(node.value) if isinstance(node, Scalar) else ()

@@ -48,6 +48,7 @@ from viva.build.translation.checks import HAN, Finding, check_pair, check_record
 from viva.engine.journal import Entry
 from viva.errors import DataError, VivaError, flag, option
 from viva.files import shipped_table
+from viva.prompting import replace_surrogates
 from viva.review.items import Item
 from viva.scorers.lexicon import after_thinking
 from viva.types import Generate, Language, Sampling
@@ -126,8 +127,9 @@ def read_text(reply: str, original: str) -> str:
 
 def _clean(content: str) -> str:
     """Without what no text may hold: halves of surrogate pairs and control characters."""
-    whole = content.encode("utf-8", "replace").decode()
-    return "".join(c for c in whole if c in "\n\t" or c.isprintable() or c in "\u00a0\u202f\u3000").strip()
+    return "".join(
+        c for c in replace_surrogates(content) if c in "\n\t" or c.isprintable() or c in "\u00a0\u202f\u3000"
+    ).strip()
 
 
 def translated(record: Raw, fields: Mapping[str, str], target: Language) -> Raw:

@@ -21,7 +21,7 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag
 from viva.fields import note, pick
 from viva.runs.config import Progress
 from viva.runs.progress import say
-from viva.visible import one_line
+from viva.visible import one_line, plural
 
 SHOWN = 20
 """Malformed trees that are told on the terminal; malformed.jsonl has them all."""
@@ -159,8 +159,7 @@ class _Screen(TellingScreen):
         for source, members, _ in plan:
             left = f", {source.left_out:,} left out ({source.left_out_first}, ...)" if source.left_out else ""
             rule = "" if source.kind == "file" else f" ({source.rule})"
-            files = "1 file" if len(members) == 1 else f"{len(members):,} files"
-            self.say(f"{source.name}: {files}{rule}{left}")
+            self.say(f"{source.name}: {plural(len(members), 'file')}{rule}{left}")
 
     def progress(self, tally: Tally) -> None:
         """Another chunk is done."""

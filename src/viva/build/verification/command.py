@@ -41,7 +41,7 @@ from viva.render.table import COUNT, PERCENT, Column, Kind, Table, fields
 from viva.runs.config import TaskOptions
 from viva.runs.exams import open_exams
 from viva.types import Question
-from viva.visible import one_line, plural
+from viva.visible import one_line, plural, some
 
 
 class SetOptions(Struct, kw_only=True):
@@ -182,8 +182,7 @@ def findings(found: Verification) -> Findings[Verification]:
         *(f"{one.kappa.reason}." for one in found.agreed[:1] if one.kappa.reason),
     ]
     if found.wrong:
-        more = f" and {len(found.wrong) - SHOWN:,} more" if len(found.wrong) > SHOWN else ""
-        notes.append(f"Wrong by most: {', '.join(one_line(name, 60) for name in found.wrong[:SHOWN])}{more}.")
+        notes.append(f"Wrong by most: {some([one_line(name, 60) for name in found.wrong], SHOWN)}.")
     return Findings(
         found=found,
         shown=[*shown, Table("Set", fields("", "questions", "of", "wrong"), [found])],
