@@ -29,7 +29,7 @@ from viva.build.stackexchange.coverage import (
     read_day,
     standing,
 )
-from viva.build.stackexchange.export import emit, licence_of, question_node, reads_as, verify
+from viva.build.stackexchange.export import emit, licence_of, misread, question_node
 from viva.build.stackexchange.kit import accepted_text, block, digest, names, original, template
 from viva.build.stackexchange.kitchecks import check_kit
 from viva.build.stackexchange.pilots import Answers, findings
@@ -264,9 +264,9 @@ def test_every_question_of_the_sample_is_written_as_it_is_read(every: int) -> No
             assert isinstance(entries, Listing)
             owns = read_questions(path).questions
             for blocks in (True, False):
-                verify(emit("sample", list(entries.items), blocks=blocks), owns, "sample.yaml")
-            assert not reads_as(emit("sample", list(entries.items)[:-1]), owns, "sample.yaml")
-            assert not reads_as(emit("sample", list(entries.items[::-1])), owns, "sample.yaml")
+                assert not misread(emit("sample", list(entries.items), blocks=blocks), owns, "sample.yaml")
+            assert misread(emit("sample", list(entries.items)[:-1]), owns, "sample.yaml")
+            assert misread(emit("sample", list(entries.items[::-1])), owns, "sample.yaml")
 
 
 def test_tags_of_the_set_take_the_place_of_the_kits_own() -> None:

@@ -66,27 +66,17 @@ def emit(title: str, questions: Sequence[Node], *, blocks: bool = True) -> bytes
     return written.encode("utf-8")
 
 
-def verify(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> None:
-    """Raise DataError unless the file reads as these questions, tags included."""
+def misread(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> str:
+    """Return why a file does not read as these questions, tags included; "" where it does."""
     if len(content) > MAX_BYTES:
-        raise DataError(f"{name} would have {len(content):,} bytes; a question file has at most {MAX_BYTES:,}")
+        return f"{name} would have {len(content):,} bytes; a question file has at most {MAX_BYTES:,}"
     read = read_content(content, Path(name))
     if read.errors:
-        raise DataError(f"{name} cannot be written so that it is read as it was meant: {read.errors[0]}")
+        return f"{name} cannot be written so that it is read as it was meant: {read.errors[0]}"
     if len(read.questions) != len(wanted):
-        raise DataError(f"{name} would hold {len(read.questions):,} of {len(wanted):,} questions")
-    for one, other in zip(read.questions, wanted, strict=True):
-        if _bare(one) != _bare(other):
-            raise DataError(f"{other.id} cannot be written so that it is read as it was meant; simplify its YAML")
-
-
-def reads_as(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> bool:
-    """Return whether `verify` is content."""
-    try:
-        verify(content, wanted, name)
-    except DataError:
-        return False
-    return True
+        return f"{name} would hold {len(read.questions):,} of {len(wanted):,} questions"
+    other = next((own for one, own in zip(read.questions, wanted, strict=True) if _bare(one) != _bare(own)), None)
+    return f"{other.id} cannot be written so that it is read as it was meant; simplify its YAML" if other else ""
 
 
 def _bare(own: OwnQuestion) -> OwnQuestion:
@@ -204,10 +194,13 @@ def question_files(chosen: Iterable[State], name: str) -> dict[str, bytes]:
         wanted = [msgspec.structs.replace(_own(state), tags=tags_of(state)) for state in group]
         nodes = [question_node(state.text or "", tags_of(state)) for state in group]
         title = f"{name}: {group[0].about.area if file != OTHER else 'other areas'}"
-        written[file] = emit(title, nodes)
-        if not reads_as(written[file], wanted, file):
-            written[file] = emit(title, nodes, blocks=False)
-            verify(written[file], wanted, file)
+        for blocks in (True, False):
+            written[file] = emit(title, nodes, blocks=blocks)
+            problem = misread(written[file], wanted, file)
+            if not problem:
+                break
+        else:
+            raise DataError(problem)
     return written
 
 
