@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -33,8 +33,6 @@ from viva.errors import DataError, VivaError
 from viva.fields import note
 from viva.version import __version__
 from viva.visible import one_line
-
-V = TypeVar("V", str, tuple[str, ...])
 
 
 def subset(path: Path, wanted: Collection[str]) -> bytes:
@@ -321,7 +319,7 @@ def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> To
     return opened.by[at], header[: 5 if any(item.there for item in opened.items) else 4], rows
 
 
-def _counted(opened: Splittable, drawn: Drawn, key: Callable[[Item], V]) -> list[tuple[V, int, int, int]]:
+def _counted(opened: Splittable, drawn: Drawn, key: Callable[[Item], Any]) -> list[tuple[Any, int, int, int]]:
     """Return the values of a key, in order: how many, how many were drawn, how many the files have in validation."""
     every = Counter(map(key, opened.items))
     taken = Counter(key(item) for at, item in enumerate(opened.items) if at in drawn.chosen)
