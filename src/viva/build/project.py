@@ -342,11 +342,11 @@ def serve_items(
     return EXIT_OK
 
 
-def decide_by_file(project: Callable[[Path], TextProject[Any]], config: FileOptions, *, called: str = "file") -> int:
+def decide_by_file(project: type[TextProject[Any]], config: FileOptions) -> int:
     """Take over a file's decisions, or write the file. Raises VivaError."""
     if (config.decided is None) == (config.target is None):
         raise VivaError(
-            f"{option('write', 'FILE')}.csv to get a {called} to fill in, then {option('reviewer', 'NAME')} "
+            f"{option('write', 'FILE')}.csv to get a {project.called} to fill in, then {option('reviewer', 'NAME')} "
             f"{option('file', 'FILE')}.csv"
         )
     opened = project(config.project)

@@ -290,7 +290,7 @@ class ApproveConfig(FileOptions, kw_only=True):
 @command(ApproveConfig, "action")
 def approve(config: ApproveConfig) -> int:
     """Decide about rationales in a spreadsheet."""
-    return decide_by_file(opened_project, config)
+    return decide_by_file(Project, config)
 
 
 class ExportConfig(Struct, kw_only=True):

@@ -38,15 +38,15 @@ from viva.errors import DataError
 from viva.files import parse_toml
 
 Status = Literal["unwritten", "faulty", "waiting", "approved", "rejected", "disputed"]
-STATUSES: tuple[Status, ...] = ("approved", "waiting", "disputed", "faulty", "unwritten", "rejected")
 MEANING: dict[Status, str] = {
-    "unwritten": "not written yet",
-    "faulty": "errors in it, see check",
-    "waiting": "not decided yet",
     "approved": "approved",
-    "rejected": "rejected",
+    "waiting": "not decided yet",
     "disputed": "experts disagree",
+    "faulty": "errors in it, see check",
+    "unwritten": "not written yet",
+    "rejected": "rejected",
 }
+STATUSES = tuple(MEANING)
 
 
 class ApprovalState(Struct, frozen=True, kw_only=True):
