@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from cli.told import Told, command_of, ended
 from viva.build.reasoning.sheet import COLUMNS, Collected
+from viva.engine.reviews import Review
 
 TRIPLES = """head,relation,tail
 Operating Systems,has_subtopic,Processes
@@ -54,3 +56,10 @@ def collected(number: int = 1, **changed: object) -> Collected:
     given = {"row": number, "id": f"os/oe/{number}", "path": ("OS",), "type": "OE", "question": f"Why {number}?",
              "gold": f"Because of {number}.", "source": "own", **changed}  # fmt: skip
     return Collected(**given)  # type: ignore[arg-type]
+
+
+def reviewed(item: str, reviewer: str, decision: str, question: str = "q", **more: Any) -> Review:
+    """A line of the audit trail."""
+    after = {"approve": 1.0, "reject": 0.0, "none": None}[decision]
+    about = {"question": question}
+    return Review(id="", at=0.0, aspect="", item=item, about=about, reviewer=reviewer, after=after, **more)

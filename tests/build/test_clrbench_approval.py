@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.handmade import fresh
-from build.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, write_sheet
+from build.clrbench_project import DEADLOCK, GOOD, build, collected, make_project, reviewed, write_sheet
 from rows import each_row, table
 from servers.fixtures import Serve, Viva
 from viva.benchmarks.clrbench.schema import read_records, to_questions
-from viva.build.approval import Event, State
+from viva.build.approval import State
 from viva.build.reasoning.checks import Checked
 from viva.build.reasoning.project import Project, Rejected, export, fold, read_draft, read_instructions, request
 from viva.build.reasoning.sheet import Collected, approval_key, as_item
@@ -40,12 +40,12 @@ def event(
     seen: str | None = None,
     text: str | None = None,
     undoes: bool = False,
-) -> Event:
-    return Event(item=approval_key(QUESTION, of), question=QUESTION.id, reviewer=reviewer, decision=decision, seen=seen,
-                 text=text, undoes=undoes)  # fmt: skip
+) -> Review:
+    return reviewed(approval_key(QUESTION, of), reviewer, decision, QUESTION.id, text_before=seen, text_after=text,
+                    undoes="x" if undoes else "")  # fmt: skip
 
 
-def state(*events: Event, start: str = "D") -> State:
+def state(*events: Review, start: str = "D") -> State:
     return fold([QUESTION], {QUESTION.asked: ("m", start)}, events).proposals[0].state
 
 
@@ -96,7 +96,7 @@ COURSES = [
 
 
 @each_row(*COURSES)
-def test_what_decisions_come_to(events: list[Event], status: str, text: str) -> None:
+def test_what_decisions_come_to(events: list[Review], status: str, text: str) -> None:
     found = state(*events)
     assert (found.status, found.text) == (status, text)
 
@@ -114,22 +114,22 @@ events = st.builds(
 
 
 @given(st.lists(events, max_size=12))
-def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(happened: list[Event]) -> None:
+def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(happened: list[Review]) -> None:
     """An oracle that knows only of last words: whose approval is of which text."""
     filler = collected(2, rationale="Filler.")
-    approval = Event(item=approval_key(filler, "Filler."), question=filler.id, reviewer="z", decision="approve")
+    approval = reviewed(approval_key(filler, "Filler."), "z", "approve", filler.id)
     folded = fold([QUESTION, filler], {QUESTION.asked: ("m", "D")}, [*happened, approval])
-    made = export(folded, Checked([QUESTION, filler], [], 0), name="n", seed=0, viva="0", sources={})
+    made = export(folded, Checked([QUESTION, filler], [], 0), name="n", seed=0, sources={})
     out = [json.loads(line) for line in (made.test + made.exemplars).splitlines()]
     texts = [row["rationale"] for row in out if row["question"] == QUESTION.question]
     names = {approval_key(QUESTION, text): text for text in TEXTS}
 
-    def named(one: Event) -> str:
+    def named(one: Review) -> str:
         own = names[one.item]
-        seen = own if one.seen is None else one.seen
-        return one.text if one.text is not None else own if one.undoes else seen
+        seen = own if one.text_before is None else one.text_before
+        return one.text_after if one.text_after is not None else own if one.undoes else seen
 
-    last: dict[str, Event] = {}
+    last: dict[str, Review] = {}
     known = {approval_key(QUESTION, "D")}  # an item is there once somebody made its text
     for one in happened:
         if one.item in known:
@@ -137,9 +137,9 @@ def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(ha
             known.add(approval_key(QUESTION, named(one)))
     for text in texts:
         assert text.strip()
-        assert any(one.decision == "approve" and named(one) == text for one in last.values())
-        assert not any(one.decision == "reject" for one in last.values())
-    held = [one for one in made.held if one.question == QUESTION.id]
+        assert any(one.after == 1 and named(one) == text for one in last.values())
+        assert not any(one.after == 0 for one in last.values())
+    held = [question for _, question, _ in made.held if question == QUESTION.id]
     assert len(texts) + len(held) == 1
 
 

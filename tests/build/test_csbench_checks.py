@@ -15,12 +15,12 @@ from viva.benchmarks.csbench.recordfiles import Raw, RawSet, is_csbench, read_ra
 from viva.build.translation.alignment import Pair, agreement, pair_up
 from viva.build.translation.checks import (
     Finding,
-    Reference,
     affected,
     blanks,
     check_pair,
     check_record,
     check_set,
+    findings_of,
     other_language,
 )
 from viva.errors import DataError
@@ -39,7 +39,7 @@ def kinds(findings: list[Finding], severity: str = "error") -> set[str]:
 
 
 def alone(**over: Any) -> set[str]:
-    return kinds(check_record("1", choice(**over), "de"))
+    return kinds(check_record(choice(**over), "de"))
 
 
 ALONE = [
@@ -105,8 +105,7 @@ def test_which_language(text: str, language: str, wanted: str) -> None:
 
 def beside(one: dict[str, Any], other: dict[str, Any], target: Language = "de") -> list[Finding]:
     base = {"Question": "Which protocol maps IP addresses (32 bits)?", "Language": "English"}
-    pair = Reference("1", choice(**{**base, **one}), choice(**other))
-    return check_pair(pair, "en", target)
+    return check_pair(choice(**{**base, **one}), choice(**other), "en", target)
 
 
 BESIDE = [
@@ -244,7 +243,7 @@ def test_false_alarms_beside_the_source_are_rare(published: Path) -> None:
     found = [
         finding
         for one, other in zip(chinese, english, strict=True)
-        for finding in check_pair(Reference(str(other["ID"]), one, other), "zh", "en")
+        for finding in findings_of(str(other["ID"]), check_pair(one, other, "zh", "en"))
     ]
     assert affected(found, "error") == {"60", "684", "735"}
 
@@ -275,14 +274,12 @@ def test_what_is_lost_beside_the_source_is_found(published: Path, language: Lang
     """Options that became equal, numerals that became pronouns: seen only beside the English file."""
     equal, numerals = {"de": ({"7272"}, {"7838", "8686"}), "fr": (set[str](), {"6778"})}[language]
     source, translation = _of(published, "en"), _of(published, language)
+    pairs = [(source[pair.source], translation[pair.translation]) for pair in _pairs(published, language)]
     found = [
         finding
-        for pair in _pairs(published, language)
-        for finding in check_pair(
-            Reference(str(translation[pair.translation]["ID"]), source[pair.source], translation[pair.translation]),
-            "en", language, explained=False,
-        )
-    ]  # fmt: skip
+        for one, other in pairs
+        for finding in findings_of(str(other["ID"]), check_pair(one, other, "en", language, explained=False))
+    ]
     by = Counter((one.kind, one.question) for one in found if one.severity == "error")
     ids = {str(record["ID"]) for record in translation}
     for kind, questions in (("options became equal", equal), ("numerals changed", numerals)):

@@ -20,6 +20,7 @@ from viva.build.stackexchange.scan import (
     Scanner,
     attributes,
     attributes_of_all,
+    placer,
     split_tags,
 )
 from viva.build.stackexchange.tagtree import TagTree, read_tree
@@ -34,7 +35,7 @@ def bundled() -> TagTree:
 
 
 def scan(*lines: bytes) -> Block:
-    scanner = Scanner(bundled())
+    scanner = Scanner(placer(bundled()))
     scanner.feed(list(lines))
     return scanner.block()
 
@@ -205,7 +206,7 @@ def test_a_line_that_is_too_long_is_skipped_wherever_a_range_ends() -> None:
     for cut in (3, 6, 7, 1000, MAX_ROW, len(content) - 5, len(content) - 4):
         (before, skipped), (after, also) = joined(content, 0, cut), joined(content, cut, len(content))
         assert (before + after, skipped + also) == (b"first\nlast\n", [len(long)]), cut
-    scanner = Scanner(bundled())
+    scanner = Scanner(placer(bundled()))
     scanner.feed(len(long))
     assert scanner.block().broken == {"longer than 1 MiB": 1}
 

@@ -19,6 +19,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from build.clrbench_project import reviewed
 from cli.collected import dangerous
 from cli.told import rows_of
 from pages.review.conftest import Visitor
@@ -26,7 +27,7 @@ from rows import each_row, tabled
 from servers.fixtures import Serve, wait_until
 from viva.benchmarks.csbench.recordfiles import Raw, read_raw
 from viva.benchmarks.custom.questionloading import sound_questions
-from viva.build.approval import Event, replay
+from viva.build.approval import Proposal, replay
 from viva.build.translation.project import (
     Project,
     has_words,
@@ -39,6 +40,7 @@ from viva.build.translation.project import (
     unheaded,
 )
 from viva.cli.main import cli
+from viva.engine.reviews import Review
 from viva.errors import DataError, StorageError, VivaError
 from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
@@ -439,9 +441,9 @@ def test_damaged_headings_are_noticed(text: str) -> None:
     assert unheaded(text, ["Question", "A"]) is None
 
 
-def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = "T", undoes: bool = False) -> Event:
-    return Event(item=item_key("q", "s", "T"), question="q", reviewer=reviewer, decision=decision, seen=seen, text=text,
-                 undoes=undoes)  # fmt: skip
+def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = "T", undoes: bool = False) -> Review:
+    more = {"text_before": seen, "text_after": text, "undoes": "x" if undoes else ""}
+    return reviewed(item_key("q", "s", "T"), reviewer, decision, **more)
 
 
 @each_row(
@@ -461,9 +463,9 @@ def event(reviewer: str, decision: Any, text: str | None = None, *, seen: str = 
         "V",
     ),
 )
-def test_decisions_are_folded(events: list[Event], status: str, text: str) -> None:
-    ((state,), _) = replay([("T", partial(item_key, "q", "s"))], events)
-    assert (state.status, state.text) == (status, text)
+def test_decisions_are_folded(events: list[Review], status: str, text: str) -> None:
+    ((found,), _) = replay([Proposal(name="q", start="T", key_of=partial(item_key, "q", "s"))], events)
+    assert (found.state.status, found.state.text) == (status, text)
 
 
 def test_templates_are_replaced_by_name() -> None:

@@ -18,7 +18,8 @@ from servers.fixtures import wait_until
 from thorough import THOROUGH
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.syneval.facts import Fact, Item
-from viva.build.treebank.driver import MANIFEST, BuildSettings, Manifest, Tally, build
+from viva.build.files import MANIFEST
+from viva.build.treebank.driver import BuildSettings, Manifest, Tally, build
 from viva.build.treebank.sampling import SamplingSettings
 from viva.build.treebank.treebank import Plan, Problem
 from viva.distributed import LostWorkerError

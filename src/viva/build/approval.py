@@ -7,10 +7,11 @@ when at least one person approved exactly what it now is, and no rejection stand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.engine.reviews import Review
 
@@ -19,35 +20,9 @@ Decision = Literal["approve", "reject", "none"]
 Status = Literal["approved", "waiting", "edited", "rejected", "disputed", "no text"]
 
 
-class Event(Struct, frozen=True, kw_only=True):
-    """One line of the audit trail.
-
-    `seen` is the text that somebody had before them (None: the item's), `text` what they made of it (None: nothing
-    was edited). A line that `undoes` another takes `seen` back, to `text` or the item's.
-    """
-
-    item: str
-    question: str
-    reviewer: str
-    decision: Decision
-    seen: str | None = None
-    text: str | None = None
-    comment: str = ""
-    undoes: bool = False
-
-
-def event_of(review: Review, clean: Callable[[str], str]) -> Event:
-    """Return a line of the audit trail as what was decided: 1 approves, anything less rejects."""
-    return Event(
-        item=review.item,
-        question=review.about.get("question", ""),
-        reviewer=review.reviewer,
-        decision="none" if review.after is None else "approve" if review.after >= 1 else "reject",
-        seen=None if review.text_before is None else clean(review.text_before),
-        text=None if review.text_after is None else clean(review.text_after),
-        comment=review.comment,
-        undoes=bool(review.undoes),
-    )
+def decision(review: Review) -> Decision:
+    """Return what a line of the audit trail decides: 1 approves, anything less rejects."""
+    return "none" if review.after is None else "approve" if review.after >= 1 else "reject"
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -72,21 +47,25 @@ class TextHistory:
         self._rejections: dict[str, str] = {}
         self._editors: dict[str, None] = {}
 
-    def take(self, event: Event, own: str) -> str:
-        """Return one more event about the item whose text is `own`; returns the text that it speaks of."""
-        seen = own if event.seen is None else event.seen
-        made = event.text if event.text is not None else own if event.undoes else seen
+    def take(self, review: Review, own: str) -> str:
+        """Take note of one more decision about the item whose text is `own`; returns the text that it speaks of.
+
+        Its `text_before` is what somebody had before them (None: `own`), `text_after` what they made of it (None:
+        nothing was edited). A line that undoes another takes the one back, to the other or `own`.
+        """
+        seen = own if review.text_before is None else review.text_before
+        made = review.text_after if review.text_after is not None else own if review.undoes else seen
         # What is taken back is one's own edit; if somebody changed the text since, theirs stays.
-        if made not in (seen, self.text) and (not event.undoes or self.text == seen):
+        if made not in (seen, self.text) and (not review.undoes or self.text == seen):
             self.text = made
             self._approvals.clear()
-            self._editors[event.reviewer] = None
-        self._approvals.pop(event.reviewer, None)
-        self._rejections.pop(event.reviewer, None)
-        if event.decision == "reject":
-            self._rejections[event.reviewer] = event.comment
-        elif event.decision == "approve" and made == self.text:
-            self._approvals[event.reviewer] = None
+            self._editors[review.reviewer] = None
+        self._approvals.pop(review.reviewer, None)
+        self._rejections.pop(review.reviewer, None)
+        if decision(review) == "reject":
+            self._rejections[review.reviewer] = review.comment
+        elif decision(review) == "approve" and made == self.text:
+            self._approvals[review.reviewer] = None
         return made
 
     def state(self) -> State:
@@ -110,25 +89,43 @@ class TextHistory:
         return "edited" if self.text != self.start else "waiting"
 
 
-def replay(
-    texts: Iterable[tuple[str, Callable[[str], str]]], events: Sequence[Event]
-) -> tuple[list[State], list[Event]]:
-    """Return where every text stands, events in the order of the audit trail, and the events that are about none of
-    them.
+class Proposal(Struct, frozen=True, kw_only=True):
+    """A text of a question that people decide about: how it began, and where it stands now."""
 
-    `texts`: how each began, and what makes the item of a text of it. Two that share an item share its decisions.
+    name: str
+    """The question's."""
+    start: str
+    author: str = ""
+    """Whose it is: a model's, "sheet", or "" where there was none."""
+    key_of: Callable[[str], str]
+    """Makes the item of a text: another text is another item to decide about."""
+    state: State = State(status="no text", text="")
+
+    @property
+    def key(self) -> str:
+        """The item that a decision is about."""
+        return self.key_of(self.state.text)
+
+
+P = TypeVar("P", bound=Proposal)
+
+
+def replay(proposals: Iterable[P], reviews: Iterable[Review]) -> tuple[list[P], list[Review]]:
+    """Return where every text stands, reviews in the order of the audit trail, and the reviews that are about none of
+    them. Two that share an item share its decisions.
     """
-    histories: list[TextHistory] = []
+    histories: list[tuple[P, TextHistory]] = []
     items: dict[str, tuple[TextHistory, Callable[[str], str], str]] = {}
-    for start, key in texts:
-        histories.append(TextHistory(start))
-        items[key(start)] = (histories[-1], key, start)
-    strange: list[Event] = []
-    for event in events:
-        if event.item not in items:
-            strange.append(event)
+    for proposal in proposals:
+        history = TextHistory(proposal.start)
+        histories.append((proposal, history))
+        items[proposal.key_of(proposal.start)] = (history, proposal.key_of, proposal.start)
+    strange: list[Review] = []
+    for review in reviews:
+        if review.item not in items:
+            strange.append(review)
             continue
-        history, key, own = items[event.item]
-        made = history.take(event, own)
+        history, key, own = items[review.item]
+        made = history.take(review, own)
         items.setdefault(key(made), (history, key, made))
-    return [history.state() for history in histories], strange
+    return [replace(proposal, state=history.state()) for proposal, history in histories], strange

@@ -64,11 +64,16 @@ def _runs(text: str) -> bool:
     return text.lstrip(_PADDING)[:1] in _RISKY
 
 
+def unix_lines(text: str) -> str:
+    """Return text with line feeds at the ends of lines."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def clean(text: str) -> str:
     """Return text without control characters and lone surrogates, line ends as line feeds, trimmed, in one Unicode
     form.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    text = unix_lines(text).replace("\u2028", "\n").replace("\u2029", "\n")
     if not text.isascii() or not text.isprintable():
         text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
         text = unicodedata.normalize("NFC", text)
@@ -172,16 +177,19 @@ def cell_name(column: int, row: int) -> str:
     return f"{letters}{row}"
 
 
+MANIFEST, AUDIT = "build.json", "audit.jsonl"
+"""What makes a folder a set, and what people decided about it."""
 _STAGE = ".partial"
 
 
 @contextmanager
-def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> Iterator[Path]:
+def staged(out: Path, files: Sequence[str], *, force: bool) -> Iterator[Path]:
     """A folder inside `out` to write into: its files are moved to `out` when the block ends well, dropped otherwise.
 
-    `files` are the names that a set can have, `manifest` the one of them that makes it one. Raises VivaError where
-    `out` holds a set already (unless `force`), StorageError where it cannot be written.
+    `files` are the names that a set can have besides its manifest. Raises VivaError where `out` holds a set already
+    (unless `force`), StorageError where it cannot be written.
     """
+    files = (MANIFEST, *files)
     there = [name for name in files if (out / name).exists()]
     if there and not force:
         raise VivaError(
@@ -204,7 +212,7 @@ def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> It
             for name in files:  # what a killed build left
                 (stage / name).unlink(missing_ok=True)
             yield stage
-            _move(stage, out, files, manifest)
+            _move(stage, out, files)
         finally:
             shutil.rmtree(stage, ignore_errors=True)
             os.close(held)
@@ -214,10 +222,12 @@ def staged(out: Path, files: Sequence[str], manifest: str, *, force: bool) -> It
         raise StorageError(f"cannot write the set {out}: {problem.strerror or problem}") from None
 
 
-def write_set(out: Path, contents: Mapping[str, bytes], files: Sequence[str], manifest: str, *, force: bool) -> None:
-    """Write the files of a set to `out`, through to the disk, as `staged` does."""
-    with staged(out, files, manifest, force=force) as stage:
-        for name, content in contents.items():
+def write_set(
+    out: Path, contents: Mapping[str, bytes], manifest: object, *, force: bool, files: Iterable[str] = ()
+) -> None:
+    """Write a set to `out`, through to the disk, as `staged` does; `files` are others that it can have."""
+    with staged(out, [*contents, *files], force=force) as stage:
+        for name, content in {**contents, MANIFEST: readable_json(manifest)}.items():
             for folder in (stage, out):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
             with (stage / name).open("wb") as file:
@@ -225,15 +235,13 @@ def write_set(out: Path, contents: Mapping[str, bytes], files: Sequence[str], ma
                 os.fsync(file.fileno())
 
 
-def _move(stage: Path, out: Path, files: Sequence[str], manifest: str) -> None:
+def _move(stage: Path, out: Path, files: Sequence[str]) -> None:
     """The old set ceases to be one, the new files come, and then they are one."""
-    (out / manifest).unlink(missing_ok=True)
     for name in files:
-        if name != manifest:
-            (out / name).unlink(missing_ok=True)
-            if (stage / name).exists():
-                (stage / name).replace(out / name)
-    (stage / manifest).replace(out / manifest)
+        (out / name).unlink(missing_ok=True)
+    for name in (*files[1:], MANIFEST):
+        if (stage / name).exists():
+            (stage / name).replace(out / name)
 
 
 def content_of(path: Path) -> bytes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypeAlias
 
 from viva.errors import flag
 from viva.fields import note
+from viva.runs.progress import Screen
 from viva.visible import escape_invisible, one_line
 
 if TYPE_CHECKING:
@@ -32,6 +33,20 @@ HostExecution = Annotated[
 ]
 Force = Annotated[bool, note("Replace the set that --out holds.")]
 ListAll = Annotated[bool, note(f"List everything, not only the first {SHOWN}.", spelled=("--all",))]
+
+
+class TellingScreen(Screen):
+    """A screen that names the first things that were left out."""
+
+    told = 0
+
+    def tell(self, line: str, most: int, more: str) -> None:
+        """Say one more, unless so many were said; then, once, where `more` are."""
+        self.told += 1
+        if self.told <= most:
+            self.say(line)
+        elif self.told == most + 1:
+            self.say(more)
 
 
 def counts_text(counts: Mapping[Any, int]) -> str:

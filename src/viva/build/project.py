@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic
 
+import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from viva.build.approval import Event, State, event_of
-from viva.build.files import clean, filled_rows, new_sheet, replace_file, written_table
+from viva.build.approval import P
+from viva.build.files import AUDIT, clean, filled_rows, new_sheet, replace_file, write_set, written_table
 from viva.build.options import ProjectPath, counts_text
 from viva.engine.journal import Entry, Journal
 from viva.engine.reviews import Review, ReviewLog
@@ -49,6 +51,8 @@ class ProjectFolder:
 
     module: ClassVar[str]
     """A file beside which are the instructions of a new project."""
+    told: ClassVar[str] = INSTRUCTIONS
+    """Their file."""
     scope: ClassVar[str]
     """What a draft's entry calls its benchmark, before what is asked."""
 
@@ -71,11 +75,11 @@ class ProjectFolder:
 
     def instructions(self) -> tuple[bytes, str]:
         """Return what a drafting model is told, and the file's name; the file is made where there is none."""
-        content = self.read(INSTRUCTIONS)
+        content = self.read(self.told)
         if content is None:
-            content = shipped_text(self.module, INSTRUCTIONS).encode()
-            replace_file(self.path / INSTRUCTIONS, content)
-        return content, str(self.path / INSTRUCTIONS)
+            content = shipped_text(self.module, self.told).encode()
+            replace_file(self.path / self.told, content)
+        return content, str(self.path / self.told)
 
     @cached_property
     def replies(self) -> list[Entry]:
@@ -106,7 +110,7 @@ class ProjectFolder:
         """The audit trail."""
         return ReviewLog(self.path / REVIEWS)
 
-    def events(self, clean: Callable[[str], str] = str) -> list[Event]:
+    def decisions(self, clean: Callable[[str], str] = str) -> list[Review]:
         """Return what was decided, in order, texts made `clean`. Raises StorageError for a damaged trail."""
         self.log.refresh()
         if self.log.damaged:  # a lost line may be a rejection
@@ -114,12 +118,23 @@ class ProjectFolder:
             raise StorageError(
                 f"{self.log.path}, line {first.line} is damaged ({first.reason}); mend or remove it first"
             )
-        return [event_of(review, clean) for review in self.log.reviews]
+        texts = ("text_before", "text_after")
+        return [
+            replace(review, **{name: clean(text) for name in texts if (text := getattr(review, name)) is not None})
+            for review in self.log.reviews
+        ]
 
     def digests(self, names: Iterable[str]) -> dict[str, str]:
         """Return the files that are there → SHA-256. Raises StorageError."""
         contents = {name: self.read(name) for name in names}
         return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items() if content is not None}
+
+    def write_set(
+        self, out: Path, contents: Mapping[str, bytes], manifest: Struct, *, force: bool, files: Iterable[str] = ()
+    ) -> None:
+        """Write a set with the audit trail, as `files.write_set` does."""
+        trail = msgspec.json.Encoder().encode_lines(self.log.reviews)
+        write_set(out, {**contents, AUDIT: trail}, manifest, force=force, files=files)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -136,23 +151,6 @@ class ProjectFolder:
             os.close(held)
 
 
-class Proposal(Protocol):
-    """A text of a question that people decide about, as it now stands."""
-
-    @property
-    def name(self) -> str:
-        """The question's."""
-
-    @property
-    def key(self) -> str:
-        """The item that a decision is about."""
-
-    @property
-    def state(self) -> State:
-        """Where it stands."""
-
-
-P = TypeVar("P", bound=Proposal)
 _MARKS: dict[str, float | None] = {"approve": 1.0, "reject": 0.0, "edit": None}
 
 
@@ -161,8 +159,8 @@ class TextProject(ProjectFolder, Generic[P]):
 
     aspect: ClassVar[str]
     """What the texts are; so is their column in a file of decisions called."""
-    titles: ClassVar[Sequence[str]]
-    """The columns of a file of decisions."""
+    columns: ClassVar[Sequence[str]]
+    """What a file of decisions says of a question, besides its name, its text and what was remarked."""
     called: ClassVar[str] = "file"
     """What such a file is called."""
     needed: ClassVar[Sequence[str]] = ("question", "decision")
@@ -182,8 +180,8 @@ class TextProject(ProjectFolder, Generic[P]):
         """Return what is wrong with a decision about a text; "" for nothing."""
 
     @abstractmethod
-    def decision_row(self, proposal: P) -> tuple[str, ...]:
-        """Return one question as a row of the file, its decision left empty."""
+    def described(self, proposal: P) -> tuple[str, ...]:
+        """Return what these columns say."""
 
     @abstractmethod
     def item(self, proposal: P) -> Item:
@@ -205,10 +203,26 @@ class TextProject(ProjectFolder, Generic[P]):
         """Return what the review page needs."""
         return [self.item(proposal) for proposal in self.waiting(everything)]
 
+    def refused(self, lines: Sequence[Review]) -> str:
+        """Return what is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
+        proposals = self.proposals()
+        for line in lines:
+            proposal = proposals.get(line.about.get("question", ""))
+            text = line.text_before if line.text_after is None else line.text_after
+            if proposal is None or text is None or not line.after:
+                continue
+            if problem := self.refusal(proposal, "approve", clean(text)):
+                return f"{problem[0].upper()}{problem[1:]}."
+        return ""
+
     def write_decisions(self, path: Path, *, everything: bool) -> int:
         """Write a file to be filled in; returns how many questions it has. Raises VivaError, StorageError."""
-        rows = [self.decision_row(proposal) for proposal in self.waiting(everything)]
-        new_sheet(path, written_table(self.titles, rows, encoding="utf-8-sig"))
+        titles = ("question", "item", *self.columns, "decision", self.aspect, "comment", "remarks")
+        rows = [
+            (one.name, one.key, *self.described(one), "", one.state.text, "", "; ".join(one.state.remarks))
+            for one in self.waiting(everything)
+        ]
+        new_sheet(path, written_table(titles, rows, encoding="utf-8-sig"))
         return len(rows)
 
     def take_decisions(self, path: Path, reviewer: str) -> tuple[int, Counter[str]]:
@@ -328,11 +342,11 @@ def serve_items(
     return EXIT_OK
 
 
-def decide_by_file(project: Callable[[Path], TextProject[Any]], config: FileOptions, *, called: str = "file") -> int:
+def decide_by_file(project: type[TextProject[Any]], config: FileOptions) -> int:
     """Take over a file's decisions, or write the file. Raises VivaError."""
     if (config.decided is None) == (config.target is None):
         raise VivaError(
-            f"{option('write', 'FILE')}.csv to get a {called} to fill in, then {option('reviewer', 'NAME')} "
+            f"{option('write', 'FILE')}.csv to get a {project.called} to fill in, then {option('reviewer', 'NAME')} "
             f"{option('file', 'FILE')}.csv"
         )
     opened = project(config.project)

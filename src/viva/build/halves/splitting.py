@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,9 +12,20 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from viva.benchmarks.basics import fingerprint, read_bytes
-from viva.benchmarks.csbench.recordfiles import FOLDERS, TEST, VALID, asked, is_csbench, named, read_set, text, written
+from viva.benchmarks.csbench.recordfiles import (
+    FOLDERS,
+    TEST,
+    VALID,
+    Raw,
+    asked,
+    is_csbench,
+    named,
+    read_set,
+    text,
+    written,
+)
 from viva.benchmarks.custom.questionloading import sound_questions
-from viva.build.files import readable_json, write_set
+from viva.build.files import MANIFEST, unix_lines, write_set
 from viva.build.halves.stratify import Drawn, connected, draw
 from viva.build.options import Force, Language, Told, print_tables
 from viva.commands import command
@@ -31,7 +42,7 @@ def subset(path: Path, wanted: Collection[str]) -> bytes:
     number or a truth value.
     """
     sound_questions(path)  # bounded, and without anything that builds objects
-    text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    text = unix_lines(path.read_bytes().decode("utf-8-sig"))
     if path.suffix.lower() == ".json" or (path.suffix.lower() not in {".yaml", ".yml"} and text.lstrip()[:1] in "{["):
         found: dict[str, Any] = json.loads(text)
         found["questions"] = [one for one in found["questions"] if str(one["id"]) in wanted]
@@ -60,7 +71,6 @@ def _id(node: Any) -> str:
 
 
 FORMAT = 1
-MANIFEST = "build.json"
 CSBENCH_BY = ("Domain", "Domain/SubDomain", "Format", "Tag")
 """What CS-Bench's own records are told apart by. A subfield is one only within its domain: "Overview" names three."""
 
@@ -107,31 +117,30 @@ class SplitConfig(Struct, kw_only=True):
 
 
 class Item(Struct, frozen=True):
-    """One question to be put on a side. `cell`: its values; `there`: the side that the files give it."""
+    """One question to be put on a side. `cell`: its values; `there`: whether the files have it in validation."""
 
     name: str
     cell: tuple[str, ...]
     text: str
-    there: str = ""
+    there: bool = False
 
 
 class Splittable(Struct, frozen=True, kw_only=True):
-    """A set to split, and how its halves are written: `files` (side → name of a file in `folder`)."""
+    """A set to split; `halved` returns its halves in their own format, file → content, by the names in validation."""
 
     items: list[Item]
     by: tuple[str, ...]
     fingerprint: str
-    folder: str
-    files: dict[str, str]
-    beside: dict[str, Path] = {}
-    """Other files that questions read: name → where they are."""
+    halved: Callable[[set[str]], dict[str, bytes]]
+    folder: str = ""
+    """Where its files are, below that of the set."""
 
 
 class Manifest(Struct, kw_only=True):
     """All of build.json: nothing in it depends on when and where the set was made."""
 
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     made_by: str = "split"
     source: str
     """The name of what was split, without the folders above it."""
@@ -173,17 +182,22 @@ def of_csbench(source: Path, by: tuple[str, ...], language: Language | None) -> 
             raise DataError(
                 f"{name!r}: record {text(lacking.get('ID'))!r} has no such field; it has: {there}", field="by"
             )
-    sides = ["test"] * len(found.test) + ["valid"] * len(found.valid or [])
+    sides = [TEST] * len(found.test) + [VALID] * len(found.valid or [])
     items = [
-        Item(name, tuple(_values(record, one) for one in chosen), asked(record), side if found.valid else "")
+        Item(name, tuple(_values(record, one) for one in chosen), asked(record), bool(found.valid) and side == VALID)
         for name, record, side in zip(named(records), records, sides, strict=True)
     ]
+
+    def halved(valid: set[str]) -> dict[str, bytes]:
+        halves: dict[str, list[Raw]] = {TEST: [], VALID: []}
+        for item, record in zip(items, records, strict=True):
+            side = VALID if item.name in valid else TEST
+            said = {"Split": side.partition(".")[0].capitalize()} if "Split" in record else {}
+            halves[side].append({**record, **said})
+        return {side: written(half) for side, half in halves.items()}
+
     return Splittable(
-        items=items,
-        by=chosen,
-        fingerprint=found.fingerprint,
-        folder=FOLDERS[found.language],
-        files={"test": TEST, "valid": VALID},
+        items=items, by=chosen, fingerprint=found.fingerprint, halved=halved, folder=FOLDERS[found.language]
     )
 
 
@@ -201,19 +215,19 @@ def of_question_file(source: Path, by: tuple[str, ...]) -> Splittable:
         Item(question.id, tuple(_values(question.tags, one) for one in chosen), question.text)
         for question in read.questions
     ]
-    suffix = source.suffix.lower()
     beside = {str(path.relative_to(source.parent.resolve())): path for path in read.files}
-    files = {"test": f"test{suffix}", "valid": f"valid{suffix}"}
-    if clash := next((name for name in beside if name in (*files.values(), MANIFEST)), None):
+    test, valid = (f"{side}{source.suffix.lower()}" for side in ("test", "valid"))
+    if clash := next((name for name in beside if name in (test, valid, MANIFEST)), None):
         raise DataError(f"{source} reads a file that is called {clash}, as one of the halves is: give it another name")
-    return Splittable(
-        items=items,
-        by=chosen,
-        fingerprint=fingerprint([read_bytes(source)]),
-        folder="",
-        files=files,
-        beside=beside,
-    )
+
+    def halved(names: set[str]) -> dict[str, bytes]:
+        halves = {
+            test: subset(source, {item.name for item in items} - names),
+            valid: subset(source, names),
+        }
+        return halves | {name: path.read_bytes() for name, path in beside.items()}
+
+    return Splittable(items=items, by=chosen, fingerprint=fingerprint([read_bytes(source)]), halved=halved)
 
 
 def _values(values: Mapping[str, object], dimension: str) -> str:
@@ -230,29 +244,11 @@ def alike(texts: Sequence[str], threshold: float) -> list[tuple[int, int]]:
     return [(near.question, int(near.place)) for near in found.near]
 
 
-def contents_of(source: Path, opened: Splittable, valid: set[str], language: Language | None) -> dict[str, bytes]:
-    """Name of a file → what it holds."""
-    if opened.folder:
-        records = read_set(source, language).records
-        sides: dict[str, list[dict[str, object]]] = {"test": [], "valid": []}
-        for name, record in zip(named(records), records, strict=True):
-            side = "valid" if name in valid else "test"
-            said = {"Split": side.capitalize()} if "Split" in record else {}
-            sides[side].append({**record, **said})
-        return {opened.files[side]: written(halves) for side, halves in sides.items()}
-    others = {item.name for item in opened.items} - valid
-    found = {opened.files["test"]: subset(source, others), opened.files["valid"]: subset(source, valid)}
-    return found | {name: path.read_bytes() for name, path in opened.beside.items()}
-
-
 def manifest_of(
     opened: Splittable, drawn: Drawn, groups: list[list[int]], config: SplitConfig, share: Fraction
 ) -> Manifest:
     """build.json: how the set was cut, and what came of it."""
-    counts = Counter(item.cell for item in opened.items)
-    taken = Counter(item.cell for at, item in enumerate(opened.items) if at in drawn.chosen)
     return Manifest(
-        viva=__version__,
         source=config.source.resolve().name,
         source_fingerprint=opened.fingerprint,
         share=str(share),
@@ -262,13 +258,8 @@ def manifest_of(
         test=len(opened.items) - len(drawn.chosen),
         valid=len(drawn.chosen),
         cells=[
-            {
-                **dict(zip(opened.by, cell, strict=True)),
-                "questions": count,
-                "exact": str(share * count),
-                "valid": taken[cell],
-            }
-            for cell, count in sorted(counts.items())
+            {**dict(zip(opened.by, cell, strict=True)), "questions": count, "exact": str(share * count), "valid": taken}
+            for cell, count, taken, _ in _counted(opened, drawn, lambda item: item.cell)
         ],
         groups=[[opened.items[at].name for at in group] for group in groups],
         short={" / ".join(cell): count for cell, count in sorted(drawn.short.items())},
@@ -301,11 +292,7 @@ def split(config: SplitConfig) -> int:
             f"{config.share} of {len(opened.items):,} questions leaves nothing on one side; take another", field="share"
         )
     manifest = manifest_of(opened, drawn, groups, config, share)
-    target = config.out / opened.folder if opened.folder else config.out
-    names = (*opened.files.values(), *opened.beside, MANIFEST)
-    contents = contents_of(config.source, opened, valid, config.language)
-    contents[MANIFEST] = readable_json(manifest)
-    write_set(target, contents, names, MANIFEST, force=config.force)
+    write_set(config.out / opened.folder, opened.halved(valid), manifest, force=config.force)
     _tell(opened, drawn, manifest, config.out, groups)
     return 0
 
@@ -324,10 +311,17 @@ def _tell(opened: Splittable, drawn: Drawn, manifest: Manifest, out: Path, group
 
 def _dimension(opened: Splittable, drawn: Drawn, at: int, share: Fraction) -> Told:
     """Return one dimension's values: how many, the exact share, what was drawn, and what the files had."""
+    header = ("", "questions", "exact share", "validation", "in the files")
+    rows = [
+        (name, count, float(share * count), taken, there)
+        for name, count, taken, there in _counted(opened, drawn, lambda item: item.cell[at])
+    ]
+    return opened.by[at], header[: 5 if any(item.there for item in opened.items) else 4], rows
 
-    counts = Counter(item.cell[at] for item in opened.items)
-    taken = Counter(item.cell[at] for index, item in enumerate(opened.items) if index in drawn.chosen)
-    there = Counter(item.cell[at] for item in opened.items if item.there == "valid")
-    header = ("", "questions", "exact share", "validation", "in the files")[: 5 if there else 4]
-    rows = [(name, count, float(share * count), taken[name], there[name]) for name, count in sorted(counts.items())]
-    return opened.by[at], header, rows
+
+def _counted(opened: Splittable, drawn: Drawn, key: Callable[[Item], Any]) -> list[tuple[Any, int, int, int]]:
+    """Return the values of a key, in order: how many, how many were drawn, how many the files have in validation."""
+    every = Counter(map(key, opened.items))
+    taken = Counter(key(item) for at, item in enumerate(opened.items) if at in drawn.chosen)
+    there = Counter(key(item) for item in opened.items if item.there)
+    return [(value, count, taken[value], there[value]) for value, count in sorted(every.items())]

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partialmethod
 
 from msgspec import Struct
 
@@ -118,24 +120,23 @@ def check_sheet(sheet: Sheet, graph: Graph | None) -> Checked:
     return Checked(questions, problems, len(sheet.rows) - len(sheet.filled))
 
 
+@dataclass
 class _Reader:
     """Reads one row."""
 
-    def __init__(self, row: Row, name: str, graph: Graph | None) -> None:
-        self._row = row
-        self._name = name
-        self._graph = graph
-        self.problems: list[Problem] = []
+    row: Row
+    name: str
+    graph: Graph | None
+    problems: list[Problem] = field(default_factory=list)
 
-    def error(self, column: str, kind: str, message: str) -> None:
-        self.problems.append(Problem(self._row.number, self._row.where(column), kind, message))
+    def error(self, column: str, kind: str, message: str, *, error: bool = True) -> None:
+        self.problems.append(Problem(self.row.number, self.row.where(column), kind, message, error))
 
-    def warn(self, column: str, kind: str, message: str) -> None:
-        self.problems.append(Problem(self._row.number, self._row.where(column), kind, message, error=False))
+    warn = partialmethod(error, error=False)
 
     def read(self) -> Collected | None:
         """Return the question, or None where something is wrong."""
-        row = self._row
+        row = self.row
         kind = as_type(row["type"])
         self._plain()
         self._topic()
@@ -151,7 +152,7 @@ class _Reader:
             return None
         question = Collected(
             row=row.number,
-            id=self._name,
+            id=self.name,
             path=row.path,
             type=kind,
             question=row["question"],
@@ -167,7 +168,7 @@ class _Reader:
         return question
 
     def _plain(self) -> None:
-        row = self._row
+        row = self.row
         if not row["question"]:
             self.error("question", "no question", "there is an answer but no question; write it, or empty the row")
         if not row["source"]:
@@ -199,7 +200,7 @@ class _Reader:
                 )
 
     def _topic(self) -> None:
-        path = self._row.path
+        path = self.row.path
         if not path:
             self.error("discipline", "no discipline", "name the discipline")
             return
@@ -207,12 +208,12 @@ class _Reader:
             if not name:
                 self.error(column, "topic", "a level is empty while a deeper one is not; fill it in")
                 return
-        if self._graph is None or self._graph.holds(path):
+        if self.graph is None or self.graph.holds(path):
             return
         for depth, column in enumerate(("discipline", "topic", "subtopic")[: len(path)]):
-            if self._graph.holds(path[: depth + 1]):
+            if self.graph.holds(path[: depth + 1]):
                 continue
-            offered = self._graph.children.get(path[depth - 1], ()) if depth else self._graph.roots
+            offered = self.graph.children.get(path[depth - 1], ()) if depth else self.graph.roots
             near = nearest(path[depth], offered)
             below = f"below {path[depth - 1]!r} " if depth else ""
             hint = f"; did you mean {near!r}?" if near else "; add it to topics.csv, or choose one that is there"
@@ -220,7 +221,7 @@ class _Reader:
             return
 
     def _options(self, kind: Type) -> tuple[str, ...]:
-        row = self._row
+        row = self.row
         given = [row[letter] for letter in LETTERS.lower()]
         while given and not given[-1]:
             given.pop()
@@ -257,7 +258,7 @@ class _Reader:
         return tuple(given)
 
     def _answer(self, kind: Type, options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        row, answer = self._row, self._row["answer"]
+        row, answer = self.row, self.row["answer"]
         if kind != "FB" and row["also_accepted"]:
             self.error("also_accepted", "answer", f"a {NAMES[kind]} question has one answer; empty the cell")
         if not answer:
@@ -274,7 +275,7 @@ class _Reader:
         return answer, tuple(text for text in dict.fromkeys(accepted) if text != answer)
 
     def _letters(self, kind: Type, options: tuple[str, ...]) -> str:
-        answer = self._row["answer"]
+        answer = self.row["answer"]
         letters = re.findall(r"[A-Za-z]+", answer)
         told = "".join(letters).upper() if all(len(part) == 1 or kind == "MS" for part in letters) else ""
         extra = re.sub(r"[A-Za-z\s,;/&+.()]|and", "", answer)
@@ -303,7 +304,7 @@ class _Reader:
         return "".join(sorted(told))
 
     def _blank(self) -> None:
-        text = self._row["question"]
+        text = self.row["question"]
         blanks = re.findall(r"_{2,}", text)
         if len(blanks) != 1:
             what = "no blank" if not blanks else f"{len(blanks)} blanks"

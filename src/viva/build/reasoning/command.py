@@ -21,11 +21,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct
 
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
-from viva.build.files import content_of, readable_json, replace_file, tidy, write_set
+from viva.build.files import content_of, replace_file, tidy
 from viva.build.options import (
     SHOWN,
     Force,
@@ -55,7 +54,6 @@ from viva.fields import note
 from viva.files import shipped_text
 from viva.render.charts import check_chart, save
 from viva.runs.progress import say
-from viva.version import __version__
 from viva.visible import one_line, plural
 
 Least = Annotated[Annotated[int, Meta(ge=1, le=100)], note("Questions of each type a concept.")]
@@ -96,11 +94,7 @@ def graph(config: GraphConfig) -> int:
     graph = topics.merged([*earlier, *given])
     findings = topics.check(graph)
     wrong = [finding for finding in findings if finding.error]
-    lines = [
-        f"{'error' if finding.error else 'note'}: {finding.kind}: {one_line(finding.message, 600)}"
-        for finding in findings
-    ]
-    list_first(lines, everything=config.everything, file=sys.stderr)
+    list_first(findings, everything=config.everything, file=sys.stderr)
     if wrong:
         saved = "nothing was written" if given else "mend topics.csv"
         say(f"viva: {plural(len(wrong), 'error')}; {saved}")
@@ -296,7 +290,7 @@ class ApproveConfig(FileOptions, kw_only=True):
 @command(ApproveConfig, "action")
 def approve(config: ApproveConfig) -> int:
     """Decide about rationales in a spreadsheet."""
-    return decide_by_file(opened_project, config)
+    return decide_by_file(Project, config)
 
 
 class ExportConfig(Struct, kw_only=True):
@@ -320,19 +314,16 @@ def export(config: ExportConfig) -> int:
     opened = opened_project(config.project)
     opened.needed_graph()
     folded = opened.folded()
-    audit = msgspec.json.Encoder().encode_lines(opened.log.reviews)
     made = sets.export(
         folded,
         opened.checked,
         name=config.name or config.project.resolve().name,
         seed=config.seed,
-        viva=__version__,
         sources=opened.sources(),
     )
-    manifest = readable_json(made.manifest)
-    contents = {sets.TEST: made.test, sets.EXEMPLARS: made.exemplars, sets.AUDIT: audit, sets.MANIFEST: manifest}
-    write_set(config.out, contents, sets.FILES, sets.MANIFEST, force=config.force)
-    held = [f"row {one.row}{f', {one.question}' if one.question else ''}: {one.why}" for one in made.held]
+    contents = {sets.TEST: made.test, sets.EXEMPLARS: made.exemplars}
+    opened.write_set(config.out, contents, made.manifest, force=config.force)
+    held = [f"row {row}{question and f', {question}'}: {why}" for row, question, why in made.held]
     tell_held(held, everything=config.everything)
     lacking = [f"no exemplar: {what} (one approved question)" for what in made.manifest.without_exemplar]
     tell_notes(f"note: {said}" for said in (*made.notes, *lacking))

@@ -25,8 +25,9 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint
-from viva.benchmarks.clrbench.schema import LETTERS, Record, Type, problems
-from viva.build.approval import Event, State, Status, replay
+from viva.benchmarks.clrbench.schema import Record, Type, problems
+from viva.build import approval
+from viva.build.approval import Status, decision, replay
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request, texts_of
 from viva.build.files import clean, counted, toml_of
 from viva.build.options import counts_text
@@ -34,32 +35,18 @@ from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject, review_ite
 from viva.build.reasoning.checks import Checked, check_sheet
 from viva.build.reasoning.sheet import NAMES, TYPES, Collected, Sheet, approval_key, as_item, read_sheet, slug
 from viva.build.reasoning.topics import Graph, check, read_triples
+from viva.engine.reviews import Review
 from viva.errors import DataError, option
 from viva.review.items import Item
 from viva.scorers.rationale import take_apart
 from viva.types import RATIONALE, Generate, Sampling
+from viva.version import __version__
 
 
-class Proposal(Struct, frozen=True, kw_only=True):
-    """A question with the rationale that experts are asked about.
-
-    `start` is the text that it began with, `author` whose: a model's, "sheet", or "" where there was none.
-    """
+class Proposal(approval.Proposal, frozen=True, kw_only=True):
+    """A question with the rationale that experts are asked about. Another question, topic or source is another item."""
 
     question: Collected
-    start: str
-    author: str
-    state: State
-
-    @property
-    def name(self) -> str:
-        """The question's id."""
-        return self.question.id
-
-    @property
-    def key(self) -> str:
-        """The item that reviews are about: another question, topic, source or text is another item."""
-        return approval_key(self.question, self.state.text)
 
 
 class ApprovalStates(Struct, frozen=True):
@@ -75,24 +62,22 @@ class ApprovalStates(Struct, frozen=True):
 
 
 def fold(
-    questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], events: Sequence[Event]
+    questions: Iterable[Collected], drafts: Mapping[str, tuple[str, str]], reviews: Iterable[Review]
 ) -> ApprovalStates:
-    """Return every question with the state of its rationale, events in the order of the audit trail.
+    """Return every question with the state of its rationale, reviews in the order of the audit trail.
 
     `drafts` is what is asked (`Collected.asked`) → (model, text). What the author wrote into the sheet goes before it.
     Two questions with the same content would share their items: the sheet's checks let only one of them through.
     """
-    begun: list[tuple[Collected, str, str]] = []
+    begun: list[Proposal] = []
     for question in questions:
         author, start = ("sheet", question.rationale) if question.rationale else drafts.get(question.asked, ("", ""))
-        begun.append((question, author if start else "", start))
-    states, strange = replay([(start, partial(approval_key, question)) for question, _, start in begun], events)
-    found = [
-        Proposal(question=question, start=start, author=author, state=state)
-        for (question, author, start), state in zip(begun, states, strict=True)
-    ]
-    lapsed = {event.question for event in strange if event.decision == "approve"}
-    fresh = {one.question.id for one in found if one.state.status in ("waiting", "no text")}
+        key_of = partial(approval_key, question)
+        author = author if start else ""
+        begun.append(Proposal(name=question.id, start=start, author=author, key_of=key_of, question=question))
+    found, strange = replay(begun, reviews)
+    lapsed = {review.about.get("question", "") for review in strange if decision(review) == "approve"}
+    fresh = {one.name for one in found if one.state.status in ("waiting", "no text")}
     return ApprovalStates(found, frozenset(lapsed & fresh))
 
 
@@ -105,10 +90,7 @@ class Project(TextProject[Proposal]):
     module = __file__
     scope = "clrbench-draft/"
     aspect = RATIONALE
-    titles = (
-        *("question", "item", "type", "discipline", "asked", "right answer", "state"),
-        *("decision", "rationale", "comment", "remarks"),
-    )
+    columns = ("type", "discipline", "asked", "right answer", "state")
     unknown = "that can be used is in the sheet"
 
     def __init__(self, path: Path) -> None:
@@ -168,7 +150,7 @@ class Project(TextProject[Proposal]):
     def folded(self) -> ApprovalStates:
         """Return every usable question with the state of its rationale, by the audit trail as it is now."""
         drafts = {asked: (draft.model, draft.text) for asked, draft in self.drafts.items()}
-        return fold(self.checked.questions, drafts, self.events(clean))
+        return fold(self.checked.questions, drafts, self.decisions(clean))
 
     def sources(self) -> dict[str, str]:
         """Return the files that a set is made of → SHA-256."""
@@ -207,15 +189,11 @@ class Project(TextProject[Proposal]):
             found.append((question.asked, request(question, instructions, sampling, earlier)))
         return found
 
-    def decision_row(self, proposal: Proposal) -> tuple[str, ...]:
-        """Return one question as a row of the file, its decision left empty."""
-        question, state = proposal.question, proposal.state
-        options = [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
-        asked = "\n".join((question.question, *options))
-        return (
-            *(question.id, proposal.key, question.type, question.path[0], asked, question.gold_text, state.status),
-            *("", state.text, "", "; ".join(state.remarks)),
-        )
+    def described(self, proposal: Proposal) -> tuple[str, ...]:
+        """Return what a row of the file says of a question."""
+        question = proposal.question
+        asked = "\n".join((question.question, *question.lettered))
+        return question.type, question.path[0], asked, question.gold_text, proposal.state.status
 
     def item(self, proposal: Proposal) -> Item:
         """Return a question on the review page."""
@@ -282,12 +260,12 @@ def request(
     question: Collected, instructions: Mapping[str, str], sampling: Sampling, rejected: Rejected | None = None
 ) -> Generate:
     """Return what the model is asked: one draft of one question's rationale."""
-    options = "".join(f"{letter}. {text}\n" for letter, text in zip(LETTERS, question.options, strict=False))
+    options = "\n".join(("Options:", *question.lettered, "\n")) if question.options else ""
     values = {
         "discipline": question.path[0],
         "type": NAMES[question.type],
         "question": question.question,
-        "options": f"Options:\n{options}\n" if options else "",
+        "options": options,
         "gold": question.gold_text,
         "rejected": rejected.text if rejected else "",
         "remarks": "\n".join(rejected.remarks) or "none" if rejected else "",
@@ -323,9 +301,7 @@ def _out_of_form(text: str) -> str:
 
 FORMAT = 1
 """The folder's layout."""
-MANIFEST, TEST, EXEMPLARS, AUDIT = "build.json", "test.jsonl", "exemplars.jsonl", "audit.jsonl"
-FILES = (MANIFEST, TEST, EXEMPLARS, AUDIT)
-"""All that a set consists of."""
+TEST, EXEMPLARS = "test.jsonl", "exemplars.jsonl"
 _HELD: dict[Status, str] = {
     "waiting": "not decided yet",
     "edited": "edited, not approved since",
@@ -341,7 +317,7 @@ class Manifest(Struct, kw_only=True):
     """All of build.json: nothing in it depends on when and where the set was made."""
 
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     name: str
     seed: int
     test: int
@@ -363,12 +339,8 @@ class Manifest(Struct, kw_only=True):
     """Twelve hexadecimal digits over test.jsonl and exemplars.jsonl."""
 
 
-class Held(Struct, frozen=True):
-    """A question that does not enter the set, and why; `row` of the sheet."""
-
-    question: str
-    row: int
-    why: str
+Held = tuple[int, str, str]
+"""A row of the sheet that does not enter the set, its question ("" where it is none), and why."""
 
 
 class Export(Struct, frozen=True, kw_only=True):
@@ -387,34 +359,32 @@ def export(
     *,
     name: str,
     seed: int,
-    viva: str,
     sources: dict[str, str],
 ) -> Export:
     """Return the set of everything approved. Raises DataError where nothing is."""
     usable = folded.approved
     held = _held(folded, checked)
     if not usable:
-        why = counts_text(Counter(one.why for one in held))
+        why = counts_text(Counter(why for _, _, why in held))
         raise DataError(f"nothing is approved, so there is no set ({why or 'the sheet has no question'})")
     chosen, notes, without = _exemplars(usable, seed)
     picked = {proposal.question.row for proposal in chosen}
     asked = [proposal for proposal in usable if proposal.question.row not in picked]
     if not asked:
         raise DataError("every approved question is marked as an exemplar: none is left to ask; approve more")
-    test = _lines(as_item(one.question, one.state.text, one.question.id) for one in asked)
+    test = _lines(as_item(one.question, one.state.text, one.name) for one in asked)
     shown = _lines(as_item(one.question, one.state.text, _exemplar_id(one)) for one in chosen)
     counts: dict[str, Counter[Type]] = {}
     for one in asked:
         counts.setdefault(one.question.path[0], Counter())[one.question.type] += 1
     manifest = Manifest(
-        viva=viva,
         name=name,
         seed=seed,
         test=len(asked),
         exemplars=len(chosen),
         questions={discipline: {kind: count[kind] for kind in TYPES} for discipline, count in counts.items()},
         without_exemplar=without,
-        held_back=counted(one.why for one in held),
+        held_back=counted(why for _, _, why in held),
         reviewers=sorted({name for one in usable for name in one.state.approved_by}),
         drafted_by=counted(one.author or "experts" for one in usable),
         edited=sum(one.state.text != one.start for one in usable),
@@ -425,16 +395,13 @@ def export(
 
 
 def _held(folded: ApprovalStates, checked: Checked) -> tuple[Held, ...]:
-    usable = {proposal.question.row for proposal in folded.proposals}
-    broken = {problem.row: problem for problem in reversed(checked.errors) if problem.row and problem.row not in usable}
-    held = [Held("", row, DEFECTIVE) for row in broken]
-    for proposal in folded.proposals:
-        state, question = proposal.state, proposal.question
-        if state.status != "approved":
-            held.append(
-                Held(question.id, question.row, LAPSED if question.id in folded.lapsed else _HELD[state.status])
-            )
-    return tuple(sorted(held, key=lambda one: one.row))
+    broken = {problem.row for problem in checked.errors if problem.row}
+    held = [(row, "", DEFECTIVE) for row in broken.difference(one.question.row for one in folded.proposals)]
+    for one in folded.proposals:
+        if one.state.status != "approved":
+            why = LAPSED if one.name in folded.lapsed else _HELD[one.state.status]
+            held.append((one.question.row, one.name, why))
+    return tuple(sorted(held))
 
 
 def _exemplars(usable: Sequence[Proposal], seed: int) -> tuple[list[Proposal], list[str], list[str]]:

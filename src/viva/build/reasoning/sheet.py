@@ -66,10 +66,15 @@ class Collected(Struct, frozen=True, kw_only=True):
     exemplar: bool = False
 
     @property
+    def lettered(self) -> list[str]:
+        """The options as they are shown."""
+        return [f"{letter}. {text}" for letter, text in zip(LETTERS, self.options, strict=False)]
+
+    @property
     def gold_text(self) -> str:
         """The right answer in words."""
         if self.type in ("MC", "MS"):
-            return "\n".join(f"{letter}. {self.options[LETTERS.index(letter)]}" for letter in self.gold)
+            return "\n".join(self.lettered[LETTERS.index(letter)] for letter in self.gold)
         return " / ".join((self.gold, *self.accepted)) if self.type == "FB" else self.gold
 
     @property
@@ -225,30 +230,36 @@ def _json_rows(content: bytes, name: str) -> Iterable[Row]:
 
 def _cells(row: Mapping[str, object], where: str) -> dict[str, str]:
     """Return an object of the schema as the cells of a row."""
-    path = _texts(row.get("topic", []), where, "topic") or _texts(row.get("discipline", ""), where, "discipline")
-    discipline = _text(row.get("discipline", ""), where, "discipline")
+
+    def texts(column: str) -> list[str]:
+        value = row.get(column)
+        values = value if isinstance(value, list) else [value] if value else []
+        return [_text(one, where, column) for one in values]
+
+    path = texts("topic") or texts("discipline")
+    discipline = _text(row.get("discipline"), where, "discipline")
     if discipline and path and discipline != path[0]:
         raise DataError(f"{where}: discipline {discipline[:60]!r} is not the first of topic, {path[0][:60]!r}")
     if len(path) > 3:
         raise DataError(f"{where}: topic has {len(path)} levels; there are at most 3")
-    cells = dict(zip(("discipline", "topic", "subtopic"), path, strict=False))
-    options = _texts(row.get("options", []), where, "options")
+    options = texts("options")
     if len(options) > len(LETTERS):
         raise DataError(f"{where}: {len(options)} options; there are letters for {len(LETTERS)}")
-    cells.update(zip(LETTERS.lower(), options, strict=False))
-    answers = _texts(row.get("answers", []), where, "answers")
-    answer = _text(row.get("answer", ""), where, "answer")
+    single = ("id", "type", "question", "rationale", "difficulty", "source")
+    answer = _text(row.get("answer"), where, "answer")
+    answers = texts("answers")
     if as_type(str(row.get("type", ""))) == "MS":
-        cells["answer"] = ", ".join(answers) or answer
-    else:
-        cells["answer"], *others = answer or "", *answers
-        if not answer and others:
-            cells["answer"], *others = others
-        cells["also_accepted"] = "\n".join(others)
-    for column in ("id", "type", "question", "rationale", "difficulty", "source"):
-        cells[column] = _text(row.get(column, ""), where, column)
-    cells["exemplar"] = "x" if row.get("exemplar") else ""
-    return cells
+        answer, answers = ", ".join(answers) or answer, []
+    elif not answer and answers:
+        answer, *answers = answers
+    return {
+        **dict(zip(("discipline", "topic", "subtopic"), path, strict=False)),
+        **dict(zip(LETTERS.lower(), options, strict=False)),
+        "answer": answer,
+        "also_accepted": "\n".join(answers),
+        **{column: _text(row.get(column), where, column) for column in single},
+        "exemplar": "x" if row.get("exemplar") else "",
+    }
 
 
 def _text(value: object, where: str, column: str) -> str:
@@ -260,11 +271,6 @@ def _text(value: object, where: str, column: str) -> str:
             raise DataError(f"{where}: {column} has {len(text):,} characters")
         return text
     raise DataError(f"{where}: {column} should be a text, it is {str(value)[:60]!r}")
-
-
-def _texts(value: object, where: str, column: str) -> list[str]:
-    values = value if isinstance(value, list) else [value] if value else []
-    return [_text(one, where, column) for one in values]
 
 
 def new_sheet(stubs: Iterable[tuple[tuple[str, ...], Type]]) -> bytes:

@@ -24,6 +24,7 @@ from viva.build.files import decoded, read_table, tidy, written_table
 from viva.errors import DataError
 from viva.files import shipped_table
 from viva.io.tables import json_lines
+from viva.visible import one_line
 
 LEVELS = 3
 RELATION = "has_subtopic"
@@ -40,6 +41,9 @@ class Finding(msgspec.Struct, frozen=True):
     kind: str
     message: str
     error: bool = True
+
+    def __str__(self) -> str:
+        return f"{'error' if self.error else 'note'}: {self.kind}: {one_line(self.message, 600)}"
 
 
 class Graph:
@@ -382,15 +386,8 @@ def _read(raw: str, heading: int, number: int) -> _Line | None:
 
 
 def _indent(line: str) -> int:
-    width = 0
-    for character in line:
-        if character == "\t":
-            width += 4 - width % 4
-        elif character in " \xa0\u3000":
-            width += 1
-        else:
-            break
-    return min(width, 10_000)
+    wide = line.expandtabs(4)
+    return min(len(wide) - len(wide.lstrip(" \xa0\u3000")), 10_000)
 
 
 def _title(text: str, *, strip_number: bool = False) -> str:

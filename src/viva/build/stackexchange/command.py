@@ -28,7 +28,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from viva.build.options import Told, print_tables
+from viva.build.options import TellingScreen, Told, print_tables
 from viva.build.stackexchange.dump import Dump
 from viva.build.stackexchange.pool import Build
 from viva.build.stackexchange.selection import BrokenRow, PoolSettings, build_pool, read_line
@@ -39,7 +39,7 @@ from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag, option
 from viva.fields import note, pick
 from viva.render.charts import check_chart, save
 from viva.runs.config import Progress
-from viva.runs.progress import Screen, clock, say
+from viva.runs.progress import clock, say
 from viva.visible import one_line
 
 SHOWN = 10
@@ -141,11 +141,10 @@ def pool(config: PoolConfig) -> int:
     return _report(build, config.out)
 
 
-class _Screen(Screen):
+class _Screen(TellingScreen):
     """Tells on stderr how it goes."""
 
     _phase = ""
-    _broken = 0
 
     def reading(self, what: Literal["rows", "texts"], dump: Dump, rows: int) -> None:
         """Some more was read."""
@@ -161,12 +160,8 @@ class _Screen(Screen):
 
     def broken(self, row: BrokenRow) -> None:
         """A row could not be read."""
-        self._broken += 1
-        if self._broken <= SHOWN:
-            begins = f": {row.begins}" if row.begins else ""
-            self.say(f"{row.place}: {row.kind}{one_line(begins, 100)}")
-        elif self._broken == SHOWN + 1:
-            self.say("more rows are broken, which the pool's broken.jsonl will list")
+        line = f"{row.place}: {row.kind}{one_line(row.begins and f': {row.begins}', 100)}"
+        self.tell(line, SHOWN, "more rows are broken, which the pool's broken.jsonl will list")
 
 
 def _report(build: Build, out: Path) -> int:

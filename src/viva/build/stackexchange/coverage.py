@@ -28,24 +28,25 @@ from typing import Literal
 
 from msgspec import Struct
 
-from viva.build.approval import Event
+from viva.build.approval import decision
 from viva.build.options import Told
 from viva.build.stackexchange.kit import digest, names, question_id
 from viva.build.stackexchange.kitchecks import KitChecked, metrics_of
 from viva.build.stackexchange.pool import PoolQuestion
+from viva.engine.reviews import Review
 from viva.errors import DataError
 from viva.files import parse_toml
 
 Status = Literal["unwritten", "faulty", "waiting", "approved", "rejected", "disputed"]
-STATUSES: tuple[Status, ...] = ("approved", "waiting", "disputed", "faulty", "unwritten", "rejected")
 MEANING: dict[Status, str] = {
-    "unwritten": "not written yet",
-    "faulty": "errors in it, see check",
-    "waiting": "not decided yet",
     "approved": "approved",
-    "rejected": "rejected",
+    "waiting": "not decided yet",
     "disputed": "experts disagree",
+    "faulty": "errors in it, see check",
+    "unwritten": "not written yet",
+    "rejected": "rejected",
 }
+STATUSES = tuple(MEANING)
 
 
 class ApprovalState(Struct, frozen=True, kw_only=True):
@@ -71,27 +72,28 @@ class ApprovalState(Struct, frozen=True, kw_only=True):
         return "approved" if self.approved_by else "waiting"
 
 
-def standing(question: str, text: str, authors: Sequence[str], events: Sequence[Event]) -> ApprovalState:
-    """Return where a question stands whose file now holds `text`; `events` are those about it, in order."""
+def standing(question: str, text: str, authors: Sequence[str], reviews: Iterable[Review]) -> ApprovalState:
+    """Return where a question stands whose file now holds `text`; `reviews` are those about it, in order."""
     now = digest(question, text)
     made_by: dict[str, dict[str, None]] = {}  # text → who edited it into being, and what it was made of
-    last: dict[str, Event] = {}
+    last: dict[str, Review] = {}
     earlier: list[str] = []
-    for event in events:
-        about = event.item if event.text is None else digest(question, event.text)
-        before = event.item if event.seen is None else digest(question, event.seen)
-        if about != before and not event.undoes:
-            made_by.setdefault(about, {}).update({**made_by.get(before, {}), event.reviewer: None})
+    for review in reviews:
+        before, about = (
+            review.item if text is None else digest(question, text) for text in (review.text_before, review.text_after)
+        )
+        if about != before and not review.undoes:
+            made_by.setdefault(about, {}).update({**made_by.get(before, {}), review.reviewer: None})
         if about == now:
-            last[event.reviewer] = event
+            last[review.reviewer] = review
         elif before == now:  # it was edited away, or taken back, and the text is here again
-            last.pop(event.reviewer, None)
-        if event.comment and about != now:
-            earlier.append(f"{event.reviewer}: {event.comment}")
+            last.pop(review.reviewer, None)
+        if review.comment and about != now:
+            earlier.append(f"{review.reviewer}: {review.comment}")
     editors = made_by.get(now, {})
     mine = names([*authors, *editors])
-    approved = [who for who, event in last.items() if event.decision == "approve"]
-    rejected = [(who, event.comment) for who, event in last.items() if event.decision == "reject"]
+    approved = [who for who, review in last.items() if decision(review) == "approve"]
+    rejected = [(who, review.comment) for who, review in last.items() if decision(review) == "reject"]
     return ApprovalState(
         approved_by=tuple(who for who in approved if not names([who]) & mine),
         rejected_by=tuple(who for who, _ in rejected),
@@ -100,23 +102,6 @@ def standing(question: str, text: str, authors: Sequence[str], events: Sequence[
         remarks=tuple(f"{who}: {comment}" for who, comment in rejected if comment),
         earlier=tuple(dict.fromkeys(earlier)),
     )
-
-
-class State(Struct, frozen=True, kw_only=True):
-    """Where one question of the pool stands."""
-
-    about: PoolQuestion
-    text: str | None
-    """Of question.yaml; None where there is no kit yet."""
-    checked: KitChecked
-    standing: ApprovalState
-    authors: tuple[str, ...]
-    status: Status
-
-    @property
-    def id(self) -> str:
-        """What the set calls it."""
-        return question_id(self.about)
 
 
 _DAY = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?")
@@ -160,127 +145,127 @@ def read_cutoffs(content: bytes, name: str) -> dict[str, date]:
     return found
 
 
-def exposed(days: Mapping[int, date], cutoffs: Mapping[str, date]) -> dict[str, tuple[int, ...]]:
-    """Return model → the questions (ids) that were asked on or before its cut-off."""
-    return {model: tuple(one for one, day in days.items() if day <= last) for model, last in cutoffs.items()}
+class Exposure(Struct, frozen=True):
+    """How many questions a model may have read: those asked up to its cut-off (a day), and those asked after it."""
+
+    cutoff: str
+    before: int
+    after: int
 
 
-class Candidate(Struct, frozen=True):
-    """A question of the pool and its state. `barred` says why it cannot be in the set whatever its state is."""
+def exposed(questions: Iterable[PoolQuestion], cutoffs: Mapping[str, date]) -> dict[str, Exposure]:
+    """Return model → how many of the questions were asked on or before its cut-off, and after it."""
+    days = [created(question.created) for question in questions]
+    old = {model: sum(day <= last for day in days) for model, last in cutoffs.items()}
+    return {model: Exposure(cutoffs[model].isoformat(), count, len(days) - count) for model, count in old.items()}
 
-    question: PoolQuestion
+
+class State(Struct, frozen=True, kw_only=True):
+    """Where one question of the pool stands."""
+
+    about: PoolQuestion
     status: Status
-    barred: str = ""
+    text: str | None = None
+    """Of question.yaml; None where there is no kit yet."""
+    checked: KitChecked = KitChecked()
+    standing: ApprovalState = ApprovalState()
+    authors: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """What the set calls it."""
+        return question_id(self.about)
+
+    def barred(self, after: date | None) -> str:
+        """Return why it cannot be in a set of what was asked from a day on, whatever its status is; "" if it can."""
+        return f"asked before {after}" if after is not None and created(self.about.created) < after else ""
 
 
 class Cell(Struct, frozen=True, kw_only=True):
-    """A language's places: `counts` of the questions that hold them, by state."""
+    """A language's places, and the questions that hold them."""
 
     language: str
     area: str
     quota: int
-    counts: dict[Status, int]
+    holders: tuple[State, ...]
     rejected: int
     """Questions that gave up their place."""
-    barred: int
-    moved_up: tuple[int, ...]
-    """Questions of the reserve that have a place now."""
     left: int
     """Questions of the reserve that could still move up."""
 
     @property
-    def held(self) -> int:
-        """Places that a question holds."""
-        return sum(self.counts.values())
+    def counts(self) -> Counter[Status]:
+        """Its holders, by status."""
+        return Counter(state.status for state in self.holders)
 
     @property
     def missing(self) -> int:
         """Approved questions that are wanted still."""
         return self.quota - self.counts["approved"]
 
-
-class Places(Struct, frozen=True):
-    """Every language's places, and which questions hold them (ids, in the pool's order)."""
-
-    cells: tuple[Cell, ...]
-    holders: tuple[int, ...]
+    @property
+    def moved_up(self) -> list[State]:
+        """Questions of the reserve that have a place now."""
+        return [state for state in self.holders if state.about.reserve]
 
 
 def places(
-    candidates: Sequence[Candidate], quotas: Mapping[str, int] | None = None, areas: Mapping[str, str] | None = None
-) -> Places:
-    """Deal the places out. Without `quotas` (language → places), a quota is what is not in reserve in the pool.
+    states: Iterable[State], quotas: Mapping[str, int], areas: Mapping[str, str], after: date | None = None
+) -> list[Cell]:
+    """Deal the places out: language → how many are its `quotas`, else what of the pool is not in reserve.
 
-    `areas` are those of languages that the pool has no question of.
+    `areas` are those of languages that the pool has no question of; `after`: only what was asked from that day on.
     """
-    groups: dict[str, list[Candidate]] = {}
-    for one in candidates:
-        groups.setdefault(one.question.language, []).append(one)
-    known = {**(areas or {}), **{language: group[0].question.area for language, group in groups.items()}}
-    wanted = {language: sum(not one.question.reserve for one in group) for language, group in groups.items()}
-    wanted |= {language: quota for language, quota in (quotas or {}).items() if quota or language in wanted}
+    groups: dict[str, list[State]] = {}
+    for state in states:
+        groups.setdefault(state.about.language, []).append(state)
     cells: list[Cell] = []
-    held: set[int] = set()
-    for language, quota in wanted.items():
-        cell, holders = _cell(language, known.get(language, ""), quota, groups.get(language, []))
-        cells.append(cell)
-        held |= holders
-    return Places(tuple(cells), tuple(one.question.id for one in candidates if one.question.id in held))
-
-
-def _cell(language: str, area: str, quota: int, group: Sequence[Candidate]) -> tuple[Cell, set[int]]:
-    ordered = sorted(group, key=lambda one: (one.question.reserve, one.question.rank))
-    able = [one for one in ordered if one.status != "rejected" and not one.barred]
-    holding, rest = able[:quota], able[quota:]
-    counts: dict[Status, int] = {status: 0 for status in STATUSES if status != "rejected"}
-    for one in holding:
-        counts[one.status] += 1
-    cell = Cell(
-        language=language,
-        area=area,
-        quota=quota,
-        counts=counts,
-        rejected=sum(one.status == "rejected" and not one.barred for one in ordered),
-        barred=sum(bool(one.barred) for one in ordered),
-        moved_up=tuple(one.question.id for one in holding if one.question.reserve),
-        left=len(rest),
-    )
-    return cell, {one.question.id for one in holding}
-
-
-def coverage_table(dealt: Places) -> Told:
-    """Return questions by language and state, against the quotas."""
-    held = STATUSES[:-1]
-    header = ("language", "area", "quota", *held, "missing", "rejected", "moved up", "reserve left")
-    rows = []
-    for cell in dealt.cells:
-        counts = (
-            cell.quota,
-            *map(cell.counts.__getitem__, held),
-            cell.missing,
-            cell.rejected,
-            len(cell.moved_up),
-            cell.left,
+    for language in dict.fromkeys((*groups, *quotas)):
+        group = groups.get(language, [])
+        quota = quotas.get(language, sum(not state.about.reserve for state in group))
+        ordered = sorted(group, key=lambda state: (state.about.reserve, state.about.rank))
+        new_enough = [state for state in ordered if not state.barred(after)]
+        able = [state for state in new_enough if state.status != "rejected"]
+        cells.append(
+            Cell(
+                language=language,
+                area=group[0].about.area if group else areas.get(language, ""),
+                quota=quota,
+                holders=tuple(able[:quota]),
+                rejected=len(new_enough) - len(able),
+                left=len(able[quota:]),
+            )
         )
+    return cells
+
+
+def holders(dealt: Iterable[Cell]) -> dict[int, State]:
+    """Return number → state, of the questions that hold a place."""
+    return {state.about.id: state for cell in dealt for state in cell.holders}
+
+
+def coverage_table(dealt: Iterable[Cell]) -> Told:
+    """Return questions by language and state, against the quotas."""
+    header = ("language", "area", "quota", *STATUSES[:-1], "missing", "rejected", "moved up", "reserve left")
+    rows = []
+    for cell in dealt:
+        by_status = map(cell.counts.__getitem__, STATUSES[:-1])
+        counts = (cell.quota, *by_status, cell.missing, cell.rejected, len(cell.moved_up), cell.left)
         rows.append((cell.language, cell.area, *(count or None for count in counts)))
     return "Questions by language", header, rows
 
 
-def exposure_table(states: Sequence[State], dealt: Places, table: Mapping[str, date]) -> Told:
+def exposure_table(dealt: Iterable[Cell], cutoffs: Mapping[str, date]) -> Told:
     """Return how many of the questions that hold a place each model may have read in training."""
-    days = {state.about.id: created(state.about.created) for state in states if state.about.id in set(dealt.holders)}
-    rows = [(model, table[model], len(old), len(days) - len(old)) for model, old in exposed(days, table).items()]
+    found = exposed((state.about for state in holders(dealt).values()), cutoffs)
+    rows = [(model, one.cutoff, one.before, one.after) for model, one in found.items()]
     return "Asked before the models' training ended", ("model", "cut-off", "up to it", "after it"), rows
 
 
-def metric_lines(states: Sequence[State], dealt: Places) -> Iterable[str]:
+def metric_lines(dealt: Iterable[Cell]) -> Iterable[str]:
     """Yield what grades the approved questions, and of which type they are."""
-    holders = set(dealt.holders)
-    owns = [
-        state.checked.question
-        for state in states
-        if state.status == "approved" and state.about.id in holders and state.checked.question
-    ]
+    approved = (state.checked.question for state in holders(dealt).values() if state.status == "approved")
+    owns = [own for own in approved if own]
     for what, counts in (
         ("metrics", Counter(name for own in owns for name in metrics_of(own.rubric))),
         ("types", Counter(own.tags.get("type", "") for own in owns)),

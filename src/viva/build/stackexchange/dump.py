@@ -237,9 +237,10 @@ def lines_of(piece: Range) -> Iterator[list[bytes] | int]:
 
 def scan_range(tree: TagTree) -> Callable[[Range], Block]:
     """Return the recipe of a crew: the columns of a range."""
-    scanner = Scanner(tree)
+    place = placer(tree)
 
     def scan(piece: Range) -> Block:
+        scanner = Scanner(place)
         for batch in lines_of(piece):
             scanner.feed(batch)
         return scanner.block()
@@ -317,14 +318,15 @@ def to_the_end(source: Iterator[list[bytes] | int], name: str) -> Iterator[list[
 
 def scanned(source: Iterator[list[bytes] | int], tree: TagTree, size: int) -> Iterator[tuple[Block, list[bytes]]]:
     """Yield blocks of `size` bytes or some more, with their lines."""
-    scanner, lines = Scanner(tree), list[bytes]()
+    place = placer(tree)
+    scanner, lines = Scanner(place), list[bytes]()
     for batch in source:
         scanner.feed(batch)
         if not isinstance(batch, int):
             lines += batch
         if scanner.held >= size:
             yield scanner.block(), lines
-            lines = []
+            scanner, lines = Scanner(place), []
     yield scanner.block(), lines
 
 

@@ -8,8 +8,9 @@ Before it is written, what is chosen is graded once more, for real: examples, em
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,13 @@ from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.infibench.cases import areas
 from viva.benchmarks.infibench.caseset import FORMAT, KIND, MANIFEST, find_built
 from viva.benchmarks.rubric_exam import RubricExam
-from viva.build.files import counted, readable_json, write_set
+from viva.build.files import counted, unix_lines
 from viva.build.options import counts_text
-from viva.build.stackexchange.coverage import MEANING, State, created, exposed
-from viva.build.stackexchange.kit import accepted_text, answer_url, digest, question_id, url
+from viva.build.stackexchange.coverage import MEANING, Exposure, State, exposed, holders
+from viva.build.stackexchange.kit import accepted_text, answer_url, url
 from viva.build.stackexchange.kitchecks import at, graded_problems, metrics_of, tried_texts
 from viva.build.stackexchange.pool import POOL, PoolQuestion
-from viva.build.stackexchange.project import Exported, Project, barred
+from viva.build.stackexchange.project import Exported, Project, key_of
 from viva.errors import DataError, VivaError
 from viva.io.tables import CsvText
 from viva.prompting import Templates
@@ -46,7 +47,7 @@ _WIDTH = 1_000_000
 
 def question_node(text: str, tags: Mapping[str, str]) -> Node:
     """Return the question of a question.yaml, with these tags in place of its own."""
-    node = at(read_yaml(text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")), "questions", 0)
+    node = at(read_yaml(unix_lines(text).removeprefix("\ufeff")), "questions", 0)
     assert isinstance(node, Entries)
     given = _mapping({name: _text(value) for name, value in tags.items()})
     return Entries(tuple((key, given if key.value == "tags" else value) for key, value in node.entries), 0, 0)
@@ -65,27 +66,17 @@ def emit(title: str, questions: Sequence[Node], *, blocks: bool = True) -> bytes
     return written.encode("utf-8")
 
 
-def verify(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> None:
-    """Raise DataError unless the file reads as these questions, tags included."""
+def misread(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> str:
+    """Return why a file does not read as these questions, tags included; "" where it does."""
     if len(content) > MAX_BYTES:
-        raise DataError(f"{name} would have {len(content):,} bytes; a question file has at most {MAX_BYTES:,}")
+        return f"{name} would have {len(content):,} bytes; a question file has at most {MAX_BYTES:,}"
     read = read_content(content, Path(name))
     if read.errors:
-        raise DataError(f"{name} cannot be written so that it is read as it was meant: {read.errors[0]}")
+        return f"{name} cannot be written so that it is read as it was meant: {read.errors[0]}"
     if len(read.questions) != len(wanted):
-        raise DataError(f"{name} would hold {len(read.questions):,} of {len(wanted):,} questions")
-    for one, other in zip(read.questions, wanted, strict=True):
-        if _bare(one) != _bare(other):
-            raise DataError(f"{other.id} cannot be written so that it is read as it was meant; simplify its YAML")
-
-
-def reads_as(content: bytes, wanted: Sequence[OwnQuestion], name: str) -> bool:
-    """Return whether `verify` is content."""
-    try:
-        verify(content, wanted, name)
-    except DataError:
-        return False
-    return True
+        return f"{name} would hold {len(read.questions):,} of {len(wanted):,} questions"
+    other = next((own for one, own in zip(read.questions, wanted, strict=True) if _bare(one) != _bare(own)), None)
+    return f"{other.id} cannot be written so that it is read as it was meant; simplify its YAML" if other else ""
 
 
 def _bare(own: OwnQuestion) -> OwnQuestion:
@@ -107,28 +98,17 @@ def _events(node: Node, blocks: bool) -> Iterator[Any]:
     import yaml
 
     if isinstance(node, Scalar):
-        if node.null:
-            yield yaml.ScalarEvent(None, None, (True, True), "null")
-        elif blocks and node.block and node.value.strip():
-            yield yaml.ScalarEvent(None, None, (True, True), node.value, style="|")
-        else:
-            yield yaml.ScalarEvent(
-                None, None, (True, True), node.value, style='"' if node.quoted or node.block else None
-            )
-    elif isinstance(node, Listing):
-        yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=False)
-        for item in node.items:
-            yield from _events(item, blocks)
-        yield yaml.SequenceEndEvent()
-    else:
-        yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=False)
-        for name, value in node.entries:
-            yield from _events(name, blocks)
-            yield from _events(value, blocks)
-        yield yaml.MappingEndEvent()
+        style = "|" if blocks and node.block and node.value.strip() else '"' if node.quoted or node.block else None
+        yield yaml.ScalarEvent(None, None, (True, True), "null" if node.null else node.value, style=style)
+        return
+    kind, parts = ("Sequence", node.items) if isinstance(node, Listing) else ("Mapping", tuple(chain(*node.entries)))
+    yield getattr(yaml, f"{kind}StartEvent")(None, None, implicit=True, flow_style=False)
+    for part in parts:
+        yield from _events(part, blocks)
+    yield getattr(yaml, f"{kind}EndEvent")()
 
 
-ATTRIBUTION, AUDIT = "attribution.csv", "audit.jsonl"
+ATTRIBUTION = "attribution.csv"
 OTHER = "other.yaml"
 LICENCES = ((date(2011, 4, 8), "CC BY-SA 2.5"), (date(2018, 5, 2), "CC BY-SA 3.0"))
 """Stack Overflow's licence of what was posted before a day; CC BY-SA 4.0 after them."""
@@ -136,65 +116,45 @@ LICENCE = "CC BY-SA 4.0"
 COLUMNS = ("question", "what", "post", "address", "created", "licence", "use")
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
-    """A question that enters the set: its file's text as it was approved, and as it is read."""
-
-    about: PoolQuestion
-    text: str
-    own: OwnQuestion
-    authors: tuple[str, ...]
-    approved_by: tuple[str, ...]
-    drafted_by: str = ""
-    """The model whose draft its prompt began as."""
-
-
-class Exposure(Struct, frozen=True):
-    """How much of the set a model may have read: questions asked up to its cut-off, and after it."""
-
-    cutoff: str
-    before: int
-    after: int
-
-
 class Manifest(Struct, kw_only=True):
     """All of build.json: nothing in it depends on when and where the set was made."""
 
     kind: str = KIND
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     name: str
     pilot: bool
     """Whether questions are in it that nobody approved yet: for calibration, not for publication."""
-    questions: int = 0
-    areas: dict[str, int] = {}
-    languages: dict[str, int] = {}
-    metrics: dict[str, int] = {}
-    types: dict[str, int] = {}
+    questions: int
+    areas: dict[str, int]
+    languages: dict[str, int]
+    metrics: dict[str, int]
+    types: dict[str, int]
     quotas: dict[str, int]
     """Language → questions wanted."""
     held_back: dict[str, int]
     """Why questions of the pool are not in it → how many."""
-    after: str = ""
+    after: str
     """Only questions asked from this day on."""
-    exposure: dict[str, Exposure] = {}
+    exposure: dict[str, Exposure]
     """Model → how much of the set it may have read in training."""
-    authors: list[str] = []
-    reviewers: list[str] = []
-    drafted_by: dict[str, int] = {}
+    authors: list[str]
+    reviewers: list[str]
+    drafted_by: dict[str, int]
     licence: str = LICENCE
-    files: tuple[str, ...] = ()
-    urls: dict[str, str] = {}
-    texts: dict[str, str] = {}
+    files: tuple[str, ...]
+    urls: dict[str, str]
+    texts: dict[str, str]
     """Question → digits of the text that was approved."""
     sources: dict[str, str]
     """File of the project → SHA-256."""
-    fingerprint: str = ""
+    fingerprint: str
     """Twelve hexadecimal digits over the question files: the one that runs have."""
 
 
 def files() -> tuple[str, ...]:
-    """Return all that a set may consist of."""
-    return (MANIFEST, *[_file(area.name) for area in areas()], OTHER, ATTRIBUTION, AUDIT)
+    """Return all question files that a set may have."""
+    return (*[_file(area.name) for area in areas()], OTHER)
 
 
 def _file(area: str) -> str:
@@ -203,73 +163,45 @@ def _file(area: str) -> str:
     return f"{slug}.yaml" if area in {known.name for known in areas()} else OTHER
 
 
-def tags_of(one: Chosen) -> dict[str, str]:
+def tags_of(state: State) -> dict[str, str]:
     """Return the tags of a question of the set: the paper's, its date, and what its author added."""
+    own = _own(state)
     known = {
-        "area": one.about.area,
-        "language": one.about.language,
-        "type": one.own.tags.get("type", ""),
-        "metric": " + ".join(metrics_of(one.own.rubric)),
-        "created": one.about.created[:10],
+        "area": state.about.area,
+        "language": state.about.language,
+        "type": own.tags.get("type", ""),
+        "metric": " + ".join(metrics_of(own.rubric)),
+        "created": state.about.created[:10],
     }
-    return known | {name: value for name, value in one.own.tags.items() if name not in known and name != "author"}
+    return known | {name: value for name, value in own.tags.items() if name not in known and name != "author"}
 
 
-def export(chosen: Sequence[Chosen], audit: bytes, begun: Manifest, cutoffs: Mapping[str, date]) -> dict[str, bytes]:
-    """Return the set's files by name; `begun` says what its questions do not.
+def _own(state: State) -> OwnQuestion:
+    """Return a question that enters the set, as its file is read."""
+    assert state.checked.question is not None
+    return state.checked.question
 
-    Raises DataError where nothing is chosen, or a question cannot be written.
-    """
-    if not chosen:
-        raise DataError(f"there is nothing to export ({counts_text(begun.held_back) or 'the pool is empty'})")
-    groups: dict[str, list[Chosen]] = {}
-    for one in chosen:
-        groups.setdefault(_file(one.about.area), []).append(one)
+
+def question_files(chosen: Iterable[State], name: str) -> dict[str, bytes]:
+    """Return the question files of a set of that name. Raises DataError for a question that cannot be written."""
+    groups: dict[str, list[State]] = {file: [] for file in files()}
+    for state in chosen:
+        groups[_file(state.about.area)].append(state)
     written: dict[str, bytes] = {}
-    for name in (name for name in files() if name in groups):
-        group = groups[name]
-        wanted = [msgspec.structs.replace(one.own, tags=tags_of(one)) for one in group]
-        nodes = [question_node(one.text, tags_of(one)) for one in group]
-        title = f"{begun.name}: {group[0].about.area if name != OTHER else 'other areas'}"
-        written[name] = emit(title, nodes)
-        if not reads_as(written[name], wanted, name):
-            written[name] = emit(title, nodes, blocks=False)
-            verify(written[name], wanted, name)
-    manifest = _finished(begun, chosen, written, cutoffs)
-    return {
-        **written,
-        ATTRIBUTION: _attribution(chosen),
-        AUDIT: audit,
-        MANIFEST: readable_json(manifest),
-    }
-
-
-def _finished(
-    begun: Manifest, chosen: Sequence[Chosen], written: Mapping[str, bytes], cutoffs: Mapping[str, date]
-) -> Manifest:
-    """Return the manifest with what the questions say."""
-    tags = [tags_of(one) for one in chosen]
-    days = {one.about.id: created(one.about.created) for one in chosen}
-    exposure = {
-        model: Exposure(cutoffs[model].isoformat(), len(old), len(days) - len(old))
-        for model, old in exposed(days, cutoffs).items()
-    }
-    return msgspec.structs.replace(
-        begun,
-        questions=len(chosen),
-        areas=counted(tag["area"] for tag in tags),
-        languages=counted(tag["language"] for tag in tags),
-        metrics=counted(tag["metric"] for tag in tags),
-        types=counted(tag["type"] for tag in tags),
-        exposure=exposure,
-        authors=sorted({name for one in chosen for name in one.authors}),
-        reviewers=sorted({name for one in chosen for name in one.approved_by}),
-        drafted_by=counted(one.drafted_by or "experts" for one in chosen),
-        files=tuple(written),
-        urls={question_id(one.about): url(one.about) for one in chosen},
-        texts={question_id(one.about): digest(question_id(one.about), one.text) for one in chosen},
-        fingerprint=fingerprint(written.values()),
-    )
+    for file, group in groups.items():
+        if not group:
+            continue
+        wanted = [msgspec.structs.replace(_own(state), tags=tags_of(state)) for state in group]
+        nodes = [question_node(state.text or "", tags_of(state)) for state in group]
+        title = f"{name}: {group[0].about.area if file != OTHER else 'other areas'}"
+        for blocks in (True, False):
+            written[file] = emit(title, nodes, blocks=blocks)
+            problem = misread(written[file], wanted, file)
+            if not problem:
+                break
+        else:
+            raise DataError(problem)
+    return written
 
 
 def licence_of(created: str) -> str:
@@ -278,19 +210,21 @@ def licence_of(created: str) -> str:
     return next((name for last, name in LICENCES if day < last), LICENCE)
 
 
-def _attribution(chosen: Sequence[Chosen]) -> bytes:
+def _attribution(chosen: Iterable[State]) -> bytes:
     """Return a row a post that something of is in the set. Its page, under the address, names who wrote it."""
     table = CsvText(COLUMNS)
-    for one in chosen:
-        about = one.about
-        row = (question_id(about), "question", about.id, url(about), about.created[:10], licence_of(about.created))
-        table.add((*row, "paraphrased"))
+    for state in chosen:
+        about = state.about
+        table.add((state.id, "question", about.id, url(about), *_posted(about.created), "paraphrased"))
         for answer in about.answers:
             if answer.id == about.accepted and accepted_text(about):
-                posted = (answer.created[:10], licence_of(answer.created))
-                row = (question_id(about), "answer", answer.id, answer_url(answer.id), *posted)
+                row = (state.id, "answer", answer.id, answer_url(answer.id), *_posted(answer.created))
                 table.add((*row, "adapted: criteria and example answers"))
     return table.text().encode()
+
+
+def _posted(created: str) -> tuple[str, str]:
+    return created[:10], licence_of(created)
 
 
 Held = list[tuple[State, str]]
@@ -298,12 +232,11 @@ Held = list[tuple[State, str]]
 
 
 class Released(Struct, frozen=True, kw_only=True):
-    """What was written: the questions of the set, the others with the reason, and how many failed their examples."""
+    """What was written, the questions that are not in it with the reason, and how many failed their examples."""
 
-    questions: int
+    manifest: Manifest
     held: Held
     failed: int
-    manifest: Manifest
     notes: list[str]
 
 
@@ -330,40 +263,56 @@ def release(
     notes: list[str] = []
     wanted, failed = _graded(wanted, notes, unsafe=unsafe)
     held += [(state, f"it fails its own examples: {problem.where}: {problem.text}") for state, problem in failed]
-    begun = Manifest(
-        viva=__version__,
-        name=name or project.path.resolve().name,
+    held_back = counted(why.partition(":")[0] for _, why in held)
+    if not wanted:
+        raise DataError(f"there is nothing to export ({counts_text(held_back) or 'the pool is empty'})")
+    called = name or project.path.resolve().name
+    written = question_files(wanted, called)
+    tags = [tags_of(state) for state in wanted]
+    drafts = [project.draft_of(state.about) for state in wanted]
+    made = Manifest(
+        name=called,
         pilot=pilot,
+        questions=len(wanted),
+        areas=counted(tag["area"] for tag in tags),
+        languages=counted(tag["language"] for tag in tags),
+        metrics=counted(tag["metric"] for tag in tags),
+        types=counted(tag["type"] for tag in tags),
         quotas=project.quotas,
-        held_back=counted(why.partition(":")[0] for _, why in held),
+        held_back=held_back,
         after=after.isoformat() if after else "",
+        exposure=exposed((state.about for state in wanted), cutoffs),
+        authors=sorted({name for state in wanted for name in state.authors}),
+        reviewers=sorted({name for state in wanted for name in state.standing.approved_by}),
+        drafted_by=counted((draft and draft.model) or "experts" for draft in drafts),
+        files=tuple(written),
+        urls={state.id: url(state.about) for state in wanted},
+        texts={state.id: key_of(state) for state in wanted},
         sources=project.sources(),
+        fingerprint=fingerprint(written.values()),
     )
-    trail = project.read(project.log.path.name) or b""
-    contents = export([_as_chosen(project, state) for state in wanted], trail, begun, cutoffs)
-    write_set(out, contents, files(), MANIFEST, force=force)
-    made = msgspec.json.decode(contents[MANIFEST], type=Manifest)
+    project.write_set(out, {**written, ATTRIBUTION: _attribution(wanted)}, made, force=force, files=files())
     project.remember(Exported(made.fingerprint, made.pilot, made.texts))
     notes += [
         f"{model} (cut-off {one.cutoff}) may have read {one.before:,} of the {made.questions:,} originals"
         for model, one in made.exposure.items()
         if one.before
     ]
-    return Released(questions=len(wanted), held=held, failed=len(failed), manifest=made, notes=notes)
+    return Released(held=held, failed=len(failed), manifest=made, notes=notes)
 
 
 def _chosen(project: Project, after: date | None, *, pilot: bool) -> tuple[list[State], Held]:
     """Return the questions of a set, and the others with the reason; for a pilot everything that can be asked."""
     states = project.states()
-    holders = set(project.places(states, after).holders)
+    placed = holders(project.places(states, after))
     wanted: list[State] = []
     held: Held = []
     for state in states:
-        why = barred(state, after)
+        why = state.barred(after)
         able = state.checked.question is not None and state.status in ("approved", "waiting", "disputed")
         if why:
             held.append((state, why))
-        elif (able and pilot) or (state.status == "approved" and state.about.id in holders):
+        elif (able and pilot) or (state.status == "approved" and state.about.id in placed):
             wanted.append(state)
         elif state.status == "approved":
             held.append((state, "beyond the quota"))
@@ -383,30 +332,12 @@ def _graded(
     )
     if untried:
         notes.append(f"viva: the examples of {plural(untried, 'question')} could not be graded here; see check")
-    kept: list[State] = []
-    failed: list[tuple[State, Problem]] = []
-    for state in wanted:
-        errors = [problem for problem in found.get(state.about.id, ()) if problem.severity == "error"]
-        if errors:
-            failed.append((state, errors[0]))
-        else:
-            kept.append(state)
-    return kept, failed
-
-
-def _as_chosen(project: Project, state: State) -> Chosen:
-    """Return a question as it enters the set: text, authors, who approved and who drafted it."""
-    assert state.text is not None
-    assert state.checked.question is not None
-    drafted = project.draft_of(state.about)
-    return Chosen(
-        about=state.about,
-        text=state.text,
-        own=state.checked.question,
-        authors=state.authors,
-        approved_by=state.standing.approved_by,
-        drafted_by=drafted.model if drafted else "",
-    )
+    errors = {
+        identity: [problem for problem in problems if problem.severity == "error"]
+        for identity, problems in found.items()
+    }
+    failed = [(state, wrong[0]) for state in wanted if (wrong := errors.get(state.about.id))]
+    return [state for state in wanted if not errors.get(state.about.id)], failed
 
 
 Placed = tuple[PoolQuestion, OwnQuestion]

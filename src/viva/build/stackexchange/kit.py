@@ -16,18 +16,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request
-from viva.build.files import digest_of, toml_of
+from viva.build.files import digest_of, toml_of, unix_lines
 from viva.build.stackexchange.plaintext import INDENT, one_title, plain
 from viva.build.stackexchange.pool import PoolQuestion
 from viva.errors import DataError
-from viva.files import write_whole
-from viva.prompting import clip
+from viva.prompting import clip, replace_surrogates
 from viva.types import Generate, Sampling
 
 QUESTIONS, FILE, DRAFT = "questions", "question.yaml", "draft.md"
@@ -39,7 +37,7 @@ MOST_ANSWERS = 10
 """Answers that an expert is shown, the accepted one among them."""
 IDLE = "I do not know."
 """An answer that says nothing: no grading may give it full marks."""
-_KEPT = 2048
+KEPT = 2048
 """Questions whose texts are remembered: a page of a whole pool is made of them again and again."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _GUIDE = """\
@@ -70,13 +68,13 @@ def answer_url(answer: int) -> str:
     return f"https://stackoverflow.com/a/{answer}"
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT)
 def original_text(question: PoolQuestion) -> str:
     """Title and body, as text."""
     return f"{one_title(question.title)}\n\n{plain(question.body)}"
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT)
 def answers_text(question: PoolQuestion) -> str:
     """Return the answers, as text, the accepted one first, each with its votes."""
     ordered = sorted(question.answers, key=lambda answer: answer.id != question.accepted)
@@ -90,7 +88,7 @@ def answers_text(question: PoolQuestion) -> str:
     return f"\n\n{'-' * 40}\n\n".join(shown)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT)
 def accepted_text(question: PoolQuestion) -> str:
     """Return the accepted answer as a model would give it: Markdown, its code fenced; else the best one."""
     best = [answer for answer in question.answers if answer.id == question.accepted] or list(question.answers[:1])
@@ -131,7 +129,7 @@ def original(question: PoolQuestion) -> str:
     return f"{about}\n{rule}\n\n{original_text(question)}\n\n{rule}\n\n{answers_text(question)}\n"
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=KEPT)
 def template(question: PoolQuestion, prompt: str = "") -> str:
     """question.yaml before anybody wrote into it; with a `prompt` that a model drafted."""
     tags = {"author": "", "type": "", "language": question.language, "area": question.area}
@@ -148,7 +146,7 @@ def template(question: PoolQuestion, prompt: str = "") -> str:
 
 def quoted(text: str) -> str:
     """Return a text in double quotes, as YAML and JSON both read it."""
-    return msgspec.json.encode(text.encode("utf-8", "replace").decode()).decode()
+    return msgspec.json.encode(replace_surrogates(text)).decode()
 
 
 def block(text: str, indent: int) -> str:
@@ -166,7 +164,7 @@ def digest(identity: str, text: str) -> str:
 
 def same_lines(text: str) -> str:
     """Return the text as browsers and editors leave it: line ends and blanks at the end of the file do not count."""
-    return written(text).replace("\r\n", "\n").replace("\r", "\n").rstrip() + "\n"
+    return unix_lines(written(text)).rstrip() + "\n"
 
 
 def written(text: str) -> str:
@@ -220,16 +218,6 @@ def human_references(pool: Iterable[PoolQuestion], wanted: Collection[str]) -> d
     return found
 
 
-def write_human_answers(folder: Path, found: dict[str, list[HumanAnswer]]) -> list[Path]:
-    """Write a file a reference into a new or empty folder, or over such files. Raises StorageError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, rows in found.items():
-        paths.append(folder / f"{name}.jsonl")
-        write_whole(paths[-1], msgspec.json.Encoder().encode_lines(rows))
-    return paths
-
-
 LONGEST_DRAFT = 20_000
 """Characters of a draft: a model that does not stop fills no page."""
 
@@ -263,5 +251,5 @@ def read_draft(reply: str) -> tuple[str, str]:
 
 
 def _tidy(reply: str) -> str:
-    text = reply.replace("\r\n", "\n").replace("\r", "\n")[:LONGEST_DRAFT].strip("\n").rstrip()
+    text = unix_lines(reply)[:LONGEST_DRAFT].strip("\n").rstrip()
     return text if text.startswith(" ") else text.strip()

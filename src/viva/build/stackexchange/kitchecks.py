@@ -7,6 +7,7 @@ which is handed a grader.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -17,8 +18,10 @@ from viva.benchmarks.custom.positions import Listing, Mapping, Node, Unreadable,
 from viva.benchmarks.custom.questionloading import read_content
 from viva.benchmarks.custom.questionmodel import OwnQuestion, Problem
 from viva.benchmarks.custom.traps import FOREVER
+from viva.build.files import unix_lines
 from viva.build.stackexchange.kit import (
     IDLE,
+    KEPT,
     LONGEST,
     TYPES,
     accepted_text,
@@ -50,7 +53,6 @@ class KitChecked(Struct, frozen=True, kw_only=True):
     question: OwnQuestion | None = None
     problems: tuple[Problem, ...] = ()
     shared_text: SharedText = SharedText(0.0, 0, 0)
-    authors: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -64,6 +66,7 @@ def metrics_of(rubric: Rubric) -> tuple[str, ...]:
     return tuple(name for name, part in zip(METRICS, there, strict=True) if part)
 
 
+@lru_cache(maxsize=KEPT)
 def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
     """Return everything that reading tells of a question.yaml, by line. Never raises for what is in it."""
     if len(content) > LONGEST:
@@ -77,7 +80,7 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
         for problem in read.problems
     ]
     try:
-        root = read_yaml(content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
+        root = read_yaml(unix_lines(content.decode("utf-8-sig")))
     except (Unreadable, UnicodeDecodeError):  # read_content said so
         return KitChecked(problems=tuple(problems))
     entries = at(root, "questions")
@@ -95,7 +98,6 @@ def check_kit(about: PoolQuestion, content: bytes, path: Path) -> KitChecked:
         question=own if sound else None,
         problems=_sorted(problems),
         shared_text=checks.shared_text,
-        authors=authors_of(own.tags.get("author", "")),
     )
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
+from viva.visible import plural
+
 if TYPE_CHECKING:
     from viva.build.stackexchange.project import Project
 
@@ -31,11 +33,27 @@ class Reply(Struct, frozen=True):
 
 
 class Answers(Struct):
-    """What pilot models answered to one question: their scores, and the best and worst answers."""
+    """What pilot models answered to one question: model → the scores of its answers (None: unscored), and the best and
+    worst answers.
+
+    `discrimination` is the correlation of the models' scores on it with those on all other questions, None where
+    fewer than three models were asked; `surely` whether it is below 0 also when it is kept in mind how many there are.
+    """
 
     scores: dict[str, list[float | None]] = field(default_factory=dict)
     best: list[Reply] = field(default_factory=list)
     worst: list[Reply] = field(default_factory=list)
+    discrimination: float | None = None
+    surely: bool = False
+
+    @property
+    def graded(self) -> list[float]:
+        """All scores there are."""
+        return [score for model in self.scores for score in self.graded_of(model)]
+
+    def graded_of(self, model: str) -> list[float]:
+        """Return the scores that a model has."""
+        return [score for score in self.scores.get(model, ()) if score is not None]
 
     def add(self, model: str, score: float | None, text: str, why: str, keep: int) -> None:
         """One answer more; of those that are shown, one a model comes before a second of another."""
@@ -99,34 +117,23 @@ def _changed(project: Project, fingerprints: set[str]) -> set[str]:
     return {question for question, digits in texts.items() if now.get(question) != digits}
 
 
-def tried_scores(found: Mapping[str, Answers]) -> list[Tried]:
-    """Return scores with their discrimination, where there are models enough."""
+def discriminate(found: Mapping[str, Answers]) -> None:
+    """Fill in the discrimination of questions, where there are models enough."""
     import numpy as np
 
     from viva.analysis.items.itemstatistics import FEWEST, item_statistics
 
     models = sorted({model for one in found.values() for model in one.scores})
-    matrix = np.full((len(models), len(found)), np.nan)
-    for column, one in enumerate(found.values()):
-        for row, model in enumerate(models):
-            graded = [score for score in one.scores.get(model, ()) if score is not None]
-            if graded:
-                matrix[row, column] = sum(graded) / len(graded)
+    graded = [[one.graded_of(model) for one in found.values()] for model in models]
+    matrix = np.array([[sum(some) / len(some) if some else np.nan for some in row] for row in graded])
     there = np.isfinite(matrix).any(axis=0)
-    told: dict[int, tuple[float, bool]] = {}
-    if len(models) >= FEWEST and there.sum() > 1:
-        statistics = item_statistics(matrix[:, there])
-        for place, column in enumerate(np.flatnonzero(there).tolist()):
-            told[column] = (float(statistics.discrimination[place]), bool(statistics.surely_negative[place]))
-    return [
-        Tried(
-            question=question,
-            scores=one.scores,
-            discrimination=told[at][0] if at in told and np.isfinite(told[at][0]) else None,
-            surely=at in told and told[at][1],
-        )
-        for at, (question, one) in enumerate(found.items())
-    ]
+    if len(models) < FEWEST or there.sum() < 2:
+        return
+    statistics = item_statistics(matrix[:, there])
+    tried = (one for one, some in zip(found.values(), there, strict=True) if some)
+    for one, value, surely in zip(tried, statistics.discrimination, statistics.surely_negative, strict=True):
+        one.discrimination = float(value) if np.isfinite(value) else None
+        one.surely = bool(surely)
 
 
 Kind = Literal["nobody", "everybody", "unscored", "against the rest"]
@@ -137,24 +144,6 @@ KINDS: dict[Kind, str] = {
     "against the rest": "better models do worse: often a wrong criterion",
 }
 FULL = 1.0 - 1e-9
-
-
-class Tried(Struct, frozen=True, kw_only=True):
-    """What pilot models' answers to a question scored: `scores` is model → a score an answer, None for unscored.
-
-    `discrimination` is the correlation of the models' scores on it with those on all other questions, None where
-    fewer than three models were asked; `surely` whether it is below 0 also when it is kept in mind how many there are.
-    """
-
-    question: str
-    scores: Mapping[str, Sequence[float | None]]
-    discrimination: float | None = None
-    surely: bool = False
-
-    @property
-    def graded(self) -> list[float]:
-        """All scores there are."""
-        return [score for scores in self.scores.values() for score in scores if score is not None]
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -168,18 +157,18 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Whether it may well be chance: few models move a correlation far."""
 
 
-def findings(tried: Sequence[Tried]) -> list[Finding]:
+def findings(tried: Mapping[str, Answers]) -> list[Finding]:
     """Return what is suspicious, question by question in order; behind all else what may be chance."""
-    found = [finding for one in tried for finding in _findings(one)]
-    return [one for one in found if not one.chance] + [one for one in found if one.chance]
+    found = [finding for question, one in tried.items() for finding in _findings(question, one)]
+    return sorted(found, key=lambda finding: finding.chance)
 
 
-def _findings(one: Tried) -> list[Finding]:
+def _findings(question: str, one: Answers) -> list[Finding]:
     found: list[Finding] = []
-    told = partial(Finding, question=one.question)
+    told = partial(Finding, question=question)
     graded = one.graded
     total = sum(len(scores) for scores in one.scores.values())
-    models = f"{len(one.scores):,} model{'' if len(one.scores) == 1 else 's'}"
+    models = plural(len(one.scores), "model")
     if graded and max(graded) < FULL:
         points = "none has a point" if max(graded) <= 0 else f"the best has {max(graded):.3g}"
         found.append(told(kind="nobody", said=f"{len(graded):,} answers of {models}: {points}", show="best"))

@@ -9,12 +9,12 @@ counts, since code may have to stay as it is; compared are runs of words, in low
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from html import unescape
 from html.parser import HTMLParser
 
 from msgspec import Struct
 
+from viva.build.files import unix_lines
 from viva.visible import escape_invisible
 
 LONGEST = 200_000
@@ -86,7 +86,7 @@ class _Reader(HTMLParser):
 
     def _end_code(self) -> None:
         if self._code is not None:
-            text = "".join(self._code).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+            text = unix_lines("".join(self._code)).strip("\n")
             lines = [f"{INDENT}{line.rstrip()}" if line.strip() else "" for line in text.split("\n")]
             self.pieces.append("\n\n" + "\n".join(lines) + "\n\n")
             self._code = None
@@ -112,7 +112,7 @@ def plain(html: str) -> str:
     """
     more = f"\n\n[... {len(html) - LONGEST:,} more characters]" if len(html) > LONGEST else ""
     if not _MARKUP.search(html):
-        text = html[:LONGEST].replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
+        text = unix_lines(html[:LONGEST]).expandtabs(4)
         return escape_invisible(text.strip("\n")) + more
     reader = _Reader()
     reader.feed(_NO_TAG.sub("&lt;", _without_comments(html[:LONGEST])))
@@ -148,7 +148,6 @@ COPIED = 0.6
 """Share of pieces found in the original from which on a prompt counts as a copy."""
 CLOSE = 0.3
 """The share from which on it is told that a prompt is close to its original."""
-_PRIME, _FACTOR = (1 << 61) - 1, 1_000_003
 _WORD = re.compile(r"[^\W_]+(?:['.+#-][^\W_]+)*")
 
 
@@ -171,44 +170,15 @@ def words(text: str) -> list[str]:
 
 def shared_text(prompt: str, original: str) -> SharedText:
     """Return how much of a prompt is its original's. A prompt of fewer than four words is compared as one piece."""
-    mine, theirs = words(prompt), words(original)
-    longest = _longest(mine, theirs)
-    if len(mine) < RUN:
-        return SharedText(float(bool(mine) and longest == len(mine)), longest, len(mine))
-    pieces = _runs(mine, RUN)
-    there = set(_runs(theirs, RUN))
-    return SharedText(sum(piece in there for piece in pieces) / len(pieces), longest, len(mine))
+    mine = words(prompt)
+    theirs = f" {' '.join(words(original))} "
 
+    def shared(start: int, end: int) -> bool:
+        return f" {' '.join(mine[start:end])} " in theirs
 
-def _runs(found: Sequence[str], length: int) -> list[tuple[str, ...]]:
-    return [tuple(found[at : at + length]) for at in range(len(found) - length + 1)]
-
-
-def _longest(mine: Sequence[str], theirs: Sequence[str]) -> int:
-    """Return words of the longest run in common: whoever shares a run shares all shorter ones, so halving finds it."""
-    codes = {word: code for code, word in enumerate(dict.fromkeys([*mine, *theirs]), start=1)}
-    ours, others = [codes[word] for word in mine], [codes[word] for word in theirs]
-    low, high = 0, min(len(mine), len(theirs))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _prints(ours, middle) & _prints(others, middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _prints(codes: Sequence[int], length: int) -> set[int]:
-    """Return a number for each run of so many words, the same for the same words (Rabin and Karp): runs themselves
-    would take as much memory as the square of a long text.
-    """
-    top = pow(_FACTOR, length, _PRIME)
-    found: set[int] = set()
-    value = 0
-    for at, code in enumerate(codes):
-        value = (value * _FACTOR + code) % _PRIME
-        if at >= length:
-            value = (value - codes[at - length] * top) % _PRIME
-        if at >= length - 1:
-            found.add(value)
-    return found
+    pieces = [shared(at, at + RUN) for at in range(max(1, len(mine) - RUN + 1))] if mine else []
+    longest = 0
+    for end in range(1, len(mine) + 1):  # the longest run so far grows by a word at most from one word to the next
+        if longest + 1 < RUN or pieces[end - RUN]:
+            longest += shared(end - longest - 1, end)
+    return SharedText(sum(pieces) / max(1, len(pieces)), longest, len(mine))

@@ -19,12 +19,11 @@ from msgspec import Struct
 from viva.build.files import content_of
 from viva.errors import DataError, MissingDataError
 from viva.io.tables import json_lines
+from viva.version import __version__
 
 FORMAT = 1
 """The folder's layout."""
 POOL, BUILD, BROKEN = "pool.jsonl", "build.json", "broken.jsonl"
-FILES = (BUILD, POOL, BROKEN)
-"""All that a pool may consist of."""
 MAX_POOL = 1_000_000_000
 """Bytes of pool.jsonl that are read; the paper's would have 5 million."""
 
@@ -100,7 +99,7 @@ class Build(Struct, frozen=True, kw_only=True):
     """All of build.json: how a pool was made. It says nothing of when, where and with how many processes."""
 
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     settings: dict[str, Any]
     """Every setting that the pool depends on: `selection.PoolSettings`, with the tag tree's fingerprint."""
     date: str

@@ -14,20 +14,20 @@ import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.custom.positions import Scalar, Unreadable, read_yaml
-from viva.build.approval import Event
 from viva.build.files import append_line, content_of, replace_file
 from viva.build.project import DRAFTS, REVIEWS, Drafted, ProjectFolder, new_review, review_item
-from viva.build.stackexchange.coverage import Candidate, Places, State, Status, created, places, standing
+from viva.build.stackexchange.coverage import Cell, State, Status, created, places, standing
 from viva.build.stackexchange.kit import (
     DRAFT,
     FILE,
+    KEPT,
     LONGEST,
     QUESTIONS,
     answers_text,
@@ -49,6 +49,7 @@ from viva.build.stackexchange.pool import BUILD, POOL, Build, PoolQuestion, read
 from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError, option
 from viva.pages.review.reviewsession import COMMENT_LIMIT
+from viva.prompting import replace_surrogates
 from viva.review.items import Item
 from viva.runs.progress import notify
 from viva.visible import escape_invisible
@@ -85,8 +86,6 @@ class Project(ProjectFolder):
                 f"lies elsewhere: viva build infibench kit {path} {option('pool', 'FOLDER')}"
             )
         super().__init__(path)
-        self._checked: dict[int, tuple[str, KitChecked]] = {}
-        self._authors: dict[int, tuple[str, tuple[str, ...]]] = {}
 
     @cached_property
     def pool(self) -> tuple[PoolQuestion, ...]:
@@ -129,11 +128,7 @@ class Project(ProjectFolder):
 
     def checked(self, about: PoolQuestion, text: str) -> KitChecked:
         """Return what reading tells of a text of its question.yaml."""
-        known = self._checked.get(about.id)
-        if known is None or known[0] != text:
-            found = check_kit(about, text.encode("utf-8", "surrogateescape"), self.file(about))
-            known = self._checked[about.id] = (text, found)
-        return known[1]
+        return check_kit(about, text.encode("utf-8", "surrogateescape"), self.file(about))
 
     @cached_property
     def drafts(self) -> dict[str, Drafted]:
@@ -177,25 +172,23 @@ class Project(ProjectFolder):
         if self.read(path.relative_to(self.path), LONGEST + 1) != content:
             replace_file(path, content)
 
-    def decided(self) -> dict[str, list[Event]]:
+    def decided(self) -> dict[str, list[Review]]:
         """Return question → what was decided about it, in order. Raises StorageError for a damaged trail."""
-        found: dict[str, list[Event]] = {}
-        for event in self.events():
-            found.setdefault(event.question, []).append(event)
+        found: dict[str, list[Review]] = {}
+        for review in self.decisions():
+            found.setdefault(review.about.get("question", ""), []).append(review)
         return found
 
-    def state(self, about: PoolQuestion, events: Sequence[Event]) -> State:
+    def state(self, about: PoolQuestion, reviews: Sequence[Review]) -> State:
         """Return where a question stands, its file read anew."""
         text = self.text(about)
         identity = question_id(about)
         if text is None:
-            there = standing(identity, template(about), (), events)
+            there = standing(identity, template(about), (), reviews)
             status: Status = "rejected" if there.decided == "rejected" else "unwritten"
-            return State(about=about, text=None, checked=KitChecked(), standing=there, authors=(), status=status)
-        if about.id not in self._authors or self._authors[about.id][0] != text:
-            self._authors[about.id] = (text, authors_in(text))
-        authors = self._authors[about.id][1]
-        there = standing(identity, text, authors, events)
+            return State(about=about, status=status, standing=there)
+        authors = authors_in(text)
+        there = standing(identity, text, authors, reviews)
         if self._untouched(about, text):
             status, checked = "unwritten", KitChecked()
         else:
@@ -216,14 +209,12 @@ class Project(ProjectFolder):
         """Return every question of the pool, in its order. A pool that takes its time is announced, unless `quiet`."""
         if len(self.pool) > MANY and not quiet:
             notify(f"reading {len(self.pool):,} questions")
-        events = self.decided()
-        return [self.state(about, events.get(question_id(about), ())) for about in self.pool]
+        reviews = self.decided()
+        return [self.state(about, reviews.get(question_id(about), ())) for about in self.pool]
 
-    def places(self, states: Sequence[State], after: date | None = None) -> Places:
+    def places(self, states: Sequence[State], after: date | None = None) -> list[Cell]:
         """Return which questions are in the set, as things stand; `after`: only those asked from that day on."""
-        candidates = [Candidate(state.about, state.status, barred(state, after)) for state in states]
-        areas = {one.language: one.area for one in self.build.languages}
-        return places(candidates, self.quotas, areas)
+        return places(states, self.quotas, {one.language: one.area for one in self.build.languages}, after)
 
     def find(self, identity: str) -> PoolQuestion:
         """Return a question by its number, its id in the set or its address. Raises DataError."""
@@ -261,15 +252,11 @@ class Project(ProjectFolder):
         return [_item(state) for state in states if state.status not in hidden and state.text is not None]
 
 
-def barred(state: State, after: date | None) -> str:
-    """Return why a question cannot be in the set whatever its state is; "" if it can."""
-    return f"asked before {after}" if after is not None and created(state.about.created) < after else ""
-
-
+@lru_cache(maxsize=KEPT)
 def authors_in(text: str) -> tuple[str, ...]:
     """Return the names in a question.yaml's author tag, also of a file with errors."""
     try:
-        node = at(read_yaml(text.encode("utf-8", "replace").decode()), "questions", 0, "tags", "author")
+        node = at(read_yaml(replace_surrogates(text)), "questions", 0, "tags", "author")
     except Unreadable:
         return ()
     return authors_of(node.value) if isinstance(node, Scalar) else ()
@@ -387,11 +374,11 @@ def decide(project: Project, questions: Sequence[str], reviewer: str, *, reject:
     """Approve or reject questions as their files now stand, all or none; returns how many. Raises VivaError."""
     if len(comment) > COMMENT_LIMIT:
         raise VivaError(f"has {len(comment):,} characters; at most {COMMENT_LIMIT:,} are kept", field="comment")
-    events, at = project.decided(), round(time.time(), 3)
+    reviews, at = project.decided(), round(time.time(), 3)
     lines: list[Review] = []
     for identity in dict.fromkeys(questions):
         about = project.find(identity)
-        state = project.state(about, events.get(f"so-{about.id}", ()))
+        state = project.state(about, reviews.get(f"so-{about.id}", ()))
         if state.status == "unwritten" and not reject:
             raise VivaError(f"{state.id} is not written yet: there is nothing to approve")
         text = written(state.text if state.text is not None else template(about))

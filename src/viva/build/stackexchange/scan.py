@@ -261,13 +261,10 @@ def block_of(
 
 
 class Scanner:
-    """Reads lines and keeps what they say."""
+    """Reads the lines of a block and keeps what they say; `place` is that of tags in a tree."""
 
-    def __init__(self, tree: TagTree) -> None:
-        self._place = placer(tree)
-        self._clear()
-
-    def _clear(self) -> None:
+    def __init__(self, place: Callable[[str], int]) -> None:
+        self._place = place
         self._figures = {name: array("q") for name in FIGURES}
         self._taking = [(name, missing, self._figures[name].append) for name, missing in FIGURES.items()]
         self._days, self._tags = array("q"), list[str]()
@@ -280,7 +277,7 @@ class Scanner:
 
     @property
     def held(self) -> int:
-        """Bytes that were read since the last block."""
+        """Bytes that were read."""
         return self._bytes
 
     def feed(self, lines: Sequence[bytes] | int) -> None:
@@ -314,20 +311,18 @@ class Scanner:
             self._told.append(Broken(self._lines, kind, line[:BEGINS].strip()))
 
     def block(self) -> Block:
-        """Return what was read since the last time."""
+        """Return what was read."""
         figures = {name: np.array(column, np.int64) for name, column in self._figures.items()}
         days, rows = np.array(self._days, np.int64), self._rows
         found = block_of(figures, days, self._tags, self._place, lambda row: rows[row][1].strip())
         told = [one._replace(place=rows[one.place][0]) for one in found.told]
-        found = found._replace(
+        return found._replace(
             lines=self._lines,
             bytes=self._bytes,
             told=sorted([*self._told, *told])[:TOLD],
             broken=dict(self._broken + Counter(found.broken)),
             closed=self._closed,
         )
-        self._clear()
-        return found
 
     def _take(self, values: Mapping[str, str], line: bytes) -> None:
         for name, missing, append in self._taking:

@@ -13,6 +13,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from hashlib import blake2b
 from pathlib import Path
@@ -29,7 +30,6 @@ from viva.build.stackexchange.dump import PIECE, Dump, Pipe, open_dump
 from viva.build.stackexchange.pool import (
     BROKEN,
     BUILD,
-    FILES,
     POOL,
     BrokenRows,
     Build,
@@ -43,7 +43,6 @@ from viva.build.stackexchange.view_line import Line, ViewAges
 from viva.contracts import WorkerPool
 from viva.errors import DataError, VivaError, option
 from viva.fields import pick
-from viva.version import __version__
 
 
 def quotas(counts: Mapping[str, int], tree: TagTree, *, size: int, floor: int) -> dict[str, int]:
@@ -165,37 +164,37 @@ def build_pool(
     """
     branches = read_tree(tree, settings.several)
     settings = msgspec.structs.replace(settings, tree=branches.fingerprint)
-    with staged(out, FILES, BUILD, force=force) as stage, tempfile.TemporaryDirectory(dir=stage) as aside:
+    with staged(out, (POOL, BROKEN), force=force) as stage, tempfile.TemporaryDirectory(dir=stage) as aside:
         dump = open_dump(source, Path(aside), piece)
-        building = _Building(dump, settings, branches, workers, watch)
+        building = _Building(dump, settings, branches, workers, watch, Index(len(branches.names)))
         build = building.write(stage)
         if views:
             views(building.view_ages(build))
         return build
 
 
+@dataclass
 class _Building:
     """One pool in the making."""
 
-    def __init__(self, dump: Dump, settings: PoolSettings, tree: TagTree, workers: WorkerPool, watch: Watch) -> None:
-        self._dump = dump
-        self._settings = settings
-        self._tree = tree
-        self._workers = workers
-        self._watch = watch
-        self._index = Index(len(tree.names))
-        self._broken: Counter[str] = Counter()
-        self._told: list[BrokenRow] = []
-        self._lines = 0
+    dump: Dump
+    settings: PoolSettings
+    tree: TagTree
+    workers: WorkerPool
+    watch: Watch
+    index: Index
+    broken: Counter[str] = field(default_factory=Counter)
+    told: list[BrokenRow] = field(default_factory=list)
+    lines: int = 0
 
     def write(self, stage: Path) -> Build:
         """pool.jsonl, build.json and, where there is something to tell, broken.jsonl."""
         self._read()
-        rules = self._rules(_day(self._settings.date) or self._index.newest)
-        steps = self._index.steps(rules, len(self._tree.languages))
-        names = [one.name for one in self._tree.languages]
+        rules = self._rules(_day(self.settings.date) or self.index.newest)
+        steps = self.index.steps(rules, len(self.tree.languages))
+        names = [one.name for one in self.tree.languages]
         seed = {name: int(count) for name, count in zip(names, steps.counts["seed"], strict=False)}
-        quota = quotas(seed, self._tree, size=self._settings.size, floor=self._settings.floor)
+        quota = quotas(seed, self.tree, size=self.settings.size, floor=self.settings.floor)
         drawn = [
             one
             for place, ids in sorted(steps.ids.items())
@@ -203,26 +202,25 @@ class _Building:
                 map(int, ids),
                 place=place,
                 quota=quota[names[place]],
-                times=self._settings.times,
-                seed=self._settings.seed,
+                times=self.settings.times,
+                seed=self.settings.seed,
             )
         ]
         if not drawn:
             raise DataError(self._nothing(steps))
         lines = msgspec.json.Encoder().encode_lines(self._questions(drawn))
         (stage / POOL).write_bytes(lines)
-        if self._told:
-            (stage / BROKEN).write_bytes(msgspec.json.Encoder().encode_lines(self._told))
+        if self.told:
+            (stage / BROKEN).write_bytes(msgspec.json.Encoder().encode_lines(self.told))
         build = Build(
-            viva=__version__,
-            settings=msgspec.to_builtins(self._settings),
+            settings=msgspec.to_builtins(self.settings),
             date=_iso(rules.day),
-            rows=self._index.rows,
-            questions=self._index.questions,
-            answers=self._index.answers,
+            rows=self.index.rows,
+            questions=self.index.questions,
+            answers=self.index.answers,
             languages=self._counts(steps, quota, drawn),
-            broken=tuple(BrokenRows(kind=kind, count=count) for kind, count in sorted(self._broken.items())),
-            source=self._index.fingerprint,
+            broken=tuple(BrokenRows(kind=kind, count=count) for kind, count in sorted(self.broken.items())),
+            source=self.index.fingerprint,
             fingerprint=fingerprint([lines]),
         )
         (stage / BUILD).write_bytes(readable_json(build))
@@ -230,10 +228,10 @@ class _Building:
 
     def view_ages(self, build: Build) -> ViewAges:
         """Return where the questions lie that have an accepted answer and enough others."""
-        return self._index.view_ages(self._rules(_day(build.date)))
+        return self.index.view_ages(self._rules(_day(build.date)))
 
     def _rules(self, day: int) -> Rules:
-        settings = self._settings
+        settings = self.settings
         return Rules(
             min(settings.min_answers, MOST),
             settings.line,
@@ -244,49 +242,49 @@ class _Building:
 
     def _read(self) -> None:
         """All rows, once."""
-        index, languages = self._index, len(self._tree.languages)
-        rules = self._rules(_day(self._settings.date))
+        index, languages = self.index, len(self.tree.languages)
+        rules = self._rules(_day(self.settings.date))
         closed = False
-        if isinstance(self._dump, Pipe):
-            self._dump.dropped = index.dropped
-        self._watch.reading("rows", self._dump, 0)
-        for block in self._dump.blocks(self._workers, self._tree):
+        if isinstance(self.dump, Pipe):
+            self.dump.dropped = index.dropped
+        self.watch.reading("rows", self.dump, 0)
+        for block in self.dump.blocks(self.workers, self.tree):
             index.add(block)
-            if isinstance(self._dump, Pipe):
+            if isinstance(self.dump, Pipe):
                 index.drop(block, rules, languages)
             self._tell(block)
             closed |= block.closed
-            self._watch.reading("rows", self._dump, index.rows)
+            self.watch.reading("rows", self.dump, index.rows)
         if not index.rows:
-            kinds = counts_text(dict(sorted(self._broken.items())))
-            hint = "; Posts.xml has a <row ... /> a line" if self._dump.unit == "line" else ""
+            kinds = counts_text(dict(sorted(self.broken.items())))
+            hint = "; Posts.xml has a <row ... /> a line" if self.dump.unit == "line" else ""
             raise DataError(f"no row could be read in the dump ({kinds or 'it has none'}){hint}")
         if not closed:
-            self._broken[CUT] += 1
-            self._note(BrokenRow(place=f"{self._dump.unit} {self._lines:,}", kind=CUT, begins=""))
+            self.broken[CUT] += 1
+            self._note(BrokenRow(place=f"{self.dump.unit} {self.lines:,}", kind=CUT, begins=""))
         if index.repeated:
-            self._broken[REPEATED] += index.repeated
+            self.broken[REPEATED] += index.repeated
 
     def _tell(self, block: Block) -> None:
         for row in block.told:
-            place = f"{self._dump.unit} {self._lines + row.place + 1:,}"
+            place = f"{self.dump.unit} {self.lines + row.place + 1:,}"
             self._note(BrokenRow(place=place, kind=row.kind, begins=row.begins.decode("utf-8", "replace")))
-        self._broken.update(block.broken)
-        self._lines += block.lines
+        self.broken.update(block.broken)
+        self.lines += block.lines
 
     def _note(self, row: BrokenRow) -> None:
-        if len(self._told) < MAX_TOLD:
-            self._told.append(row)
-        self._watch.broken(row)
+        if len(self.told) < MAX_TOLD:
+            self.told.append(row)
+        self.watch.broken(row)
 
     def _questions(self, drawn: list[Drawn]) -> Iterable[PoolQuestion]:
         """Yield the texts of what was drawn, in the order of the tree."""
         wanted = frozenset(one.id for one in drawn)
         asked: dict[int, Row] = {}
         answers: dict[int, dict[int, Row]] = {one: {} for one in wanted}
-        self._dump.done = held = 0
-        self._watch.reading("texts", self._dump, 0)
-        for rows in self._dump.texts(self._workers, wanted):
+        self.dump.done = held = 0
+        self.watch.reading("texts", self.dump, 0)
+        for rows in self.dump.texts(self.workers, wanted):
             for row in rows:
                 kept = answers.get(row.parent, {}) if row.parent else asked
                 if kept.setdefault(row.id, row) is row:
@@ -295,7 +293,7 @@ class _Building:
                 raise DataError(
                     f"the pool's texts have more than {MAX_TEXTS:,} characters: take a smaller {option('size')}"
                 )
-            self._watch.reading("texts", self._dump, len(asked))
+            self.watch.reading("texts", self.dump, len(asked))
         missing = wanted - asked.keys()
         if missing:
             raise DataError(
@@ -306,7 +304,7 @@ class _Building:
             yield self._question(one, asked[one.id], answers[one.id].values())
 
     def _question(self, drawn: Drawn, row: Row, answers: Iterable[Row]) -> PoolQuestion:
-        language = self._tree.languages[drawn.place]
+        language = self.tree.languages[drawn.place]
         best = heapq.nsmallest(
             MAX_ANSWERS, (one for one in answers if one.score > 0), key=lambda one: (-one.score, one.created, one.id)
         )
@@ -325,7 +323,7 @@ class _Building:
         )
 
     def _counts(self, steps: Steps, quota: dict[str, int], drawn: list[Drawn]) -> tuple[LanguageCount, ...]:
-        areas = {one.name: one.area for one in self._tree.languages}
+        areas = {one.name: one.area for one in self.tree.languages}
         pool = Counter(one.place for one in drawn)
         return tuple(
             LanguageCount(
@@ -335,24 +333,24 @@ class _Building:
                 drawn=pool[place],
                 **{step: int(counts[place]) for step, counts in steps.counts.items()},
             )
-            for place, name in enumerate(self._tree.names)
+            for place, name in enumerate(self.tree.names)
             if place < len(areas)
             or name == NONE
             or steps.counts["questions"][place]
-            or (name == SEVERAL and self._settings.several == "drop")
+            or (name == SEVERAL and self.settings.several == "drop")
         )
 
     def _nothing(self, steps: Steps) -> str:
         left = (
             "questions",
             "with an accepted answer",
-            f"with {self._settings.min_answers} positively voted answers",
+            f"with {self.settings.min_answers} positively voted answers",
             "above the line",
             "of a language and in the days asked for",
         )
         counts = ", ".join(f"{int(c.sum()):,} {what}" for what, c in zip(left, steps.counts.values(), strict=True))
-        newest = _iso(self._index.newest)
-        return f"no question is left: {counts}; ages at {self._settings.date or newest}, the newest post is of {newest}"
+        newest = _iso(self.index.newest)
+        return f"no question is left: {counts}; ages at {self.settings.date or newest}, the newest post is of {newest}"
 
 
 def _day(text: str) -> int:

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
 from viva.benchmarks.custom.questionmodel import Problem
 from viva.benchmarks.infibench.caseset import read_built
 from viva.build.drafting import DraftOptions, ask_and_keep, ending, model_and_sampling
-from viva.build.files import content_of
+from viva.build.files import content_of, replace_file
 from viva.build.options import (
     SHOWN,
     Force,
@@ -31,10 +32,11 @@ from viva.build.options import (
 )
 from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
 from viva.build.stackexchange.coverage import (
-    Places,
+    Cell,
     State,
     coverage_table,
     exposure_table,
+    holders,
     metric_lines,
     read_cutoffs,
     read_day,
@@ -45,9 +47,8 @@ from viva.build.stackexchange.kit import (
     human_references,
     read_instructions,
     request,
-    write_human_answers,
 )
-from viva.build.stackexchange.pilots import KINDS, Answers, Finding, findings, gather_answers, named_runs, tried_scores
+from viva.build.stackexchange.pilots import KINDS, Answers, Finding, discriminate, findings, gather_answers, named_runs
 from viva.build.stackexchange.project import MANY, Project, decide, refusal, take_over, take_pool
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
@@ -102,7 +103,7 @@ def kit(config: KitConfig) -> int:
     states = opened.states()
     if sum(one.text is None for one in states) > MANY:
         say("viva: writing kits")
-    new = opened.write_kits(states, None if config.everything else opened.places(states, day).holders)
+    new = opened.write_kits(states, None if config.everything else holders(opened.places(states, day)))
     opened.instructions()
     kits = sum(one.text is not None for one in states) + new
     print(
@@ -196,22 +197,21 @@ def coverage(config: CoverageConfig) -> int:
     dealt = opened.places(states, day)
     tables = [coverage_table(dealt)]
     if table:
-        tables.append(exposure_table(states, dealt, table))
-    approved = sum(cell.counts["approved"] for cell in dealt.cells)
-    missing = sum(cell.missing for cell in dealt.cells)
+        tables.append(exposure_table(dealt, table))
+    approved = sum(cell.counts["approved"] for cell in dealt)
+    missing = sum(cell.missing for cell in dealt)
     closing = [
-        *metric_lines(states, dealt),
-        *_moved(opened, states, dealt, everything=config.everything),
-        f"{approved:,} of {sum(cell.quota for cell in dealt.cells):,} questions approved, {missing:,} missing",
+        *metric_lines(dealt),
+        *_moved(opened, dealt, everything=config.everything),
+        f"{approved:,} of {sum(cell.quota for cell in dealt):,} questions approved, {missing:,} missing",
     ]
     print_tables(tables, closing)
     return EXIT_INCOMPLETE if missing else EXIT_OK
 
 
-def _moved(opened: Project, states: Sequence[State], dealt: Places, *, everything: bool) -> Iterable[str]:
+def _moved(opened: Project, dealt: Iterable[Cell], *, everything: bool) -> Iterable[str]:
     """Yield questions of the reserve that have a place now."""
-    by_id = {state.about.id: state for state in states}
-    moved = [by_id[identity] for cell in dealt.cells for identity in cell.moved_up]
+    moved = [state for cell in dealt for state in cell.moved_up]
     for state in moved if everything else moved[:SHOWN]:
         made = "" if state.text is not None else f" (no kit yet: viva build infibench kit {opened.path})"
         yield f"moved up: {state.id}, {state.about.language}{made}"
@@ -242,8 +242,8 @@ def draft(config: DraftConfig) -> int:
     model, sampling = model_and_sampling(config)
     with opened.locked():
         states = opened.states()
-        holders = set(opened.places(states, day).holders)
-        todo = [one for one in states if one.status == "unwritten" and one.text is not None and one.about.id in holders]
+        placed = holders(opened.places(states, day))
+        todo = [one for one in states if one.status == "unwritten" and one.text is not None and one.about.id in placed]
         requests = [
             (asked(state.about), request(state.about, instructions, sampling))
             for state in todo
@@ -350,7 +350,8 @@ def calibrate(config: CalibrateConfig) -> int:
             f"the runs asked none of the questions of {config.project}; run the set that `export {option('pilot')}` "
             "wrote"
         )
-    told = findings(tried_scores(found))
+    discriminate(found)
+    told = findings(found)
     shown = ["\n".join(_lines(finding, found[finding.question], finding.question in changed)) for finding in told]
     list_first(shown, everything=config.everything)
     models = sorted({model for one in found.values() for model in one.scores})
@@ -417,8 +418,9 @@ def export(config: ExportConfig) -> int:
     )
     tell_held([f"{state.id}: {why}" for state, why in made.held], everything=config.everything)
     tell_notes(made.notes)
+    count = made.manifest.questions
     print(
-        f"{plural(made.questions, 'question')} {'is' if made.questions == 1 else 'are'} in {config.out}, "
+        f"{plural(count, 'question')} {'is' if count == 1 else 'are'} in {config.out}, "
         f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
         f"examine with: viva run infibench {flag('data')} {config.out} {flag('model')} ..."
     )
@@ -445,8 +447,10 @@ def human_answers(config: HumanAnswersConfig) -> int:
     """What people answered, as answers that can be graded."""
     questions, _, _ = read_built(config.folder)
     found = human_references(Project(config.project).pool, {question.id for question in questions})
-    for path in write_human_answers(config.out, found):
-        given = [row.question for row in found[path.stem] if row.text]
+    for name, rows in found.items():
+        path = config.out / f"{name}.jsonl"
+        replace_file(path, msgspec.json.Encoder().encode_lines(rows))
+        given = [row.question for row in rows if row.text]
         answered = plural(len(set(given)), "question")
         print(f"{path}: {plural(len(given), 'answer')} to {answered} of {len(questions):,}")
     return EXIT_OK

@@ -21,7 +21,7 @@ from msgspec import Struct
 from viva.benchmarks.csbench.csbench import english_number
 from viva.benchmarks.csbench.recordfiles import LETTERS, Raw, RawSet, named, text
 from viva.build.files import new_sheet, written_table
-from viva.build.translation.checks import Finding, Reference, check_pair, folded
+from viva.build.translation.checks import Finding, check_pair, findings_of, folded
 from viva.types import Language
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def compared(
     return [
         finding
         for name, one, other in pairs
-        for finding in check_pair(Reference(name, one, other), source, target, explained=explained)
+        for finding in findings_of(name, check_pair(one, other, source, target, explained=explained))
     ]
 
 

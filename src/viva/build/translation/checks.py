@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.csbench.recordfiles import LETTERS, TEXTS, Raw, named, text, truth_value
@@ -36,13 +37,13 @@ _LONGEST = 20_000
 
 
 class Finding(Struct, frozen=True):
-    """Something about one field of one question."""
+    """Something about one field of one question; who checks many records says which."""
 
-    question: str
     field: str
     kind: str
     message: str
     severity: Severity = "error"
+    question: str = ""
 
     def __str__(self) -> str:
         return f"{self.severity}: {one_line(f'{self.question} {self.field}: {self.kind}: {self.message}', 300)}"
@@ -73,27 +74,32 @@ def check_set(records: Sequence[Raw], language: Language) -> list[Finding]:
     found: list[Finding] = []
     seen: dict[tuple[str, ...], str] = {}
     for name, record in zip(named(records), records, strict=True):
-        found += check_record(name, record, language)
+        of_record = check_record(record, language)
         if "#" in name and text(record.get("ID")) != name:
-            found.append(
-                Finding(name, "ID", "repeated id", f"{text(record.get('ID'))} stands there already", "warning")
-            )
+            stands = f"{text(record.get('ID'))} stands there already"
+            of_record.append(Finding("ID", "repeated id", stands, "warning"))
         asked = tuple(" ".join(text(record.get(key)).split()) for key in ("Question", *LETTERS))
         earlier = seen.setdefault(asked, name)
         if earlier != name:
-            found.append(Finding(name, "Question", "repeated question", f"the same as {earlier}", "warning"))
+            of_record.append(Finding("Question", "repeated question", f"the same as {earlier}", "warning"))
+        found += findings_of(name, of_record)
     return found
 
 
-def check_record(name: str, record: Raw, language: Language) -> list[Finding]:
+def findings_of(question: str, found: Iterable[Finding]) -> list[Finding]:
+    """Return findings as those of a question."""
+    return [msgspec.structs.replace(finding, question=question) for finding in found]
+
+
+def check_record(record: Raw, language: Language) -> list[Finding]:
     """Return what is wrong with one question by itself."""
-    found = [*_gold(name, record), *_options(name, record)]
+    found = [*_gold(record), *_options(record)]
     for field in TEXTS:
         if field not in record or (field == "Answer" and record["Format"] in ("Multiple-choice", "Assertion")):
             continue
-        found += check_text(name, field, text(record[field]), language)
+        found += check_text(field, text(record[field]), language)
     if record["Format"] == "Fill-in-the-blank" and not blanks(text(record["Question"])):
-        found.append(Finding(name, "Question", "no blank", "nothing to fill in is marked", "warning"))
+        found.append(Finding("Question", "no blank", "nothing to fill in is marked", "warning"))
     return found
 
 
@@ -102,31 +108,31 @@ def blanks(content: str) -> int:
     return len(_wanted().blank.findall(content[:_LONGEST]))
 
 
-def _gold(name: str, record: Raw) -> Iterator[Finding]:
+def _gold(record: Raw) -> Iterator[Finding]:
     gold = record["Answer"]
     shown = one_line(repr(text(gold)), 60)
     if record["Format"] == "Multiple-choice":
         if not (isinstance(gold, str) and gold in LETTERS):
-            yield Finding(name, "Answer", "gold is no letter", f"{shown} in place of A, B, C or D")
+            yield Finding("Answer", "gold is no letter", f"{shown} in place of A, B, C or D")
         elif not text(record.get(gold)).strip():
-            yield Finding(name, "Answer", "gold without option", f"there is no option {gold}")
+            yield Finding("Answer", "gold without option", f"there is no option {gold}")
     elif record["Format"] == "Assertion":
         if not isinstance(gold, bool):
-            yield Finding(name, "Answer", "gold is no truth value", f"{shown} in place of true or false")
+            yield Finding("Answer", "gold is no truth value", f"{shown} in place of true or false")
     elif not text(gold).strip():
-        yield Finding(name, "Answer", "empty", "there is no answer")
+        yield Finding("Answer", "empty", "there is no answer")
 
 
-def _options(name: str, record: Raw) -> Iterator[Finding]:
+def _options(record: Raw) -> Iterator[Finding]:
     if record["Format"] != "Multiple-choice":
         return
     for letter in LETTERS:
         if not text(record.get(letter)).strip():
-            yield Finding(name, letter, "empty", f"option {letter} is empty or missing")
+            yield Finding(letter, "empty", f"option {letter} is empty or missing")
         elif not isinstance(record[letter], str):
-            yield Finding(name, letter, "option is no text", f"{record[letter]!r} is a number", "warning")
+            yield Finding(letter, "option is no text", f"{record[letter]!r} is a number", "warning")
     for first, second in equal_options(record):
-        yield Finding(name, second, "equal options", f"{first} and {second} read alike", "warning")
+        yield Finding(second, "equal options", f"{first} and {second} read alike", "warning")
 
 
 def equal_options(record: Raw) -> list[tuple[str, str]]:
@@ -140,12 +146,12 @@ def equal_options(record: Raw) -> list[tuple[str, str]]:
     ]
 
 
-def check_text(name: str, field: str, content: str, language: Language) -> Iterator[Finding]:
+def check_text(field: str, content: str, language: Language) -> Iterator[Finding]:
     """Yield what is wrong with a text in a language."""
     content = content[:_LONGEST]
     if not content.strip():
         if field == "Question":
-            yield Finding(name, field, "empty", "there is no question")
+            yield Finding(field, "empty", "there is no question")
         return
     flat = " ".join(content.split()).casefold()
     wanted = _wanted()
@@ -156,17 +162,17 @@ def check_text(name: str, field: str, content: str, language: Language) -> Itera
         # An answer may begin with "Sure," of its own.
         severity: Severity = "error" if spoken or field not in ("Answer", "Explanation") else "warning"
         said = f"{spoken or opening!r} in {one_line(content, 80)!r}"
-        yield Finding(name, field, "translator speaks", said, severity)
+        yield Finding(field, "translator speaks", said, severity)
     if language != "zh":
         if foreign := HAN.findall(content):
             shown = one_line("".join(foreign[:20]), 40)
-            yield Finding(name, field, "other script", f"{len(foreign):,} Chinese characters: {shown}")
+            yield Finding(field, "other script", f"{len(foreign):,} Chinese characters: {shown}")
         elif marks := _WIDE_MARKS.findall(content):
-            yield Finding(name, field, "wide punctuation", f"{''.join(dict.fromkeys(marks))}", "warning")
+            yield Finding(field, "wide punctuation", f"{''.join(dict.fromkeys(marks))}", "warning")
     if other := other_language(content, language):
-        yield Finding(name, field, "other language", f"reads as {other}: {one_line(content, 80)!r}")
+        yield Finding(field, "other language", f"reads as {other}: {one_line(content, 80)!r}")
     if content.count("```") % 2:
-        yield Finding(name, field, "open fence", "a code fence (```) is not closed")
+        yield Finding(field, "open fence", "a code fence (```) is not closed")
 
 
 def other_language(content: str, language: Language) -> str:
@@ -217,22 +223,12 @@ _LONG = 80
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
-class Reference(Struct, frozen=True):
-    """Two languages' records that are the same question."""
-
-    name: str
-    source: Raw
-    translation: Raw
-
-
-def check_pair(pair: Reference, source: Language, target: Language, *, explained: bool = True) -> list[Finding]:
+def check_pair(one: Raw, other: Raw, source: Language, target: Language, *, explained: bool = True) -> list[Finding]:
     """Return what of a question did not survive its translation. `explained`: whether explanations were to be
     translated.
     """
-    name, one, other = pair.name, pair.source, pair.translation
     found = [
         Finding(
-            name,
             key,
             "tag changed",
             f"{one_line(text(one.get(key)), 60)!r} became {one_line(text(other.get(key)), 60)!r}",
@@ -240,23 +236,21 @@ def check_pair(pair: Reference, source: Language, target: Language, *, explained
         for key in _SAME
         if text(one.get(key)) != text(other.get(key))
     ]
-    found += _golds(pair)
+    found += _golds(one, other)
     found += [
-        Finding(name, key, "field lost", f"the source has one: {one_line(text(one[key]), 60)!r}")
+        Finding(key, "field lost", f"the source has one: {one_line(text(one[key]), 60)!r}")
         for key in TEXTS
         if text(one.get(key)).strip() and not text(other.get(key)).strip() and (key != "Explanation" or explained)
     ]
-    found += [
-        Finding(name, key, "field added", "the source has none") for key in LETTERS if key in other and key not in one
-    ]
+    found += [Finding(key, "field added", "the source has none") for key in LETTERS if key in other and key not in one]
     for key in TEXTS:
         if key == "Answer" and one["Format"] in ("Multiple-choice", "Assertion"):
             continue
         if text(one.get(key)).strip() and text(other.get(key)).strip():
-            found += _field(pair, key, source, target)
+            found += _field(one, other, key, source, target)
     before = set(equal_options(one))
     found += [
-        Finding(name, second, "options became equal", f"{first} and {second} read alike, and did not in the source")
+        Finding(second, "options became equal", f"{first} and {second} read alike, and did not in the source")
         for first, second in equal_options(other)
         if (first, second) not in before
     ]
@@ -267,47 +261,46 @@ _GOLDS: dict[str, Callable[[str], object]] = {"Multiple-choice": str.strip, "Ass
 """Format → what two golds have in common that mean the same."""
 
 
-def _golds(pair: Reference) -> Iterator[Finding]:
-    one, other = text(pair.source.get("Answer")), text(pair.translation.get("Answer"))
-    read = _GOLDS.get(text(pair.source["Format"]))
-    if read is not None and read(one) != read(other):
-        yield Finding(pair.name, "Answer", "gold changed", f"{one!r} became {one_line(other, 60)!r}")
+def _golds(one: Raw, other: Raw) -> Iterator[Finding]:
+    was, now = text(one.get("Answer")), text(other.get("Answer"))
+    read = _GOLDS.get(text(one["Format"]))
+    if read is not None and read(was) != read(now):
+        yield Finding("Answer", "gold changed", f"{was!r} became {one_line(now, 60)!r}")
 
 
-def _field(pair: Reference, key: str, source: Language, target: Language) -> Iterator[Finding]:
-    name, form = pair.name, pair.source["Format"]
-    one, other = folded(text(pair.source[key])), folded(text(pair.translation[key]))
+def _field(before: Raw, after: Raw, key: str, source: Language, target: Language) -> Iterator[Finding]:
+    one, other = folded(text(before[key])), folded(text(after[key]))
     severity: Severity = "warning" if key in ("Answer", "Explanation") else "error"
     if key == "Question" and blanks(one) != blanks(other):
         # Elsewhere a question is as well asked in a sentence of its own.
         asks = not blanks(other) and other.rstrip().endswith("?")
-        gap = form == "Fill-in-the-blank" and blanks(other) < blanks(one) and not asks
+        gap = before["Format"] == "Fill-in-the-blank" and blanks(other) < blanks(one) and not asks
         lost: Severity = "error" if gap else "warning"
-        yield Finding(name, key, "blanks changed", f"{blanks(one)} in the source, {blanks(other)} here", lost)
+        yield Finding(key, "blanks changed", f"{blanks(one)} in the source, {blanks(other)} here", lost)
     gone, new = _differ(_numbers(one), _numbers(other))
     # 1,3 is a list of two to one writer, and a figure to another: then all digits together are the same.
     if (gone or new) and _digits(one) != _digits(other):
         # In an answer of many sentences figures are said in other ways; a lost figure of a question changes it.
         worst: Severity = severity if gone and not all(number in _SMALL for number in gone) else "warning"
-        yield Finding(name, key, "numbers changed", _told(gone, new), worst)
-    gone, new = _differ(_romans(text(pair.source[key])), _romans(text(pair.translation[key])))
+        yield Finding(key, "numbers changed", _told(gone, new), worst)
+    gone, new = _differ(_romans(text(before[key])), _romans(text(after[key])))
     if gone or new:
-        yield Finding(name, key, "numerals changed", _told(gone, new), severity if key in LETTERS else "warning")
+        yield Finding(key, "numerals changed", _told(gone, new), severity if key in LETTERS else "warning")
     for kind, seek in (("formula changed", _formulas), ("code changed", _codes), ("units changed", _units)):
         gone, new = _differ(seek(one), seek(other))
         if gone and (kind != "formula changed" or new or "\\" not in one):
-            yield Finding(name, key, kind, _told(gone, new), "warning")
-    yield from _as_a_whole(name, key, one, other, source, target)
+            yield Finding(key, kind, _told(gone, new), "warning")
+    yield from _as_a_whole(key, one, other, source, target)
 
 
-def _as_a_whole(name: str, key: str, one: str, other: str, source: Language, target: Language) -> Iterator[Finding]:
+def _as_a_whole(key: str, one: str, other: str, source: Language, target: Language) -> Iterator[Finding]:
     words = _WORDS.findall(one)
     same = " ".join(one.split()) == " ".join(other.split())
     if same and source != target and not _CODE_LIKE.search(one) and len([word for word in words if word.islower()]) > 3:
-        yield Finding(name, key, "not translated", f"as in the source: {one_line(other, 60)!r}")
+        yield Finding(key, "not translated", f"as in the source: {one_line(other, 60)!r}")
     size, there = _length(one), _length(other)
     if max(size, there) >= _LONG and not same and not _RATIO[0] <= there / max(1, size) <= _RATIO[1]:
-        yield Finding(name, key, "length", f"{len(one):,} characters in the source, {len(other):,} here", "warning")
+        yield Finding(key, "length", f"{len(one):,} characters in the source, {len(other):,} here", "warning")
 
 
 def _length(content: str) -> int:

@@ -155,7 +155,7 @@ class ApproveConfig(FileOptions, kw_only=True):
 @command(ApproveConfig, "action")
 def approve(config: ApproveConfig) -> int:
     """Decide about translations in a spreadsheet."""
-    return decide_by_file(Project, config, called="sheet")
+    return decide_by_file(Project, config)
 
 
 class ExportConfig(Struct, kw_only=True):

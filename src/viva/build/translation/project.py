@@ -16,9 +16,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, partial
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -40,22 +39,23 @@ from viva.benchmarks.csbench.recordfiles import (
     text,
     written,
 )
-from viva.build.approval import State, replay
+from viva.build.approval import Proposal, replay
 from viva.build.drafting import drafting_request, texts_of
-from viva.build.files import clean, counted, readable_json, replace_file, toml_of, write_set
+from viva.build.files import clean, counted, readable_json, replace_file, toml_of
 from viva.build.options import counts_text
 from viva.build.project import TextProject, review_item
-from viva.build.translation.checks import HAN, Finding, Reference, check_pair, check_record
+from viva.build.translation.checks import HAN, Finding, check_pair, check_record, findings_of
 from viva.engine.journal import Entry
-from viva.engine.reviews import Review
 from viva.errors import DataError, VivaError, flag, option
-from viva.files import shipped_text
+from viva.files import shipped_table
+from viva.prompting import replace_surrogates
 from viva.review.items import Item
 from viva.scorers.lexicon import after_thinking
 from viva.types import Generate, Language, Sampling
 from viva.version import __version__
 
 Each = Literal["question", "field"]
+SETTINGS, TEMPLATES = "translation.json", "translating.toml"
 LONGEST = 100_000
 """Characters of a reply that are read."""
 _PLAIN = re.compile(
@@ -72,15 +72,9 @@ class Templates(Struct, frozen=True):
     translate: dict[str, str]
 
 
-@cache
-def bundled() -> bytes:
-    """translating.toml as a new project gets it."""
-    return shipped_text(__file__, "translating.toml").encode()
-
-
 def read_templates(content: bytes, name: str) -> Templates:
     """Return a project's templates over the bundled ones. Raises DataError for a key that is not known."""
-    standard = tomllib.loads(bundled().decode())
+    standard = shipped_table(__file__, TEMPLATES, dict[str, dict[str, str]])
     given = texts_of(toml_of(content, name), name, standard)
     return Templates(**{table: {**texts, **given.get(table, {})} for table, texts in standard.items()})
 
@@ -100,32 +94,6 @@ def to_translate(record: Raw) -> dict[str, str]:
 def has_words(content: str) -> bool:
     """Return whether a text holds words of a language, not only figures, formulas, code and abbreviations."""
     return bool(HAN.search(content) or _WORD.search(_PLAIN.sub(" ", content)))
-
-
-def requests(
-    name: str,
-    record: Raw,
-    languages: tuple[Language, Language],
-    each: Each,
-    templates: Templates,
-    sampling: Sampling,
-    remarks: Sequence[str] = (),
-) -> Iterator[Generate]:
-    """Yield what is asked about one question: all its texts at once, or each by itself. `remarks`: why it is asked
-    again.
-    """
-    wanted = to_translate(record)
-    asked: dict[str, dict[str, str]] = {}
-    if each == "field":
-        asked = {f"{name}/{field}": {"field": field, "text": content} for field, content in wanted.items()}
-    elif wanted:
-        asked = {name: {"fields": json.dumps(wanted, ensure_ascii=False, indent=1)}}
-    source, target = (templates.names[language] for language in languages)
-    texts = templates.translate
-    for called, content in asked.items():
-        material = {**content, "remarks": "\n".join(remarks) or "none", "source": source, "target": target}
-        user = "whole" if each == "question" else "single"
-        yield drafting_request(called, texts, material, sampling, user=user, again=bool(remarks), notes=texts["notes"])
 
 
 def read_fields(reply: str, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -159,8 +127,9 @@ def read_text(reply: str, original: str) -> str:
 
 def _clean(content: str) -> str:
     """Without what no text may hold: halves of surrogate pairs and control characters."""
-    whole = content.encode("utf-8", "replace").decode()
-    return "".join(c for c in whole if c in "\n\t" or c.isprintable() or c in "\u00a0\u202f\u3000").strip()
+    return "".join(
+        c for c in replace_surrogates(content) if c in "\n\t" or c.isprintable() or c in "\u00a0\u202f\u3000"
+    ).strip()
 
 
 def translated(record: Raw, fields: Mapping[str, str], target: Language) -> Raw:
@@ -202,7 +171,6 @@ def unheaded(shown: str, wanted: Iterable[str]) -> dict[str, str] | None:
     return dict(zip(names, values, strict=True))
 
 
-SETTINGS, TEMPLATES = "translation.json", "translating.toml"
 ASPECT = "translation"
 
 
@@ -217,28 +185,18 @@ class Settings(Struct, kw_only=True):
     each: Each
 
 
-class Question(Struct, frozen=True, kw_only=True):
-    """One question of the source, and where its translation stands."""
+class Question(Proposal, frozen=True, kw_only=True):
+    """One question of the source, and where its translation stands; `start` is empty where a field is missing."""
 
-    name: str
     part: str
     record: Raw
     wanted: dict[str, str]
     """Field → text, of those that are to be translated."""
-    start: str
-    """The model's translation as people see it; empty where a field is missing."""
-    author: str
-    state: State
 
     @property
     def shown(self) -> str:
         """The source's texts as people see them."""
         return headed(self.wanted)
-
-    @property
-    def key(self) -> str:
-        """The item that a decision is about."""
-        return item_key(self.name, self.shown, self.state.text)
 
     def result(self, target: Language) -> Raw | None:
         """Return the translated record; None where the headings were damaged, or there is no translation."""
@@ -251,12 +209,11 @@ class Question(Struct, frozen=True, kw_only=True):
 class Project(TextProject[Question]):
     """The folder, each file read once, when it is asked for."""
 
+    module = __file__
+    told = TEMPLATES
     scope = "csbench-translation"
     aspect = ASPECT
-    titles = (
-        *("question", "item", "format", "checks", "findings", "state", "source"),
-        *("decision", "translation", "comment", "remarks"),
-    )
+    columns = ("format", "checks", "findings", "state", "source")
     called = "sheet"
     needed = ("question", "decision", ASPECT)
     unknown = "with a translation is in the project"
@@ -292,10 +249,9 @@ class Project(TextProject[Question]):
             each=each,
         )
         if not (path / SETTINGS).exists():
-            if not (path / TEMPLATES).exists():
-                replace_file(path / TEMPLATES, bundled())
             replace_file(path / SETTINGS, readable_json(wanted))
         project = cls(path)
+        project.instructions()
         for name in ("fingerprint", "source_language", "target_language", "each"):
             there, here = getattr(project.settings, name), getattr(wanted, name)
             if there != here:
@@ -319,8 +275,7 @@ class Project(TextProject[Question]):
     @cached_property
     def templates(self) -> Templates:
         """What the model is told."""
-        path = self.path / TEMPLATES
-        return read_templates(path.read_bytes() if path.exists() else b"", str(path))
+        return read_templates(*self.instructions())
 
     @cached_property
     def drafts(self) -> dict[str, Entry]:
@@ -335,18 +290,15 @@ class Project(TextProject[Question]):
 
     def texts(self) -> list[Question]:
         """Return every question with where its translation stands, in the order of the source."""
-        drafted = [
-            (name, part, record, wanted, *self._draft(name, wanted))
-            for name, part, record in self.sources()
-            for wanted in (to_translate(record),)
-        ]
-        texts = [(start, partial(item_key, name, headed(wanted))) for name, _, _, wanted, start, _ in drafted]
-        return [
-            Question(name=name, part=part, record=record, wanted=wanted, start=start, author=author, state=state)
-            for (name, part, record, wanted, start, author), state in zip(
-                drafted, replay(texts, self.events(clean))[0], strict=True
+        begun: list[Question] = []
+        for name, part, record in self.sources():
+            wanted = to_translate(record)
+            start, author = self._draft(name, wanted)
+            key_of = partial(item_key, name, headed(wanted))
+            begun.append(
+                Question(name=name, start=start, author=author, key_of=key_of, part=part, record=record, wanted=wanted)
             )
-        ]
+        return replay(begun, self.decisions(clean))[0]
 
     def _draft(self, name: str, wanted: dict[str, str]) -> tuple[str, str]:
         """Return the model's translation as people see it, and whose it is."""
@@ -365,19 +317,35 @@ class Project(TextProject[Question]):
         """Return everything to be asked, in the order of the source; the journal knows what was. `rejected`: those
         again.
         """
-        settings = self.settings
-        languages = settings.source_language, settings.target_language
+        settings, texts = self.settings, self.templates.translate
         again: dict[str, tuple[str, ...]] = {}
         if rejected:
             told = [(one.name, one.state) for one in self.texts() if one.state.status == "rejected"]
             again = {name: state.remarks or ("It was not good enough.",) for name, state in told}
+        languages = {"source": settings.source_language, "target": settings.target_language}
+        called = {name: self.templates.names[language] for name, language in languages.items()}
         found: list[Generate] = []
         for name, _, record in self.sources()[:limit]:
-            remarks = again.get(name, ())
-            for request in requests(name, record, languages, settings.each, self.templates, sampling, remarks):
-                last = self.drafts.get(request.question)
-                sample = last.sample + 1 if remarks and last else 0
-                found.append(msgspec.structs.replace(request, sample=sample))
+            wanted, remarks = to_translate(record), again.get(name)
+            asked: dict[str, dict[str, str]] = {}
+            if settings.each == "field":
+                asked = {f"{name}/{field}": {"field": field, "text": content} for field, content in wanted.items()}
+            elif wanted:
+                asked = {name: {"fields": json.dumps(wanted, ensure_ascii=False, indent=1)}}
+            for question, content in asked.items():
+                last = self.drafts.get(question)
+                found.append(
+                    drafting_request(
+                        question,
+                        texts,
+                        {**content, "remarks": "\n".join(remarks or ["none"]), **called},
+                        sampling,
+                        user="whole" if settings.each == "question" else "single",
+                        again=bool(remarks),
+                        sample=last.sample + 1 if remarks and last else 0,
+                        notes=texts["notes"],
+                    )
+                )
         return found
 
     def proposals(self) -> dict[str, Question]:
@@ -392,7 +360,8 @@ class Project(TextProject[Question]):
         """Return what is wrong with a decision about a translation; "" for nothing."""
         if decision == "reject" or unheaded(text, proposal.wanted) is not None:
             return ""
-        return f"the translation must keep its headings, each on a line of its own: {_headings(proposal.wanted)}"
+        headings = ", ".join(f"[{field}]" for field in proposal.wanted)
+        return f"the translation must keep its headings, each on a line of its own and in this order: {headings}"
 
     def about(self, proposal: Question) -> dict[str, str]:
         """Return which question it is, for people and filters."""
@@ -404,11 +373,11 @@ class Project(TextProject[Question]):
             "state": proposal.state.status,
         }
 
-    def decision_row(self, proposal: Question) -> tuple[str, ...]:
-        """Return one question as a row of the sheet, its decision left empty."""
-        findings, state = self.findings(proposal), proposal.state
-        head = proposal.name, proposal.key, text(proposal.record["Format"]), verdict(findings), told(findings)
-        return (*head, state.status, proposal.shown, "", state.text, "", "; ".join(state.remarks))
+    def described(self, proposal: Question) -> tuple[str, ...]:
+        """Return what a row of the sheet says of a question."""
+        findings = self.findings(proposal)
+        form = text(proposal.record["Format"])
+        return form, verdict(findings), told(findings), proposal.state.status, proposal.shown
 
     def item(self, proposal: Question) -> Item:
         """Return a question on the review page."""
@@ -421,19 +390,6 @@ class Project(TextProject[Question]):
             gold=proposal.shown,
             reasons=told(self.findings(proposal)),
         )
-
-    def refused(self, lines: Sequence[Review]) -> str:
-        """Return what is wrong with lines that the review page is about to write, as a sentence; "" for nothing."""
-        wanted = {name: to_translate(record) for name, _, record in self.sources()}
-        for line in lines:
-            text_after = line.text_after if line.text_after is not None else line.text_before
-            fields = wanted.get(line.about.get("question", ""), {})
-            if line.after and text_after is not None and unheaded(clean(text_after), fields) is None:
-                return (
-                    "The translation must keep its headings, each on a line of its own and in this order: "
-                    f"{_headings(fields)}."
-                )
-        return ""
 
     def record_of(self, question: Question, *, unreviewed: bool) -> tuple[Raw | None, str]:
         """Return the record that enters the set, or why none does."""
@@ -452,34 +408,21 @@ class Project(TextProject[Question]):
 
     def findings(self, question: Question) -> list[Finding]:
         """Return what the checks say about a translation as it now stands."""
-        known = self._findings.get(question.key)
-        if known is None:
-            known = self._findings[question.key] = self._found(question)
-        return known
+        if question.key not in self._findings:
+            self._findings[question.key] = findings_of(question.name, self._found(question))
+        return self._findings[question.key]
 
     def _found(self, question: Question) -> list[Finding]:
-        target = self.settings.target_language
+        source, target = self.settings.source_language, self.settings.target_language
         if not question.state.text and question.wanted:
-            return [Finding(question.name, "", "no translation", "the model gave none, or left a field out")]
+            return [Finding("", "no translation", "the model gave none, or left a field out")]
         record = question.result(target)
         if record is None:
-            return [Finding(question.name, "", "headings damaged", "each field must keep its heading, in order")]
+            return [Finding("", "headings damaged", "each field must keep its heading, in order")]
         # What was wrong in the source is not the translation's doing.
-        before = {
-            (finding.field, finding.kind)
-            for finding in check_record(question.name, question.record, self.settings.source_language)
-        }
-        pair = Reference(question.name, question.record, record)
-        own = [
-            finding
-            for finding in check_record(question.name, record, target)
-            if (finding.field, finding.kind) not in before
-        ]
-        return [*own, *check_pair(pair, self.settings.source_language, target)]
-
-
-def _headings(fields: Iterable[str]) -> str:
-    return ", ".join(f"[{field}]" for field in fields)
+        before = {(finding.field, finding.kind) for finding in check_record(question.record, source)}
+        own = [one for one in check_record(record, target) if (one.field, one.kind) not in before]
+        return [*own, *check_pair(question.record, record, source, target)]
 
 
 _VERDICTS = ("error", "warning", "nothing found")
@@ -494,9 +437,6 @@ def verdict(findings: list[Finding]) -> str:
 def told(findings: list[Finding]) -> str:
     """Return what the checks found, for people."""
     return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)
-
-
-AUDIT, MANIFEST = "audit.jsonl", "build.json"
 
 
 class Manifest(Struct, kw_only=True):
@@ -555,11 +495,8 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tup
         held_back=reasons,
         translated_by=counted(entry.model for entry in project.drafts.values()),
         reviewers=sorted({review.reviewer for review in project.log.reviews}),
-        instructions=hashlib.sha256((path / TEMPLATES).read_bytes()).hexdigest(),
+        instructions=project.digests([TEMPLATES])[TEMPLATES],
         fingerprint=fingerprint(contents.values()),
     )
-    contents[AUDIT] = msgspec.json.Encoder().encode_lines(project.log.reviews)
-    contents[MANIFEST] = readable_json(manifest)
-    target = out / FOLDERS[settings.target_language]
-    write_set(target, contents, (TEST, VALID, AUDIT, MANIFEST), MANIFEST, force=force)
+    project.write_set(out / FOLDERS[settings.target_language], contents, manifest, force=force, files=[VALID])
     return manifest, held

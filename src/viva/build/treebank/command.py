@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from viva.benchmarks.syneval.facts import FORMATS
-from viva.build.options import Force, SetFolder, Told, counts_text, print_tables
+from viva.build.options import Force, SetFolder, TellingScreen, Told, counts_text, print_tables
 from viva.build.treebank.driver import BuildSettings, Manifest, Tally, build
 from viva.build.treebank.generate import generate
 from viva.build.treebank.sampling import DEFAULTS, SamplingSettings, Scheme
@@ -20,8 +20,8 @@ from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, VivaError, flag
 from viva.fields import note, pick
 from viva.runs.config import Progress
-from viva.runs.progress import Screen, say
-from viva.visible import one_line
+from viva.runs.progress import say
+from viva.visible import one_line, plural
 
 SHOWN = 20
 """Malformed trees that are told on the terminal; malformed.jsonl has them all."""
@@ -149,20 +149,17 @@ def _encoding(name: str) -> str:
     return name
 
 
-class _Screen(Screen):
+class _Screen(TellingScreen):
     """Tells on stderr how it goes."""
-
-    _problems = 0
 
     def planned(self, plan: Plan) -> None:
         """What will be read."""
         if self.quiet:
             return
-        for source, members in zip(plan.sources, plan.members, strict=True):
+        for source, members, _ in plan:
             left = f", {source.left_out:,} left out ({source.left_out_first}, ...)" if source.left_out else ""
             rule = "" if source.kind == "file" else f" ({source.rule})"
-            files = "1 file" if len(members) == 1 else f"{len(members):,} files"
-            self.say(f"{source.name}: {files}{rule}{left}")
+            self.say(f"{source.name}: {plural(len(members), 'file')}{rule}{left}")
 
     def progress(self, tally: Tally) -> None:
         """Another chunk is done."""
@@ -174,11 +171,7 @@ class _Screen(Screen):
 
     def malformed(self, problem: Problem) -> None:
         """Something was skipped."""
-        self._problems += 1
-        if self._problems <= SHOWN:
-            self.say(f"skipped {one_line(str(problem), 300)}")
-        elif self._problems == SHOWN + 1:
-            self.say("skipped more, which malformed.jsonl lists")
+        self.tell(f"skipped {one_line(str(problem), 300)}", SHOWN, "skipped more, which malformed.jsonl lists")
 
 
 def _report(manifest: Manifest, out: Path) -> int:

@@ -19,6 +19,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, TypeAlias
@@ -28,7 +29,7 @@ from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, Fact, Item
-from viva.build.files import readable_json, staged
+from viva.build.files import MANIFEST, readable_json, staged
 from viva.build.treebank.sampling import Drawn, Place, Sampler, SamplingSettings, sampler
 from viva.build.treebank.tree import TreeError
 from viva.build.treebank.treebank import Plan, Problem, RawTree, Reader, Source, survey
@@ -68,14 +69,34 @@ class BuildSettings(Struct, frozen=True, kw_only=True):
     force: bool = False
 
 
+class Tally(Struct):
+    """How far it is, or what became of a chunk. `bytes` of `size`, which is a guess where files are compressed."""
+
+    size: int = 0
+    bytes: int = 0
+    trees: int = 0
+    facts: int = 0
+    counts: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
+    """(knowledge point, format) → questions."""
+    malformed: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def questions(self) -> int:
+        """Generated so far."""
+        return self.counts.total()
+
+    def add(self, chunk: Tally) -> None:
+        """One chunk more."""
+        self.trees += chunk.trees
+        self.facts += chunk.facts
+        self.counts.update(chunk.counts)
+        self.malformed.update(chunk.malformed)
+
+
 class Result(NamedTuple):
     """What became of a chunk."""
 
-    number: int
-    trees: int
-    fact_count: int
-    counts: Counter[tuple[str, str]]
-    """(knowledge point, format) → questions."""
+    tally: Tally
     facts: bytes
     questions: bytes
     problems: list[Problem]
@@ -110,9 +131,7 @@ class Worker:
         number, chunk = numbered
         drawable = sampler(self._settings.sampling)
         facts, questions = bytearray(), bytearray()
-        counts: Counter[tuple[str, str]] = Counter()
-        problems: list[Problem] = []
-        trees = fact_count = 0
+        tally, problems = Tally(), list[Problem]()
         encode_into, see = self._encoder.encode_into, drawable.see
         for found in chunk:
             if isinstance(found, Problem):
@@ -128,18 +147,19 @@ class Worker:
             except Exception as problem:  # of Viva, not of the tree: told, and the other trees go on
                 problems.append(_problem(found, "defect", f"Viva failed here, please report it: {problem!r}"))
                 continue
-            trees += 1
-            fact_count += len(some_facts)
+            tally.trees += 1
+            tally.facts += len(some_facts)
             for fact in some_facts:
                 encode_into(fact, facts, -1)
                 facts += b"\n"
-            counts.update((item.knowledge_point, item.format) for item in some_items)
+            tally.counts.update((item.knowledge_point, item.format) for item in some_items)
             for item in some_items:
                 start = len(questions)
                 encode_into(item, questions, -1)
                 see(item, Place(number, start, len(questions) - start))
                 questions += b"\n"
-        return Result(number, trees, fact_count, counts, self._pack(facts), self._pack(questions), problems, drawable)
+        tally.malformed.update(problem.kind for problem in problems)
+        return Result(tally, self._pack(facts), self._pack(questions), problems, drawable)
 
     def _pack(self, lines: bytearray) -> bytes:
         """Compressed chunks one after the other are a compressed file."""
@@ -164,17 +184,17 @@ def where(numbered: Numbered) -> str:
 
 FORMAT = 1
 """The folder's layout."""
-MANIFEST, FACTS, QUESTIONS = "build.json", "facts.jsonl", "questions.jsonl"
+FACTS, QUESTIONS = "facts.jsonl", "questions.jsonl"
 TEST, EXEMPLARS, MALFORMED = "test.jsonl", "exemplars.jsonl", "malformed.jsonl"
-FILES = (MANIFEST, FACTS, QUESTIONS, TEST, EXEMPLARS, MALFORMED, f"{FACTS}.gz", f"{QUESTIONS}.gz")
-"""All that a set may consist of."""
+FILES = (FACTS, QUESTIONS, TEST, EXEMPLARS, MALFORMED, f"{FACTS}.gz", f"{QUESTIONS}.gz")
+"""All that a set may consist of, besides its manifest."""
 
 
 class Manifest(Struct, kw_only=True):
     """All of build.json."""
 
     format: int = FORMAT
-    viva: str
+    viva: str = __version__
     name: str
     as_published: bool
     """Whether facts and questions are the published generator's, quirks included."""
@@ -207,34 +227,6 @@ class Manifest(Struct, kw_only=True):
         return sum(count for formats in self.questions.values() for count in formats.values())
 
 
-def write_manifest(manifest: Manifest, folder: Path) -> None:
-    """Write build.json."""
-    (folder / MANIFEST).write_bytes(readable_json(manifest))
-
-
-class Tally(Struct):
-    """How far it is. `bytes` of `size`, which is a guess where files are compressed."""
-
-    size: int = 0
-    bytes: int = 0
-    trees: int = 0
-    facts: int = 0
-    counts: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
-    malformed: Counter[str] = msgspec.field(default_factory=Counter)
-
-    @property
-    def questions(self) -> int:
-        """Generated so far."""
-        return self.counts.total()
-
-    def add(self, result: Result) -> None:
-        """One chunk more."""
-        self.trees += result.trees
-        self.facts += result.fact_count
-        self.counts.update(result.counts)
-        self.malformed.update(problem.kind for problem in result.problems)
-
-
 class Watch(Protocol):
     """Whoever wants to know how it goes."""
 
@@ -260,82 +252,86 @@ def build(
     Raises DataError for what cannot be read (with malformed="refuse": for the first malformed tree), StorageError where
     it cannot be written, LostWorkerError where a process was killed; then nothing is left in `out`.
     """
-    with staged(out, FILES, MANIFEST, force=settings.force) as stage:
+    with staged(out, FILES, force=settings.force) as stage:
         plan = survey(treebanks, settings.glob)
         watch.planned(plan)
-        return _Build(plan, stage, settings, generate, watch).run()
+        reader = Reader(plan, encoding=settings.encoding)
+        tally = Tally(size=sum(member.size for planned in plan for member in planned.members))
+        return _Build(reader, stage, settings, generate, watch, tally, sampler(settings.sampling)).run()
 
 
+@dataclass
 class _Build:
     """One build."""
 
-    def __init__(self, plan: Plan, stage: Path, settings: BuildSettings, generate: Generate, watch: Watch) -> None:
-        self._reader = Reader(plan, encoding=settings.encoding)
-        self._stage = stage
-        self._settings = settings
-        self._generate = generate
-        self._watch = watch
-        self._tally = Tally(size=plan.size)
-        self._sampler = sampler(settings.sampling)
-        self._starts = array("Q", [0])
-        """Where each chunk begins in the file of questions, and where the last one ends."""
-        self._first_problem: Problem | None = None
-        suffix = ".gz" if settings.gzip else ""
-        self._facts, self._questions = stage / f"{FACTS}{suffix}", stage / f"{QUESTIONS}{suffix}"
+    reader: Reader
+    stage: Path
+    settings: BuildSettings
+    generate: Generate
+    watch: Watch
+    tally: Tally
+    sampler: Sampler
+    starts: array[int] = field(default_factory=lambda: array("Q", [0]))
+    """Where each chunk begins in the file of questions, and where the last one ends."""
+    first_problem: Problem | None = None
+
+    def path(self, name: str) -> Path:
+        """Return where facts or questions are written."""
+        return self.stage / (f"{name}.gz" if self.settings.gzip else name)
 
     def run(self) -> Manifest:
         """Return all of it."""
-        settings = self._settings
+        settings = self.settings
         wordings = read_wordings(settings.wordings) if settings.wordings else {}
         with open_worker_pool(settings.on, settings.jobs) as workers:
-            self._generate_all(workers, partial(Worker, settings, self._generate, wordings))
+            self._generate_all(workers, partial(Worker, settings, self.generate, wordings))
         self._refuse_nothing()
-        drawn = self._sampler.draw()
+        drawn = self.sampler.draw()
         manifest = self._manifest(drawn, *self._write_set(drawn))
-        write_manifest(manifest, self._stage)
+        (self.stage / MANIFEST).write_bytes(readable_json(manifest))
         return manifest
 
     def _generate_all(self, workers: WorkerPool, recipe: Callable[[], Worker]) -> None:
         with ExitStack() as files:
-            facts, questions = (files.enter_context(path.open("wb")) for path in (self._facts, self._questions))
+            facts, questions = (files.enter_context(self.path(name).open("wb")) for name in (FACTS, QUESTIONS))
             problems: BinaryIO | None = None
-            for result in workers.map(recipe, enumerate(chunks(self._reader.trees())), name=where):
-                self._sampler.merge(result.drawable)
+            for result in workers.map(recipe, enumerate(chunks(self.reader.trees())), name=where):
+                self.sampler.merge(result.drawable)
                 facts.write(result.facts)
                 questions.write(result.questions)
-                self._starts.append(self._starts[-1] + len(result.questions))
+                self.starts.append(self.starts[-1] + len(result.questions))
                 for problem in result.problems:
-                    if self._settings.malformed == "refuse":
+                    if self.settings.malformed == "refuse":
                         raise DataError(f"{problem}; mend it, or skip such trees with {option('malformed')} skip")
-                    self._first_problem = self._first_problem or problem
-                    problems = problems or files.enter_context((self._stage / MALFORMED).open("wb"))
+                    self.first_problem = self.first_problem or problem
+                    problems = problems or files.enter_context((self.stage / MALFORMED).open("wb"))
                     problems.write(msgspec.json.encode(problem) + b"\n")
-                    self._watch.malformed(problem)
-                self._tally.add(result)
-                self._tally.bytes = self._reader.bytes
-                self._watch.progress(self._tally)
+                    self.watch.malformed(problem)
+                self.tally.add(result.tally)
+                self.tally.bytes = self.reader.bytes
+                self.watch.progress(self.tally)
 
     def _refuse_nothing(self) -> None:
         """A set without a question is none."""
-        names = ", ".join(source.name for source in self._reader.sources)
-        if not self._tally.trees:
-            why = f" ({self._first_problem})" if self._first_problem else " (no file of it begins with a bracket)"
+        names = ", ".join(source.name for source in self.reader.sources)
+        if not self.tally.trees:
+            why = f" ({self.first_problem})" if self.first_problem else " (no file of it begins with a bracket)"
             raise DataError(f"no tree could be read in {names}{why}; it needs Penn Treebank brackets with tags")
-        if not self._tally.questions:
+        if not self.tally.questions:
             raise DataError(
-                f"{names}: {self._tally.trees:,} trees, but nothing in them can be asked for; "
+                f"{names}: {self.tally.trees:,} trees, but nothing in them can be asked for; "
                 "do they have function tags (NP-SBJ) and word tags?"
             )
 
     def _write_set(self, drawn: Drawn) -> tuple[bytes, bytes]:
         """test.jsonl and exemplars.jsonl."""
         contents: list[bytes] = []
-        with self._questions.open("rb") as questions:
+        with self.path(QUESTIONS).open("rb") as questions:
             lines = self._lines(questions, [place for _, place in (*drawn.test, *drawn.exemplars)])
         for name, entries in ((TEST, drawn.test), (EXEMPLARS, drawn.exemplars)):
             items = (msgspec.structs.replace(lines[place], stratum=stratum) for stratum, place in entries)
             contents.append(msgspec.json.Encoder().encode_lines(items))
-            (self._stage / name).write_bytes(contents[-1])
+            (self.stage / name).write_bytes(contents[-1])
         return contents[0], contents[1]
 
     def _lines(self, questions: BinaryIO, places: list[Place]) -> dict[Place, Item]:
@@ -346,21 +342,20 @@ class _Build:
         for place in sorted(set(places)):
             if place.chunk != number:
                 number = place.chunk
-                questions.seek(self._starts[number])
-                content = questions.read(self._starts[number + 1] - self._starts[number])
-                content = gzip.decompress(content) if self._settings.gzip else content
+                questions.seek(self.starts[number])
+                content = questions.read(self.starts[number + 1] - self.starts[number])
+                content = gzip.decompress(content) if self.settings.gzip else content
             found[place] = decode(content[place.offset : place.offset + place.length])
         return found
 
     def _manifest(self, drawn: Drawn, test: bytes, exemplars: bytes) -> Manifest:
-        tally = self._tally
+        tally = self.tally
         return pick(
             Manifest,
-            msgspec.structs.asdict(self._settings),
-            viva=__version__,
-            wordings=Path(self._settings.wordings).name,
-            sampling=self._settings.sampling,
-            sources=self._reader.sources,
+            msgspec.structs.asdict(self.settings),
+            wordings=Path(self.settings.wordings).name,
+            sampling=self.settings.sampling,
+            sources=self.reader.sources,
             trees=tally.trees,
             facts=tally.facts,
             questions={point: {form: tally.counts[point, form] for form in FORMATS} for point in KNOWLEDGE_POINTS},

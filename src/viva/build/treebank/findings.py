@@ -69,8 +69,6 @@ class Unpaired(Shown):
 class Reading:
     """A sentence with everything that facts are made of."""
 
-    __slots__ = ("adverbials", "arguments", "fronted", "noun_hosts", "published", "sentence", "verb_modifiers")
-
     def __init__(self, tree: Tree, published: bool) -> None:
         self.published = published
         self.sentence = Sentence(tree, published)

@@ -201,8 +201,6 @@ _MODIFYING = frozenset(("PP", "ADVP", "SBAR"))
 class Pools:
     """The candidates of one sentence, by kind."""
 
-    __slots__ = ("modifiers", "nouns", "phrases", "plain_verbs", "published", "sentence", "text_verbs")
-
     def __init__(self, reading: Reading) -> None:
         nodes = reading.sentence.tree.nodes
         verbs = reading.sentence.verbs
@@ -284,13 +282,6 @@ def wrong_partners(
     return _draw(dice.shuffled(candidates), [answer], "verbs" if verbal else "pronouns")
 
 
-def wrong_partner(pools: Pools, slot: Unpaired, dice: Dice) -> str | None:
-    """Return one phrase that a slot is not coordinated with; None where the sentence has none."""
-    taken = (slot.slot, *slot.conjuncts)
-    found = wrong_partners(pools, slot.slot_kind, taken, slot.nodes[1], slot.conjunct_nodes, dice)
-    return found[0] if found else None
-
-
 def _draw(pool: list[Phrase], taken: list[str], filler: str, around: str = "") -> list[str]:
     """Return the first three that are new and no part of the text `around`, then from the list of fillers, as
     published.
@@ -368,8 +359,9 @@ class Asker:
     def pair(self, slot: Unpaired) -> Iterator[Item]:
         """Yield two statements that pair a slot with a phrase that it is not coordinated with."""
         dice = self._dice(slot, "CO-unpaired", slot.slot)
-        partner = wrong_partner(self._pools, slot, dice)
-        if partner is not None:
+        taken = (slot.slot, *slot.conjuncts)
+        wrong = wrong_partners(self._pools, slot.slot_kind, taken, slot.nodes[1], slot.conjunct_nodes, dice)
+        for partner in wrong[:1]:
             yield from self._state(slot, ("is", "is_not"), dice, False, partner)
 
     def exist(self, found: Existence) -> Iterator[Item]:

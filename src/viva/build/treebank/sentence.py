@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import groupby
 
 from viva.build.treebank.categories import category, is_empty
 from viva.build.treebank.tree import EMPTY, Node, Tree
@@ -15,21 +16,6 @@ _CAPITALS = ("NNP", "JJ", "FW")
 
 class Sentence:
     """One tree with its verb sequences, the antecedents of its traces, and remembered categories."""
-
-    __slots__ = (
-        "_categories",
-        "_opening",
-        "antecedents",
-        "clauses",
-        "host_counts",
-        "noun_counts",
-        "noun_lower_counts",
-        "plain_counts",
-        "published",
-        "text_counts",
-        "tree",
-        "verbs",
-    )
 
     def __init__(self, tree: Tree, published: bool) -> None:
         self.tree = tree
@@ -121,11 +107,9 @@ def empty_leaf(node: Node) -> Node:
 
 def with_antecedents(sentence: Sentence, node: Node) -> str:
     """Return the text of a phrase without visible words, its traces replaced by what they refer to."""
-    parts: list[str] = []
-    for leaf in sentence.tree.leaves[node.start : node.end]:
-        if leaf.index and (antecedent := sentence.antecedents.get(leaf.index)) is not None and antecedent.text:
-            parts.append(antecedent.text)
-    return " ".join(parts)
+    leaves = sentence.tree.leaves[node.start : node.end]
+    found = (sentence.antecedents.get(leaf.index) for leaf in leaves if leaf.index)
+    return " ".join(antecedent.text for antecedent in found if antecedent is not None and antecedent.text)
 
 
 def relative_head(wh: Node) -> Node | None:
@@ -145,20 +129,20 @@ def relative_head(wh: Node) -> Node | None:
 
 def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
     """Return a WH-phrase with its relative word replaced by the head noun phrase: "whose stock", "companies" → both."""
-    natural = not sentence.published  # as published, the possessive of "whose" is lost
     parts: list[str] = []
-    run: list[int] = []
-    for leaf in sentence.tree.leaves[wh.start : wh.end]:
-        if (leaf.word or "").lower() in _RELATIVE_WORDS or (leaf.tag == EMPTY and leaf.word == "0"):
-            if run:
-                parts.append(sentence.tree.layout.join(run))
-                run = []
-            parts.append(_possessive(head.text) if (leaf.word or "").lower() == "whose" and natural else head.text)
+    for word, leaves in groupby(sentence.tree.leaves[wh.start : wh.end], _relative_word):
+        if word:  # as published, the possessive of "whose" is lost
+            stands_for = _possessive(head.text) if word == "whose" and not sentence.published else head.text
+            parts += [stands_for for _ in leaves]
         else:
-            run.append(leaf.start)
-    if run:
-        parts.append(sentence.tree.layout.join(run))
+            parts.append(sentence.tree.layout.join(leaf.start for leaf in leaves))
     return " ".join(part for part in parts if part)
+
+
+def _relative_word(leaf: Node) -> str:
+    """Return a word that stands for a noun phrase, an empty one as well; "" for any other."""
+    word = (leaf.word or "").lower()
+    return word if word in _RELATIVE_WORDS or (leaf.tag == EMPTY and word == "0") else ""
 
 
 def _possessive(text: str) -> str:

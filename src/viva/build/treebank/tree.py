@@ -76,8 +76,6 @@ def _natural(word: str, tag: str) -> Token:
 class Layout:
     """A sentence laid out: for every leaf where its text begins and ends."""
 
-    __slots__ = ("_ends", "_starts", "_tokens", "text")
-
     def __init__(self, tokens: Sequence[Token | None]) -> None:
         parts: list[str] = []
         starts: list[int] = []
@@ -115,15 +113,7 @@ class Layout:
 
     def join(self, leaves: Iterable[int]) -> str:
         """Return the text of leaves that need not stand together, spaced by the same rules."""
-        text = ""
-        held = True
-        for index in leaves:
-            token = self._tokens[index]
-            if token is not None:
-                form, left, right = token
-                text += form if held or left else " " + form
-                held = right
-        return text
+        return Layout([self._tokens[index] for index in leaves]).text
 
 
 def lay_out(words: Sequence[str], tags: Sequence[str], published: bool) -> Layout:

@@ -24,6 +24,7 @@ import re
 import stat
 import tarfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -250,22 +251,20 @@ class Source(Struct, kw_only=True):
     left_out_first: str = ""
 
 
-class Plan(NamedTuple):
-    """What will be read: for every source its files, and those that could not even be listed."""
+class Planned(NamedTuple):
+    """A source, which of its files will be read, and those that could not even be listed."""
 
-    sources: list[Source]
-    members: list[list[Member]]
-    problems: list[list[Problem]]
+    source: Source
+    members: list[Member]
+    problems: list[Problem]
 
-    @property
-    def size(self) -> int:
-        """Bytes to read, as far as they are known beforehand."""
-        return sum(member.size for members in self.members for member in members)
+
+Plan: TypeAlias = list[Planned]
 
 
 def survey(named: Sequence[Path], glob: str = "") -> Plan:
     """Return what there is to read. Raises DataError for a path that is not there, or is named twice."""
-    plan = Plan([], [], [])
+    plan: Plan = []
     seen: dict[Path, Path] = {}
     for path in named:
         try:
@@ -277,14 +276,11 @@ def survey(named: Sequence[Path], glob: str = "") -> Plan:
         if real in seen:
             raise DataError(f"{path} and {seen[real]} are the same treebank; name it once")
         seen[real] = path
-        source, members, problems = _survey_one(path, glob)
-        plan.sources.append(source)
-        plan.members.append(members)
-        plan.problems.append(problems)
+        plan.append(_survey_one(path, glob))
     return plan
 
 
-def _survey_one(path: Path, glob: str) -> tuple[Source, list[Member], list[Problem]]:
+def _survey_one(path: Path, glob: str) -> Planned:
     name = path.resolve().name or str(path)
     problems: list[Problem] = []
     found: list[Member] = []
@@ -298,14 +294,14 @@ def _survey_one(path: Path, glob: str) -> tuple[Source, list[Member], list[Probl
     except UNREADABLE as problem:
         problems.append(_unreadable(name, problem))
     if kind == "file":
-        return Source(name=name, kind=kind, rule="named"), found, problems
+        return Planned(Source(name=name, kind=kind, rule="named"), found, problems)
     rule, chosen = _choose(found, glob)
     source = Source(name=name, kind=kind, rule=rule)
     kept = set(map(id, chosen))
     for member in found:
         if id(member) not in kept:
             _leave_out(source, member)
-    return source, chosen, problems
+    return Planned(source, chosen, problems)
 
 
 def _entries_below(file: Path, below: str, shown: str, problems: list[Problem]) -> list[Member]:
@@ -352,15 +348,15 @@ class Reader:
         self._plan = plan
         self._encoding = encoding
         self._piece = piece
-        self._stems: dict[str, int] = {}
-        self.sources = plan.sources
+        self._stems: Counter[str] = Counter()
+        self.sources = [planned.source for planned in plan]
         self.bytes = 0
         self._damage: BaseException | None = None
         """What ended the file that is being read before its end."""
 
     def trees(self) -> Iterator[RawTree | Problem]:
         """Yield every tree of every file, and whatever is none, in reading order."""
-        for source, members, problems in zip(self.sources, self._plan.members, self._plan.problems, strict=True):
+        for source, members, problems in self._plan:
             yield from problems
             digests: list[tuple[str, str]] = []
             for _, group in itertools.groupby(members, key=lambda member: member.path):
@@ -375,19 +371,14 @@ class Reader:
         self, source: Source, members: list[Member], digests: list[tuple[str, str]]
     ) -> Iterator[RawTree | Problem]:
         """Members of one file on disk. An archive that is damaged gives what comes before the damage."""
-        opened = streams(members)
-        while True:
-            try:
-                member, stream, problem = next(opened)
-            except StopIteration:
-                return
-            except UNREADABLE as damage:
-                yield _unreadable(_shown(source, members[0]), damage)
-                return
-            if stream is None:
-                yield _unreadable(_shown(source, member), ValueError(problem))
-            else:
-                yield from self._read_member(source, member, stream, digests)
+        try:
+            for member, stream, problem in streams(members):
+                if stream is None:
+                    yield _unreadable(_shown(source, member), ValueError(problem))
+                else:
+                    yield from self._read_member(source, member, stream, digests)
+        except UNREADABLE as damage:
+            yield _unreadable(_shown(source, members[0]), damage)
 
     def _read_member(
         self, source: Source, member: Member, stream: Stream, digests: list[tuple[str, str]]
@@ -438,27 +429,30 @@ class Reader:
             first = False
 
     def _tree(self, found: Span | Flaw, stem: str, shown: str) -> RawTree | Problem:
+        kind = message = text = ""
         if isinstance(found, Flaw):
-            return Problem(source=shown, line=found.line, tree=found.number, kind=found.kind, message=found.message)
-        try:
-            text = found.content.decode(self._encoding)
-        except UnicodeDecodeError as problem:
-            message = (
-                f"byte 0x{found.content[problem.start]:02X} is not {self._encoding.upper()}; "
-                f"if the file is in another encoding, name it with {flag('encoding')}"
-            )
-            return Problem(source=shown, line=found.line, tree=found.number, kind="encoding", message=message)
+            kind, message = found.kind, found.message
+        else:
+            try:
+                text = found.content.decode(self._encoding)
+            except UnicodeDecodeError as problem:
+                kind = "encoding"
+                message = (
+                    f"byte 0x{found.content[problem.start]:02X} is not {self._encoding.upper()}; "
+                    f"if the file is in another encoding, name it with {flag('encoding')}"
+                )
         if control := _CONTROL.search(text):
-            message = f"it holds the control character U+{ord(control[0]):04X}"
-            return Problem(source=shown, line=found.line, tree=found.number, kind="control", message=message)
+            kind, message = "control", f"it holds the control character U+{ord(control[0]):04X}"
+        if isinstance(found, Flaw) or kind:
+            return Problem(source=shown, line=found.line, tree=found.number, kind=kind, message=message)
         return RawTree(text, stem, found.number, shown, found.line)
 
     def _stem(self, name: str) -> str:
         """Return what facts and questions call a file: its name without folders and suffix, once in a set."""
         stem = _SUFFIX.sub("", _COMPRESSED.sub("", re.split(r"[/\\]", name)[-1]))
         stem = _UNFIT.sub("_", stem)[:100] or "_"
-        self._stems[stem] = count = self._stems.get(stem, 0) + 1
-        return stem if count == 1 else f"{stem}~{count}"
+        self._stems[stem] += 1
+        return stem if self._stems[stem] == 1 else f"{stem}~{self._stems[stem]}"
 
 
 def _shown(source: Source, member: Member) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from viva.benchmarks.syneval.facts import KnowledgePoint
 from viva.errors import DataError, option
 from viva.files import shipped_table
-from viva.prompting import read_templates
+from viva.prompting import merged, read_templates
 
 _KEPT = frozenset(("none_of_the_above", "fillers", "roles"))
 _NEEDED = ("{slot}", "{answer}")
@@ -76,11 +76,7 @@ def wordings() -> Wordings:
 
 def other_wordings(over: Mapping[str, Any]) -> Wordings:
     """Return the bundled wordings with those of a file (`read_wordings`) in their place."""
-    data = {point: dict(table) if isinstance(table, dict) else table for point, table in _bundled().items()}
-    for point, table in over.items():
-        for use, texts in table.items():
-            data[point][use] = {**data[point].get(use, {}), **texts} if isinstance(texts, dict) else texts
-    return Wordings(data)
+    return Wordings(merged(_bundled(), dict(over)) or {})
 
 
 def read_wordings(name: str) -> dict[str, Any]:

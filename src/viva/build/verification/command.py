@@ -9,9 +9,10 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
 from math import ceil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from msgspec import Struct
 
@@ -40,7 +41,7 @@ from viva.render.table import COUNT, PERCENT, Column, Kind, Table, fields
 from viva.runs.config import TaskOptions
 from viva.runs.exams import open_exams
 from viva.types import Question
-from viva.visible import one_line, plural
+from viva.visible import one_line, plural, some
 
 
 class SetOptions(Struct, kw_only=True):
@@ -98,8 +99,7 @@ class RateConfig(SetOptions, kw_only=True):
 @command(RateConfig, "study")
 def rate(config: RateConfig) -> Findings[Verification]:
     """Error rate and agreement, from sheets that were filled in."""
-    exam = _exam(config)
-    return findings(rated(read_sheets(config.sheets, exam, exam.spec.label)))
+    return findings(verified(config.sheets, _exam(config)))
 
 
 def _exam(config: SetOptions) -> Exam:
@@ -110,6 +110,8 @@ def _exam(config: SetOptions) -> Exam:
     return found[0][0]
 
 
+Marks: TypeAlias = "Sequence[float | None]"
+"""The place of a label; None where somebody is unsure, or gave none."""
 SHOWN = 20
 """Questions that are named under the tables."""
 
@@ -180,8 +182,7 @@ def findings(found: Verification) -> Findings[Verification]:
         *(f"{one.kappa.reason}." for one in found.agreed[:1] if one.kappa.reason),
     ]
     if found.wrong:
-        more = f" and {len(found.wrong) - SHOWN:,} more" if len(found.wrong) > SHOWN else ""
-        notes.append(f"Wrong by most: {', '.join(one_line(name, 60) for name in found.wrong[:SHOWN])}{more}.")
+        notes.append(f"Wrong by most: {some([one_line(name, 60) for name in found.wrong], SHOWN)}.")
     return Findings(
         found=found,
         shown=[*shown, Table("Set", fields("", "questions", "of", "wrong"), [found])],
@@ -214,21 +215,6 @@ class Aspect(Struct, frozen=True):
     def column(self) -> str:
         """The column to be filled in."""
         return f"{_VERDICT} {self.name}"
-
-
-class Verified(Struct, frozen=True, kw_only=True):
-    """What people wrote. `marks`: rater → a mark a question, the place of a label; None where unsure or not given."""
-
-    exam: str
-    aspect: Aspect
-    questions: tuple[str, ...]
-    """Those of the sheets, in their order."""
-    of: int
-    """How many the set has that could have been drawn."""
-    own: tuple[float, ...]
-    """What the set itself says: the place of its label; "right" of golds and explanations."""
-    marks: dict[str, tuple[float | None, ...]]
-    unsure: dict[str, int]
 
 
 def aspect_of(exam: Exam, name: str) -> tuple[Aspect, list[Question]]:
@@ -271,31 +257,58 @@ def written_sheet(aspect: Aspect, questions: Sequence[Question]) -> bytes:
     return written_table(("question", "item", "text", *shown, aspect.column, "remark"), rows, encoding="utf-8-sig")
 
 
-def read_sheets(paths: Sequence[Path], exam: Exam, name: str) -> Verified:
-    """Return the sheets of several people, each called by its file. Raises DataError with the row for what cannot be
-    taken.
+def verified(paths: Sequence[Path], exam: Exam) -> Verification:
+    """Return what the sheets of several people say, each called by its file: error rates, each rater's and that of most
+    of them, and agreement: of pairs, of all, of labels with the set's.
 
-    A question that nobody gave a verdict about is left out; one that has changed since then is refused.
+    A question that nobody gave a verdict about is left out; one that has changed since then is refused: DataError names
+    the row.
     """
+    from viva.analysis.raters.coefficients import agreement, cohen, fleiss
+
     raters = [path.stem for path in paths]
     if again := next((one for one in raters if raters.count(one) > 1), None):
         raise VivaError(f"two sheets are called {again!r}: a file is named as who filled it in")
-    column = _column_of(paths[0])
-    aspect, questions = aspect_of(exam, column)
+    aspect, questions = aspect_of(exam, _column_of(paths[0]))
     known = {question.id: question for question in questions}
-    given = {rater: _read(path, aspect, known) for rater, path in zip(raters, paths, strict=True)}
-    ids = [one for one in known if any(one in verdicts for verdicts in given.values())]
+    given = [_read(path, aspect, known) for path in paths]
+    ids = [one for one in known if any(one in verdicts for verdicts in given)]
     if not ids:
         raise DataError(f"no verdict in {', '.join(map(str, paths))}: fill in the column {aspect.column!r}")
     places = {label: float(at) for at, label in enumerate(aspect.labels)}
-    return Verified(
-        exam=name,
-        aspect=aspect,
-        questions=tuple(ids),
+    own = [places[known[one].tags[aspect.name] if aspect.is_tag else "right"] for one in ids]
+    marks: list[Marks] = [[places.get(verdicts.get(one, "")) for one in ids] for verdicts in given]
+    rows = list(zip(*marks, strict=True))
+    most = list(map(_most, rows))
+    rates = [
+        _rate(rater, column, own, list(verdicts.values()).count(UNSURE))
+        for rater, column, verdicts in zip(raters, marks, given, strict=True)
+    ]
+    columns = list(zip(raters, marks, strict=True))
+    if len(raters) > 1:
+        rates.append(_rate("most of them", most, own, most.count(None)))
+    if aspect.is_tag:
+        columns.append(("the set", own))
+    every = range(len(ids))
+    agreed = [
+        Agreed(
+            raters=f"{one}, {other}",
+            equal=agreement(pair, every),
+            kappa=cohen(pair, every),
+        )
+        for (one, first), (other, second) in combinations(columns, 2)
+        for pair in (list(zip(first, second, strict=True)),)
+    ]
+    if len(raters) > 2:
+        agreed.append(Agreed(raters="all", equal=agreement(rows, every), kappa=fleiss(rows, every)))
+    return Verification(
+        exam=exam.spec.label,
+        aspect=aspect.name,
+        questions=len(ids),
         of=len(questions),
-        own=tuple(places[known[one].tags[aspect.name]] if aspect.is_tag else places["right"] for one in ids),
-        marks={rater: tuple(places.get(verdicts.get(one, "")) for one in ids) for rater, verdicts in given.items()},
-        unsure={rater: list(verdicts.values()).count(UNSURE) for rater, verdicts in given.items()},
+        rates=rates,
+        agreed=agreed,
+        wrong=[name for name, mark, right in zip(ids, most, own, strict=True) if mark not in (None, right)],
     )
 
 
@@ -341,58 +354,13 @@ def _digest(question: Question) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def rated(found: Verified) -> Verification:
-    """Error rates, each rater's and that of most of them, and agreement: of pairs, of all, of labels with the set's."""
-    from viva.analysis.raters.coefficients import agreement, cohen, fleiss
-
-    raters = list(found.marks)
-    most = _most(found)
-    rates = [_rate(rater, found.marks[rater], found.own, found.unsure[rater]) for rater in raters]
-    if len(raters) > 1:
-        undecided = sum(1 for mark in most if mark is None)
-        rates.append(_rate("most of them", most, found.own, undecided))
-    questions = range(len(found.questions))
-    columns = {**found.marks, **({"the set": found.own} if found.aspect.is_tag else {})}
-    pairs = [(one, other) for at, one in enumerate(columns) for other in list(columns)[at + 1 :]]
-    agreed = [
-        Agreed(
-            raters=f"{one}, {other}",
-            equal=agreement(pair, questions),
-            kappa=cohen(pair, questions),
-        )
-        for one, other in pairs
-        for pair in (list(zip(columns[one], columns[other], strict=True)),)
-    ]
-    if len(raters) > 2:
-        rows = list(zip(*found.marks.values(), strict=True))
-        agreed.append(Agreed(raters="all", equal=agreement(rows, questions), kappa=fleiss(rows, questions)))
-    wrong = [
-        name
-        for name, mark, own in zip(found.questions, most, found.own, strict=True)
-        if mark is not None and mark != own
-    ]
-    return Verification(
-        exam=found.exam,
-        aspect=found.aspect.name,
-        questions=len(found.questions),
-        of=found.of,
-        rates=rates,
-        agreed=agreed,
-        wrong=wrong,
-    )
-
-
-def _most(found: Verified) -> tuple[float | None, ...]:
+def _most(marks: Marks) -> float | None:
     """Return what more than half of those say who decided about a question; None where there is no such mark."""
-    result: list[float | None] = []
-    for marks in zip(*found.marks.values(), strict=True):
-        counts = Counter(mark for mark in marks if mark is not None)
-        top, count = counts.most_common(1)[0] if counts else (None, 0)
-        result.append(top if 2 * count > counts.total() else None)
-    return tuple(result)
+    counts = Counter(mark for mark in marks if mark is not None)
+    return next((mark for mark, count in counts.items() if 2 * count > counts.total()), None)
 
 
-def _rate(rater: str, marks: Sequence[float | None], own: Sequence[float], unsure: int) -> ErrorRate:
+def _rate(rater: str, marks: Marks, own: Sequence[float], unsure: int) -> ErrorRate:
     from viva.analysis.uncertainty import zero_one_interval
 
     decided = [(mark, right) for mark, right in zip(marks, own, strict=True) if mark is not None]
