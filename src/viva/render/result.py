@@ -373,8 +373,8 @@ def side_by_side(results: Sequence[Result]) -> list[Table]:
             if same[0].detail or same[0].across:
                 continue
             columns = [
-                (one.language, {label: cells[-1] for label, cells in zip(one.rows, one.cells, strict=True)})
-                for one in same
+                (of.language, {label: cells[-1] for label, cells in zip(one.rows, one.cells, strict=True)})
+                for of, one in zip(of_exam, same, strict=True)
             ]
             title = f"{same[0].title}, languages side by side · {benchmark} · {model}"
             tables.append(crossed(title, "", columns, ESTIMATE))
