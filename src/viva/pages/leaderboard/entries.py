@@ -19,7 +19,6 @@ from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.errors import DataError, StorageError, VivaError, flag
 from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Entry, Row, Site, dimensions, own_boards, page_name
 from viva.pages.leaderboard.publishedboards import ModelFacts, published_boards, published_entries
-from viva.pages.leaderboard.settings import in_words
 from viva.pages.runs.following import Followed, Tokens
 from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
@@ -32,6 +31,7 @@ from viva.runs.score_table import rows_of
 from viva.runs.scorefile import ADAPTIVE, fault, runs_in
 from viva.runs.scoring import BASELINE, regraded
 from viva.studies.item_scores import AUTO, EXAM, FORMAT, ScoreSet, score_sets
+from viva.studies.ways_of_asking import in_words
 from viva.types import SCORED, UNREADABLE, Aggregate
 from viva.version import __version__
 from viva.visible import one_line
