@@ -496,7 +496,7 @@ def mixed(results: Sequence[Result]) -> dict[str, str]:
 
 def mixed_notes(models: Mapping[str, str]) -> list[str]:
     """Return what the mark behind the scores of such models says."""
-    return [f"{MIXED} {one_line(model, 60)}: {said}." for model, said in models.items()]
+    return [f"{MIXED} {one_line(model)}: {said}." for model, said in models.items()]
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:

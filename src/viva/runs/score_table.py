@@ -67,7 +67,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
         named = MODEL[0] in row if named is None else named
         if not named and MODEL[0] in row:
             raise DataError(f"{where}: a model, {brief(row[MODEL[0]])}, where the rows above have none")
-        model = name_in(row, MODEL[0], where) if named else path.name
+        model = name_in(row, column_of(row, MODEL, where), where) if named else path.name
         question = name_in(row, column_of(row, QUESTION, where), where)
         place = (
             _whole(row.get("repeat", 0), "repeat", where),
@@ -126,8 +126,9 @@ def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
 
 def column_of(row: Row, names: Sequence[str], where: str) -> str:
     """Return the first of these columns that a row has. Raises DataError where it has none."""
-    if there := [name for name in names if name in row]:
-        return there[0]
+    for name in names:
+        if name in row:
+            return name
     more = " …" if len(row) > 20 else ""
     known = ", ".join(map(brief, list(row)[:20])) or "none"
     raise DataError(f"{where}: no column {' or '.join(map(repr, names))}; it has: {known}{more}")

@@ -109,7 +109,7 @@ def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) 
         used = functools.cache(functools.partial(_used, path))
         for one in score_sets([path], _columns_of(path)):
             if why := _nothing(one):
-                left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model, 60)} on {one.exam}: {why}")
+                left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model)} on {one.exam}: {why}")
             elif one.record is None or one.run is None:
                 yield _of_table(one, known)
             else:
@@ -159,7 +159,7 @@ def _of_run(
     if beside and not overall.same_parts:
         beside = []
         lacks = ", ".join(overall.lacks[:4]) or "the questions"
-        notes = [*notes, f"{one_line(one.model, 60)}: too little of {lacks} is scored to stand beside published rows."]
+        notes = [*notes, f"{one_line(one.model)}: too little of {lacks} is scored to stand beside published rows."]
     plain = msgspec.structs.replace(one.opened, adapted=None) if one.opened else None
     sent, wanted = (settings(run, record, one.model, opened) for opened in (one.opened, plain))
     forced = {name: str(value) for name, value in sent.items() if value != wanted.get(name)}
@@ -212,7 +212,7 @@ def _entry(
         return found if found.mean is not None or found.ranged else None
 
     if not breakdown.cell(one.headline).n:
-        raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
+        raise DataError(f"{one.source} has no answers of {one_line(one.model)} to {one.exam}: grade it first")
     kind = "baseline" if one.model.startswith(BASELINE) else "model"
     return Entry(
         benchmark=benchmark,

@@ -126,7 +126,7 @@ def scale_of(text: str) -> tuple[float, ...]:
     except ValueError:
         marks = ()
     if not 1 < len(marks) <= MOST_MARKS or not all(math.isfinite(mark) for mark in marks):
-        raise VivaError(f"{one_line(text, 60)!r}: write two marks or more, as 0,0.5,1 or as 1..10", field="scale")
+        raise VivaError(f"{one_line(text)!r}: write two marks or more, as 0,0.5,1 or as 1..10", field="scale")
     return marks
 
 

@@ -202,7 +202,7 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
     """
     notes: list[str] = []
     for one in found:
-        who = f"{one_line(one.model, 60)} on {one.exam}"
+        who = f"{one_line(one.model)} on {one.exam}"
         marked = [each for each in one.slices if each.significant]
         times = "one comparison" if one.compared == 1 else f"{one.compared:,} comparisons"
         by = "" if one.correct == "none" else f" ({NAMES[one.correct]})"

@@ -93,10 +93,10 @@ def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequ
     for one in found:
         place = (str(one.source.resolve()), one.exam, one.model)
         if place in seen:
-            raise DataError(f"{one_line(one.model, 60)} of {one.source} is named twice: nothing differs from itself")
+            raise DataError(f"{one_line(one.model)} of {one.source} is named twice: nothing differs from itself")
         seen.add(place)
         if models and not one.is_called(models):
-            others[one_line(one.model, 60)] = None
+            others[one_line(one.model)] = None
             continue
         known: dict[str, object] = {"model": one.model}
         if one.run and one.record:
@@ -139,8 +139,8 @@ def _name(group: Sequence[Contestant]) -> None:
     short = len({source.name for source in sources}) == len(sources)
     alike = len({*names}) < len(group)
     for one, name in zip(group, names, strict=True):
-        where = one_line(one.scored.source.name if short else str(one.scored.source), 60) if alike else ""
-        one.name = " · ".join(filter(None, (name, where))) or one_line(one.scored.model, 60)
+        where = one_line(one.scored.source.name if short else str(one.scored.source)) if alike else ""
+        one.name = " · ".join(filter(None, (name, where))) or one_line(one.scored.model)
 
 
 Two = tuple[Contestant, Contestant]

@@ -156,7 +156,7 @@ def _matched(sources: Sequence[ModelTable]) -> ModelTable:
     for source in sources:
         if again := next((name for name in source.columns if name in columns), None):
             raise VivaError(
-                f"{source.title} has a column {one_line(again, 60)!r}, as a source before it has: name one of them"
+                f"{source.title} has a column {one_line(again)!r}, as a source before it has: name one of them"
             )
         for column, figures in source.columns.items():
             given = [(plain(name.rpartition("/")[2]), name, cell) for name, cell in figures.items()

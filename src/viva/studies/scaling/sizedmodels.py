@@ -132,7 +132,7 @@ def read_sizes(path: Path) -> dict[str, Size]:
         if total is None:
             continue
         if total <= 0 or (part is not None and not 0 < part <= total):
-            raise DataError(f"{path}: {one_line(model, 60)!r}: {total:g} and {part or total:g} billion are no sizes")
+            raise DataError(f"{path}: {one_line(model)!r}: {total:g} and {part or total:g} billion are no sizes")
         sizes[model] = Size(total, part or total)
     return sizes
 
