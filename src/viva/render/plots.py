@@ -9,7 +9,6 @@ mark says every other field of its row by its name, but truth values and those w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -133,9 +132,8 @@ _CELL = 26
 _LIGHT, _DARK = "#ffffff", "#1e2125"
 """Numbers on dark cells and on light ones."""
 _FRAME = "#d55e00"
-_TITLE = 80
-"""Characters of a line of a title, which may name a model or a tag. Names along an axis and in a legend have limits in
-pixels."""
+_TITLE = 160
+"""Characters of a title: it may name a model or a tag. Names along an axis and in a legend have limits in pixels."""
 _RANGED = "isValid(datum.low)"
 _DRAWN = frozenset({MARK, "text", "name", "low", "high", "least", "most", "total"})
 """Fields that are drawn, and that words beside them tell."""
@@ -415,6 +413,5 @@ def _has(rows: Rows, field: str) -> bool:
 def _title(title: str, below: Below) -> altair.TitleParams:
     import altair
 
-    lines = wrap(one_line(title, 2 * _TITLE), _TITLE)
-    said = lines if len(lines) > 1 else title
+    said = one_line(title, _TITLE)
     return altair.TitleParams(said, subtitle=below) if below else altair.TitleParams(said)

@@ -93,7 +93,7 @@ def published_models(benchmark: str, name: str, *, every_row: bool = False) -> M
     columns = [column for column in known.columns if column.unit == "%"]
     words = dict.fromkeys(word for entry in entries for word in entry.words)
     return ModelTable(
-        title=f"{benchmark}, published, {known.source.table}",
+        title=known.title,
         columns={
             column.name: {entry.name: Estimate(mean=entry.figures.get(column.name)) for entry in entries}
             for column in columns
