@@ -77,7 +77,7 @@ def _toml_text(text: str) -> str:
     return "".join(one if escape_invisible(one) == one else f"\\U{ord(one):08x}" for one in plain)
 
 
-def one_line(text: str, limit: int) -> str:
+def one_line(text: str, limit: int = 60) -> str:
     """Return the beginning of a text in one line, for lists."""
     flat = " ".join(text[: limit * 4].split())
     return escape_invisible(flat if len(flat) <= limit else flat[: limit - 1] + "…")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from viva.errors import StorageError, VivaError
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".svg", ".png", ".html", ".json")
 PIXELS = 2.0
 """Pixels of a PNG for each unit of the chart."""
+_LINE = 80
+"""Characters of a line of the title in a file."""
 _LONGEST = 300
 """Characters of one text in a chart."""
 
@@ -81,7 +84,10 @@ def _rendered(found: dict[str, Any], suffix: str) -> bytes:
     import vl_convert
 
     light = {**config("light"), "background": "#ffffff", "font": "sans-serif"}
-    wide = {"width": FILE_WIDTH} if found.get("width") == "container" else {}  # a file is no container
+    wide: dict[str, Any] = {"width": FILE_WIDTH} if found.get("width") == "container" else {}  # a file is no container
+    title = found.get("title")
+    if isinstance(title, dict) and isinstance(title["text"], str):  # in a page its script does so
+        wide["title"] = {**title, "text": wrap(title["text"], _LINE)}
     whole = {**found, **wide, "config": {**light, **found.get("config", {})}}
     if suffix == ".svg":
         drawn = str(vl_convert.vegalite_to_svg(whole))

@@ -17,6 +17,7 @@ from msgspec import Struct
 from viva.analysis.estimate import UNSURE, Estimate
 from viva.errors import VivaError
 from viva.files import shipped_text
+from viva.visible import one_line
 from viva.web.chartpages import Scheme, tokens
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ _CELL = 26
 _LIGHT, _DARK = "#ffffff", "#1e2125"
 """Numbers on dark cells and on light ones."""
 _FRAME = "#d55e00"
+_TITLE = 160
+"""Characters of a title: it may name a model or a tag. Names along an axis and in a legend have limits in pixels."""
 _RANGED = "isValid(datum.low)"
 _DRAWN = frozenset({MARK, "text", "name", "low", "high", "least", "most", "total"})
 """Fields that are drawn, and that words beside them tell."""
@@ -410,4 +413,5 @@ def _has(rows: Rows, field: str) -> bool:
 def _title(title: str, below: Below) -> altair.TitleParams:
     import altair
 
-    return altair.TitleParams(title, subtitle=below) if below else altair.TitleParams(title)
+    said = one_line(title, _TITLE)
+    return altair.TitleParams(said, subtitle=below) if below else altair.TitleParams(said)

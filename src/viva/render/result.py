@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, get_args
 
@@ -28,6 +28,7 @@ from viva.render.table import (
     Kind,
     Table,
     counted,
+    crossed,
     figure,
     item,
     outcomes_text,
@@ -288,19 +289,17 @@ def _published_columns(table: ScoreTable, beside: Sequence[Neighbour]) -> tuple[
 
     They are of the column that most figures are known for, of several the last, which is the average.
     """
-    counts = [
-        sum((table.name, row, column) in one.figures for one in beside for row in table.rows)
+    of_columns = [
+        {
+            f"{one.model} (published)": figures
+            for one in beside
+            if (figures := {row: figure for row in table.rows
+                            if (figure := one.figures.get((table.name, row, column))) is not None})
+        }
         for column in table.columns
-    ]
-    most = max(counts, default=0)
-    at = max((index for index, count in enumerate(counts) if count == most), default=0) + 1
-    found: dict[str, dict[str, float]] = {}
-    for one in beside if most else ():
-        of_one = {row: one.figures.get((table.name, row, table.columns[at - 1])) for row in table.rows}
-        figures = {row: figure for row, figure in of_one.items() if figure is not None}
-        if figures:
-            found[f"{one.model} (published)"] = figures
-    return at, found
+    ]  # fmt: skip
+    at = max(range(len(of_columns)), key=lambda place: (sum(map(len, of_columns[place].values())), place))
+    return at + 1, of_columns[at]
 
 
 class Line(NamedTuple):
@@ -362,25 +361,23 @@ def summary(results: Sequence[Result], published: Published = ()) -> Table:
 
 
 def side_by_side(results: Sequence[Result]) -> list[Table]:
-    """Return languages beside each other: for every model that sat one benchmark in several, its tables' last
-    columns.
-    """
+    """Return, for every model that sat one benchmark in several languages, its tables' last columns."""
     tables: list[Table] = []
-    groups: dict[tuple[str, str], list[Result]] = {}
+    groups = defaultdict[tuple[str, str], list[Result]](list)
     for result in results:
-        groups.setdefault((result.benchmark, result.model), []).append(result)
+        groups[result.benchmark, result.model].append(result)
     for (benchmark, model), of_exam in groups.items():
         if len({result.language for result in of_exam}) < 2:
             continue
-        for index, table in enumerate(of_exam[0].tables):
-            if table.detail or table.across or any(len(result.tables) <= index for result in of_exam):
+        for same in zip(*(result.tables for result in of_exam), strict=False):
+            if same[0].detail or same[0].across:
                 continue
-            own = [result.tables[index] for result in of_exam]
-            known = [{label: cells[-1] for label, cells in zip(one.rows, one.cells, strict=True)} for one in own]
-            rows = [(label, *(cells.get(label) for cells in known)) for label in dict.fromkeys(itertools.chain(*known))]
-            columns = (Column(one.language, str(place), ESTIMATE) for place, one in enumerate(of_exam, 1))
-            title = f"{table.title}, languages side by side · {benchmark} · {model}"
-            tables.append(Table(title, (Column("", "0", NAME), *columns), rows))
+            columns = [
+                (of.language, {label: cells[-1] for label, cells in zip(one.rows, one.cells, strict=True)})
+                for of, one in zip(of_exam, same, strict=True)
+            ]
+            title = f"{same[0].title}, languages side by side · {benchmark} · {model}"
+            tables.append(crossed(title, "", columns, ESTIMATE))
     return tables
 
 
@@ -392,25 +389,23 @@ def across_models(results: Sequence[Result], *, details: bool = True) -> list[Ta
     tables: list[Table] = []
     for exam in dict.fromkeys(result.exam for result in results):
         of_exam = [result for result in results if result.exam == exam]
-        beside = beside_of(of_exam)
         for table in of_exam[0].tables:
             if not table.across or (table.detail and not details):
                 continue
             # Runs of different questions of an exam have different columns.
-            known = [
+            rows: list[tuple[str, Mapping[str, object]]] = [
                 (result.model, dict(zip(own.columns, own.cells[0], strict=True)))
                 for result in of_exam
                 for own in result.tables
                 if own.name == table.name
             ]
-            names = list(dict.fromkeys(name for _, cells in known for name in cells))
-            rows: list[tuple[object, ...]] = [(model, *map(cells.get, names)) for model, cells in known]
-            for one in beside:
-                figures = [one.figures.get((table.name, table.rows[0], name)) for name in names]
-                if any(figure is not None for figure in figures):
-                    rows.append((f"{one.model} (published)", *figures))
+            names = list(dict.fromkeys(name for _, cells in rows for name in cells))
+            for one in beside_of(of_exam):
+                figures = {name: one.figures.get((table.name, table.rows[0], name)) for name in names}
+                if any(figure is not None for figure in figures.values()):
+                    rows.append((f"{one.model} (published)", figures))
             if len(rows) > 1:
-                columns = (Column(name, str(place), _EITHER) for place, name in enumerate(names, 1))
+                columns = (Column(name, item("1", name), _EITHER) for name in names)
                 tables.append(Table(f"{table.title} · {exam}", (Column("model", "0", NAME), *columns), rows))
     return tables
 
@@ -501,7 +496,7 @@ def mixed(results: Sequence[Result]) -> dict[str, str]:
 
 def mixed_notes(models: Mapping[str, str]) -> list[str]:
     """Return what the mark behind the scores of such models says."""
-    return [f"{MIXED} {one_line(model, 60)}: {said}." for model, said in models.items()]
+    return [f"{MIXED} {one_line(model)}: {said}." for model, said in models.items()]
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:

@@ -216,7 +216,7 @@ def judging_notes(took: Mapping[str, Consumed]) -> list[str]:
     """
     mixed = {f"the judge {judge}": said for judge, one in took.items() if (said := who_answered(one.served))}
     return mixed_notes(mixed) + [
-        f"Judging, in no row of the table: {one_line(judge, 60)} US$ "
+        f"Judging, in no row of the table: {one_line(judge)} US$ "
         f"{UNKNOWN if one.cost is None else dollars(one.cost)} "
         f"({short_number(one.input)}+{short_number(one.output)} tokens)."
         for judge, one in took.items()
@@ -251,7 +251,7 @@ _CONSUMED = (
     *(Column(f"{share} % in s", item("2.latency", share), _SECONDS) for share in SHARES),
 )  # fmt: skip
 """Of short words: all of it stands in a terminal of 80 columns."""
-_WORD = Kind(lambda value: one_line(value, 60))
+_WORD = Kind(one_line)
 _SERVED = (
     Column("served model", "2.model", _WORD), Column("provider", "2.provider", _WORD),
     Column("fingerprint", "2.system_fingerprint", _WORD), Column("answers", "2.answers", FIGURE),

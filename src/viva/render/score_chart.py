@@ -10,13 +10,10 @@ from viva.analysis.estimate import Estimate
 from viva.benchmarks.rationale.combining import Q_A, Q_AR
 from viva.render.plots import SAID_OF_RANGES, Axis, Drawn, Kinds, cells, dots, figures, subtitle
 from viva.render.result import Result, headline_column
-from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.published import Neighbour
 
-_NAME = 60
-"""Characters of a model's name."""
 _FEW = 4
 """Models whose dots can share a line; more are cells of a heat map."""
 _WIDE = 16
@@ -31,13 +28,13 @@ def scores_chart(results: Sequence[Result], beside: Sequence[Neighbour] = ()) ->
     """
     two = any(result.answer for result in results)
     rows = [
-        {"model": _name(result.model), "from": HERE, "of": of, **figures(cell)}
+        {"model": result.model, "from": HERE, "of": of, **figures(cell)}
         for result in results
         for of, cell in ((Q_AR, result.overall), (Q_A, result.answer))
         if cell is not None and shown(cell)
     ]
     rows += [
-        {"model": _name(f"{one.name} (published)"), "from": PUBLISHED, "of": of, "score": 100 * score,
+        {"model": f"{one.name} (published)", "from": PUBLISHED, "of": of, "score": 100 * score,
          "how": one.condition}
         for one in beside
         for of, score in ((Q_AR, one.score), (Q_A, _answers(one) if two else None))
@@ -73,7 +70,7 @@ def parts_chart(results: Sequence[Result], index: int) -> Drawn | None:
     models = list(dict.fromkeys(str(row["model"]) for row in rows))
     table = tables[0]
     column = f", {table.columns[at]}" if len(table.columns) > 1 else ""
-    title = f"{one_line(table.title, 80)}{column} · {table.exam}"
+    title = f"{table.title}{column} · {table.exam}"
     if len(models) <= _FEW:
         return _dots(rows, "part", Kinds("model", models, offset=True), title, line=results[0].pass_line)
     tall = len(parts) > _WIDE  # many parts go down the page, where their names can be read
@@ -91,7 +88,7 @@ def languages_chart(results: Sequence[Result]) -> Drawn | None:
     if len(languages) < 2:
         return None
     rows = [
-        {"model": _name(result.model), "language": result.language, **figures(result.overall)}
+        {"model": result.model, "language": result.language, **figures(result.overall)}
         for result in results
         if shown(result.overall)
     ]
@@ -124,8 +121,4 @@ def shown(cell: Estimate) -> bool:
 def _parts(table: Table, at: int) -> Iterator[dict[str, Any]]:
     for label, line in zip(table.rows, table.cells, strict=True):
         if shown(line[at]):
-            yield {"part": one_line(label, _NAME), "model": _name(table.model), **figures(line[at])}
-
-
-def _name(text: str) -> str:
-    return one_line(text, _NAME)
+            yield {"part": label, "model": table.model, **figures(line[at])}

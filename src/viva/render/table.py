@@ -220,3 +220,20 @@ class Table(Struct, frozen=True):
         """Return the table as JSON has it: its title, and an object a row."""
         names, rows = self.records()
         return {"title": self.title, "rows": [dict(zip(names, row, strict=True)) for row in rows]}
+
+
+def crossed(
+    title: str,
+    corner: str,
+    given: Iterable[tuple[str, Mapping[Any, Any]]],
+    kind: Kind,
+    label: Callable[[Any], str] = str,
+) -> Table:
+    """Return what several of one kind have beside each other: a column each, and a row for each key that any of them
+    has, in their order.
+    """
+    beside = list(given)
+    keys = dict.fromkeys(key for _, cells in beside for key in cells)
+    rows = [(label(key), *(cells.get(key) for _, cells in beside)) for key in keys]
+    columns = (Column(name, str(place), kind) for place, (name, _) in enumerate(beside, 1))
+    return Table(title, (Column(corner, "0", NAME), *columns), rows)

@@ -12,6 +12,7 @@ all questions of the table: one that a model has no row of was not asked of it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -66,9 +67,12 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
         named = MODEL[0] in row if named is None else named
         if not named and MODEL[0] in row:
             raise DataError(f"{where}: a model, {brief(row[MODEL[0]])}, where the rows above have none")
-        model = _text(row, MODEL, where) if named else path.name
-        question = _text(row, QUESTION, where)
-        place = (_whole(row.get("repeat", 0), "repeat", where), _whole(_column(row, SAMPLE, where), "sample", where))
+        model = name_in(row, column_of(row, MODEL, where), where) if named else path.name
+        question = name_in(row, column_of(row, QUESTION, where), where)
+        place = (
+            _whole(row.get("repeat", 0), "repeat", where),
+            _whole(row[column_of(row, SAMPLE, where)], "sample", where),
+        )
         given = answers.setdefault((model, question), {})
         if place in given:
             raise DataError(
@@ -78,7 +82,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
         given[place] = (line, _score(row, where))
         mine = found.setdefault(model, ModelScores()).tags.setdefault(question, {})
         for tag in (*tags, CLUSTER) if CLUSTER in row else tags:
-            value = _tag(row, tag, where)
+            value = text_in(row, column_of(row, (tag,), where), where)
             if mine.setdefault(tag, value) != value:
                 raise DataError(
                     f"{where}: {tag} of case {brief(question)} is {brief(value)}, and {brief(mine[tag])} above"
@@ -120,23 +124,47 @@ def _json_rows(path: Path, content: bytes) -> Iterator[tuple[int, Row]]:
         yield number, {**tags, **row} if isinstance(tags, dict) else row
 
 
-def _column(row: Row, names: tuple[str, ...], where: str) -> object:
+def column_of(row: Row, names: Sequence[str], where: str) -> str:
+    """Return the first of these columns that a row has. Raises DataError where it has none."""
     for name in names:
         if name in row:
-            return row[name]
-    named = " or ".join(map(repr, names))
-    raise DataError(f"{where}: no column {named}; it has: {_columns(row)}")
+            return name
+    more = " …" if len(row) > 20 else ""
+    known = ", ".join(map(brief, list(row)[:20])) or "none"
+    raise DataError(f"{where}: no column {' or '.join(map(repr, names))}; it has: {known}{more}")
 
 
-def _columns(row: Row) -> str:
-    return ", ".join(brief(name) for name in list(row)[:20]) + (" …" if len(row) > 20 else "")
-
-
-def _text(row: Row, names: tuple[str, ...], where: str) -> str:
-    value = _column(row, names, where)
-    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-        raise DataError(f"{where}: {names[0]} {brief(value)} is no name")
+def name_in(row: Row, column: str, where: str) -> str:
+    """Return the name that a row has in a column. Raises DataError for what is none."""
+    value = row[column]
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
+        raise DataError(f"{where}: {column} {brief(value)} is no name")
     return str(value)
+
+
+def text_in(row: Row, column: str, where: str) -> str:
+    """Return a plain value as text, empty where there is none. Raises DataError for a list or an object."""
+    value = row.get(column)
+    if isinstance(value, (dict, list)):
+        raise DataError(f"{where}: {column[:60]} {brief(value)} is no plain value")
+    return "" if value is None else str(value)
+
+
+def number_in(row: Row, column: str, where: str, hint: str) -> float | None:
+    """Return a number, None for an empty field. Raises DataError with the `hint` for what is none."""
+    text = str("" if row[column] is None else row[column]).strip()
+    if not text:
+        return None
+    try:
+        found = float("no number") if isinstance(row[column], bool) or "_" in text else float(text)
+    except ValueError:
+        if _DECIMAL_COMMA.fullmatch(text):
+            raise DataError(f"{where}: {column} {brief(text)} has a decimal comma: write decimal points") from None
+        raise DataError(f"{where}: {column} {brief(row[column])} is no number; {hint}") from None
+    return found + 0.0  # no minus zero
+
+
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]{0,20},[0-9]{1,20}")
 
 
 def _whole(value: object, name: str, where: str) -> int:
@@ -150,26 +178,14 @@ def _score(row: Row, where: str) -> float | None:
     """Return a share of 1, or None. A reply that earned nothing because it could not be read is a zero, as
     everywhere.
     """
-    value = _column(row, SCORE, where)
-    if value is None or value == "":
+    column = column_of(row, SCORE, where)
+    score = number_in(row, column, where, "leave it empty where an answer has no score")
+    if score is None:
         return 0.0 if row.get("outcome") in UNREADABLE else None
-    try:
-        score = float("no number") if isinstance(value, bool) or "_" in str(value) else float(str(value))
-    except ValueError:
-        raise DataError(
-            f"{where}: score {brief(value)} is no number; leave it empty where an answer has no score"
-        ) from None
     if not math.isfinite(score):
-        raise DataError(f"{where}: score {brief(value)} cannot be averaged; leave it empty where there is no score")
+        raise DataError(
+            f"{where}: {column} {brief(row[column])} cannot be averaged; leave it empty where there is no score"
+        )
     if score > 1.0 + 1e-9:
-        raise DataError(f"{where}: score {brief(value)} is above 1; scores are shares of the full score")
+        raise DataError(f"{where}: {column} {brief(row[column])} is above 1; scores are shares of the full score")
     return score
-
-
-def _tag(row: Row, tag: str, where: str) -> str:
-    if tag not in row:
-        raise DataError(f"{where}: no column {tag!r} to break down by; it has: {_columns(row)}")
-    value = row[tag]
-    if isinstance(value, (dict, list)):
-        raise DataError(f"{where}: {tag} {brief(value)} is no plain value")
-    return "" if value is None else str(value)

@@ -102,7 +102,7 @@ def once_each(found: Iterable[ScoreSet]) -> Iterator[ScoreSet]:
     for one in found:
         if earlier := origin.get((one.exam, one.model)):
             raise DataError(
-                f"{one_line(one.model, 60)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
+                f"{one_line(one.model)} took {one.exam} both in {earlier} and in {one.source}: name one of them"
             )
         origin[one.exam, one.model] = one.source
         yield one
@@ -122,7 +122,7 @@ def _clustered(found: ScoreSet, tag: str) -> ScoreSet:
 
 def listed(names: Iterable[str]) -> str:
     """Return names that there are, as an error message shows them, at most 20."""
-    return some([repr(one_line(name, 60)) for name in names], 20)
+    return some([repr(one_line(name)) for name in names], 20)
 
 
 def existing(sources: Sequence[str], published: Iterable[str]) -> list[Path]:

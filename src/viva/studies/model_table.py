@@ -1,10 +1,10 @@
-"""A table of figures: a row a model, a column a measure, as papers print them. CSV in UTF-8, also gzipped.
+"""Figures of models: a row a model, a column a measure, as papers print them and as runs and tables give them.
 
     model,tf,mc
     GPT4,81.88,88.19
 
-The first column (or one called `model`) names the rows; a column is of figures where every field is a finite number or
-empty.
+That is such a table as CSV in UTF-8, also gzipped. The first column (or one called `model`) names the rows; a column is
+of figures where every field is a finite number or empty.
 """
 
 from __future__ import annotations
@@ -18,28 +18,39 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from viva.analysis.estimate import Estimate
 from viva.analysis.sizes.families import FEWEST, are_groups
 from viva.errors import DataError, VivaError, flag
 from viva.fields import note
 from viva.io.tables import Row, read_csv, table_text
+from viva.published import table
 from viva.runs.score_table import QUESTION, SAMPLE, SCORE, refuse_other_separators, rows_of
 from viva.visible import one_line, some
 
 
-class WideTable(Struct, frozen=True, kw_only=True):
-    """A table's rows and its columns of figures, both in their order."""
+class ModelTable(Struct, frozen=True, kw_only=True):
+    """Models and their figures, both in their order."""
 
-    rows: tuple[str, ...]
-    columns: Mapping[str, tuple[float | None, ...]]
-    words: Mapping[str, str]
-    """Columns that are no figures → the field, with its line, that is none."""
-    texts: Mapping[str, tuple[str, ...]] = {}
-    """The same columns → their fields."""
-    partial: frozenset[str] = frozenset()
-    """Rows whose figures are means of runs that leave something out."""
+    title: str
+    columns: Mapping[str, Mapping[str, Estimate]]
+    """Column → model → its figure, on the table's own scale; an empty one where there is none."""
+    words: Mapping[str, Mapping[str, str]] = {}
+    """Columns that are no figures → model → the field."""
+    strange: Mapping[str, str] = {}
+    """The same columns → the field, with its line, that is none."""
+    first: tuple[str, ...] = ()
+    """Columns that are looked at where nobody names any; all where there are none."""
+    labels: Mapping[str, str] = {}
+    """What a chart calls a column that has a label."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> list[str]:
+        """All of them."""
+        return list(dict.fromkeys(name for given in (*self.columns.values(), *self.words.values()) for name in given))
 
 
-def read_wide(path: Path, fewest: int = 3) -> WideTable:
+def read_models(path: Path, fewest: int = 3) -> ModelTable:
     """Return the table. Raises DataError with the line for what is torn, unnamed or there twice, or has fewer
     columns.
     """
@@ -58,20 +69,38 @@ def read_wide(path: Path, fewest: int = 3) -> WideTable:
         names[row[key]] = line
     if not names:
         raise DataError(f"{path} holds no rows below its header")
-    columns: dict[str, tuple[float | None, ...]] = {}
-    words: dict[str, str] = {}
-    texts: dict[str, tuple[str, ...]] = {}
-    for column in header:
-        if column == key:
-            continue
-        cells = [row[column].strip() for _, row in lines]
-        bad = next((f"line {line}: {row[column][:60]!r}" for line, row in lines if not _is_figure(row[column])), "")
-        if bad:
-            words[column] = bad
-            texts[column] = tuple(cells)
-        else:
-            columns[column] = tuple(float(cell) if cell else None for cell in cells)
-    return WideTable(rows=tuple(names), columns=columns, words=words, texts=texts)
+    fields = {column: {row[key]: row[column].strip() for _, row in lines} for column in header if column != key}
+    strange = {
+        column: next((f"line {line}: {row[column][:60]!r}" for line, row in lines if not _is_figure(row[column])), "")
+        for column in fields
+    }
+    return ModelTable(
+        title=path.name,
+        columns={
+            column: {model: Estimate(mean=float(cell) if cell else None) for model, cell in given.items()}
+            for column, given in fields.items()
+            if not strange[column]
+        },
+        words={column: given for column, given in fields.items() if strange[column]},
+        strange={column: bad for column, bad in strange.items() if bad},
+    )
+
+
+def published_models(benchmark: str, name: str, *, every_row: bool = False) -> ModelTable:
+    """Return a published table's figures in per cent; `every_row`: of its baselines, too."""
+    known = table(benchmark, name)
+    entries = known.entries if every_row else known.models
+    columns = [column for column in known.columns if column.unit == "%"]
+    words = dict.fromkeys(word for entry in entries for word in entry.words)
+    return ModelTable(
+        title=known.title,
+        columns={
+            column.name: {entry.name: Estimate(mean=entry.figures.get(column.name)) for entry in entries}
+            for column in columns
+        },
+        words={word: {entry.name: entry.words.get(word, "") for entry in entries} for word in words},
+        labels={column.name: column.label for column in columns},
+    )
 
 
 def is_wide(path: Path) -> bool:

@@ -16,9 +16,9 @@ from pages.leaderboard.made import SETTINGS, entry, made, zoo
 from viva.errors import VivaError
 from viva.pages.leaderboard.boards import Entry, Facts, model_pages, own_boards, page_name
 from viva.pages.leaderboard.publishedboards import family, published_boards, published_entries, tuned
-from viva.pages.leaderboard.settings import comparable, in_words, titles
 from viva.pages.leaderboard.sitepages import linkable
 from viva.pages.leaderboard.study import MARKER, board_csv, build
+from viva.studies.ways_of_asking import comparable, in_words, titles
 from viva.types import ExamSpec
 from web.hostile import MODELS, TEXTS, assert_no_formula, assert_only_text
 
@@ -142,11 +142,9 @@ def test_titles_say_in_words_what_differs_and_nothing_else() -> None:
     ]
     assert titles(varied) == [
         "English, zero-shot",
-        "English, zero-shot, varied over 4 prompts × 2 orders of options",
-        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them, "
-        "varied 4 prompts × 2 system texts, 6 combinations of them (07e7)",
-        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them, "
-        "varied 4 prompts × 2 system texts, 6 combinations of them (08e8)",
+        "English, zero-shot, varied over 4 prompts × 2 orders of options (06e6)",
+        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (07e7)",
+        "English, zero-shot, varied over 4 prompts × 2 system texts, 6 combinations of them (08e8)",
     ]
     words = dict(
         in_words({"samples": "10x3", "data": "0123.sample", "temp": "server", "extract": "viva", "n": "11582"})

@@ -18,7 +18,8 @@ from msgspec.structs import asdict, replace
 from viva.analysis.columns import Columns
 from viva.analysis.estimate import Estimate
 from viva.analysis.standings import THRESHOLDS, Best, Rank, best_by, ranks
-from viva.pages.leaderboard.settings import (
+from viva.published import plain
+from viva.studies.ways_of_asking import (
     Settings,
     comparable,
     differing,
@@ -28,7 +29,6 @@ from viva.pages.leaderboard.settings import (
     of_baseline,
     titles,
 )
-from viva.published import plain
 from viva.types import Aggregate, TableSpec
 
 Place = tuple[str, str, str]

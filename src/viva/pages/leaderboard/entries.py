@@ -19,7 +19,6 @@ from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.errors import DataError, StorageError, VivaError, flag
 from viva.pages.leaderboard.boards import BenchmarkPage, Dimension, Entry, Row, Site, dimensions, own_boards, page_name
 from viva.pages.leaderboard.publishedboards import ModelFacts, published_boards, published_entries
-from viva.pages.leaderboard.settings import in_words
 from viva.pages.runs.following import Followed, Tokens
 from viva.pages.runs.run_views import list_cost
 from viva.providers import traits_of
@@ -32,6 +31,7 @@ from viva.runs.score_table import rows_of
 from viva.runs.scorefile import ADAPTIVE, fault, runs_in
 from viva.runs.scoring import BASELINE, regraded
 from viva.studies.item_scores import AUTO, EXAM, FORMAT, ScoreSet, score_sets
+from viva.studies.ways_of_asking import in_words
 from viva.types import SCORED, UNREADABLE, Aggregate
 from viva.version import __version__
 from viva.visible import one_line
@@ -109,7 +109,7 @@ def entries_of(sources: Iterable[Path], known: ModelFacts, left_out: list[str]) 
         used = functools.cache(functools.partial(_used, path))
         for one in score_sets([path], _columns_of(path)):
             if why := _nothing(one):
-                left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model, 60)} on {one.exam}: {why}")
+                left_out.append(f"{one_line(path.name, 80)}: {one_line(one.model)} on {one.exam}: {why}")
             elif one.record is None or one.run is None:
                 yield _of_table(one, known)
             else:
@@ -159,7 +159,7 @@ def _of_run(
     if beside and not overall.same_parts:
         beside = []
         lacks = ", ".join(overall.lacks[:4]) or "the questions"
-        notes = [*notes, f"{one_line(one.model, 60)}: too little of {lacks} is scored to stand beside published rows."]
+        notes = [*notes, f"{one_line(one.model)}: too little of {lacks} is scored to stand beside published rows."]
     plain = msgspec.structs.replace(one.opened, adapted=None) if one.opened else None
     sent, wanted = (settings(run, record, one.model, opened) for opened in (one.opened, plain))
     forced = {name: str(value) for name, value in sent.items() if value != wanted.get(name)}
@@ -212,7 +212,7 @@ def _entry(
         return found if found.mean is not None or found.ranged else None
 
     if not breakdown.cell(one.headline).n:
-        raise DataError(f"{one.source} has no answers of {one_line(one.model, 60)} to {one.exam}: grade it first")
+        raise DataError(f"{one.source} has no answers of {one_line(one.model)} to {one.exam}: grade it first")
     kind = "baseline" if one.model.startswith(BASELINE) else "model"
     return Entry(
         benchmark=benchmark,

@@ -193,9 +193,7 @@ class ModelFacts:
             raise DataError(f"{where}: {wrong}; a file of models has: {known}")
         name = str(row[key]).strip()
         if not name or name in self._known:
-            raise DataError(
-                f"{where}: {one_line(name, 60)!r} is there twice" if name else f"{where}: no model is named"
-            )
+            raise DataError(f"{where}: {one_line(name)!r} is there twice" if name else f"{where}: no model is named")
         self._known[name] = _facts(row, where)
 
     def of(self, model: str) -> Facts:
@@ -222,7 +220,7 @@ def _facts(row: Line, where: str) -> Facts:
     sizes = {field: _billions(row.get(name), name, where) for name, field in SIZES.items()}
     url = str(row.get("url") or "").strip()
     if url and urlsplit(url).scheme not in ("http", "https"):
-        raise DataError(f"{where}: url {one_line(url, 60)!r} does not begin with https:// or http://")
+        raise DataError(f"{where}: url {one_line(url)!r} does not begin with https:// or http://")
     sizes["active"] = sizes["active"] or sizes["total"]
     return msgspec.convert({**words, **sizes, "url": url}, Facts)
 

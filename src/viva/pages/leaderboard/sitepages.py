@@ -256,7 +256,7 @@ def _scaling(board: Board) -> str | None:
 def cost_chart(board: Board) -> Drawn:
     """Return a board's scores over what 1,000 answers cost, of the rows of which that is known."""
     rows = [
-        {"name": (name := one_line(row.model, 60)), "model": name, "cost": row.cost, **figures(row.score)}
+        {"name": (name := one_line(row.model)), "model": name, "cost": row.cost, **figures(row.score)}
         for row in board.rows
         if row.cost and row.score and row.score.mean is not None
     ]

@@ -243,7 +243,7 @@ def site(config: SiteConfig) -> int:
     for why in result.left_out:
         say(f"viva: left out: {why}")
     if result.unused:
-        names = some([repr(one_line(name, 60)) for name in result.unused], 5)
+        names = some([repr(one_line(name)) for name in result.unused], 5)
         say(f"viva: {config.models}: no run has a model called {names}")
     return EXIT_OK
 

@@ -32,7 +32,6 @@ from viva.files import replacing, shipped_table, shipped_text
 from viva.languages import language_name
 from viva.pages.answerindex import Chosen
 from viva.pages.leaderboard.boards import slug
-from viva.pages.leaderboard.settings import OF_THE_MODEL, differing, for_baseline, of_baseline
 from viva.pages.report.itemindex import LONGEST, Block, ItemWriter, packed, stratified
 from viva.pages.runs.runblocks import tables_of
 from viva.pages.shell import PROSE, Inlined, templates
@@ -43,6 +42,7 @@ from viva.render.run_tables import findings
 from viva.render.table import Table
 from viva.runs.answers import Reported
 from viva.runs.scorefile import runs_in
+from viva.studies.ways_of_asking import OF_THE_MODEL, differing, for_baseline, of_baseline
 from viva.version import __version__
 from viva.visible import csv_safe, one_line
 

@@ -37,7 +37,7 @@ def _report(found: Agreement) -> Drawn:
         _measures(f"{len(found.people)} {found.word}", found.among),
         *([_measures(f"{found.judge} against the {found.word}", found.judged)] if found.judged else []),
     ]
-    title = f"Agreement · {one_line(found.title, 80)}" if found.title else "Agreement of raters"
+    title = f"Agreement · {found.title}" if found.title else "Agreement of raters"
     return together([*([together(squares, columns=2)] if squares else []), *rows], title)
 
 
@@ -80,6 +80,6 @@ def _measures(title: str, measures: Sequence[Measure]) -> Drawn:
     ]
     least = -1 if any((bound or 0) < 0 for row in rows for bound in (row["value"], row["low"])) else 0
     return dots(
-        rows, "measure", Axis("value", None, {"domain": [least, 1], "clamp": True}), title=one_line(title, 80),
+        rows, "measure", Axis("value", None, {"domain": [least, 1], "clamp": True}), title=title,
         below="lines: 95 % intervals", width=_WIDE,
     )  # fmt: skip

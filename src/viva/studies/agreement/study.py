@@ -14,9 +14,8 @@ and the rationale of a question two items. Every other column that has one value
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -29,7 +28,7 @@ from viva.commands import command
 from viva.errors import DataError, VivaError, option
 from viva.fields import note
 from viva.render.findings import Findings
-from viva.runs.score_table import rows_of
+from viva.runs.score_table import column_of, name_in, number_in, rows_of, text_in
 from viva.runs.scorefile import find_run
 from viva.studies.agreement.runratings import ratings_of_run
 from viva.studies.agreement.tables import Reports, findings
@@ -127,7 +126,7 @@ def scale_of(text: str) -> tuple[float, ...]:
     except ValueError:
         marks = ()
     if not 1 < len(marks) <= MOST_MARKS or not all(math.isfinite(mark) for mark in marks):
-        raise VivaError(f"{one_line(text, 60)!r}: write two marks or more, as 0,0.5,1 or as 1..10", field="scale")
+        raise VivaError(f"{one_line(text)!r}: write two marks or more, as 0,0.5,1 or as 1..10", field="scale")
     return marks
 
 
@@ -138,7 +137,6 @@ ASPECT = "aspect"
 LARGEST = 1e12
 """Beyond it a mark is a mistake, and its square is no number."""
 _SHOWN = 60
-_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]{0,20},[0-9]{1,20}")
 
 
 class _Rated(Struct):
@@ -161,11 +159,17 @@ def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
     raters: dict[str, None] = {}
     torn: dict[str, str] = {}
     """Columns that may be tags → where an item has a second value, which makes it none; empty where none has."""
+    hint = (
+        "leave it empty where there is no rating, and write marks that are names as numbers (with "
+        f"{option('level', 'nominal')})"
+    )
     for line, row in rows_of(path):
         where = f"{path}, line {line}"
-        columns = [_present(row, names, where) for names in (ITEM, RATER, VALUE)]
-        item, rater = (_name(row, column, where) for column in columns[:2])
-        mark, aspect = _mark(row[columns[2]], columns[2], where), _plain(row.get(ASPECT), ASPECT, where)
+        columns = [column_of(row, names, where) for names in (ITEM, RATER, VALUE)]
+        item, rater = (name_in(row, column, where).strip() for column in columns[:2])
+        mark, aspect = number_in(row, columns[2], where, hint), text_in(row, ASPECT, where).strip()
+        if mark is not None and not abs(mark) <= LARGEST:
+            raise DataError(f"{where}: {columns[2]} {brief(row[columns[2]])} is no mark; {hint}")
         one = found[item, aspect]
         if rater in one.lines:
             what = brief(item) + (f", {brief(aspect)}," if aspect else "")
@@ -176,7 +180,7 @@ def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
         for name, value in row.items():
             if name in (*columns, ASPECT, "tags") or isinstance(value, (dict, list)):
                 continue
-            tag = _plain(value, name, where)
+            tag = text_in(row, name, where).strip()
             torn.setdefault(name, "")
             if tag and (first := one.tags.setdefault(name, tag)) != tag and not torn[name]:
                 torn[name] = f"{where}: {name[:_SHOWN]} of {brief(item)} is {brief(tag)}, and {brief(first)} above"
@@ -198,40 +202,3 @@ def read_ratings(path: Path, tags: Sequence[str] = ()) -> Ratings:
         questions=tuple(questions) if len(set(questions)) < len(questions) else (),
         tags={ASPECT: tuple(aspects), **said} if any(aspects) else said,
     )
-
-
-def _present(row: Mapping[str, object], names: tuple[str, ...], where: str) -> str:
-    if there := [name for name in names if name in row]:
-        return there[0]
-    has = ", ".join(brief(name) for name in list(row)[:20])
-    raise DataError(f"{where}: no column {' or '.join(map(repr, names))}; it has: {has or 'none'}")
-
-
-def _name(row: Mapping[str, object], column: str, where: str) -> str:
-    value = row[column]
-    if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
-        raise DataError(f"{where}: {column} {brief(value)} is no name")
-    return str(value).strip()
-
-
-def _plain(value: object, name: str, where: str) -> str:
-    if isinstance(value, (dict, list)):
-        raise DataError(f"{where}: {name[:_SHOWN]} {brief(value)} is no plain value")
-    return "" if value is None else str(value).strip()
-
-
-def _mark(value: object, column: str, where: str) -> float | None:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    try:
-        mark = float("no number") if isinstance(value, bool) or "_" in str(value) else float(str(value))
-    except ValueError:
-        if _DECIMAL_COMMA.fullmatch(str(value).strip()):
-            raise DataError(f"{where}: {column} {brief(value)} has a decimal comma: write decimal points") from None
-        raise DataError(
-            f"{where}: {column} {brief(value)} is no number; leave it empty where there is no rating, and write marks "
-            f"that are names as numbers (with {option('level', 'nominal')})"
-        ) from None
-    if not math.isfinite(mark) or abs(mark) > LARGEST:
-        raise DataError(f"{where}: {column} {brief(value)} is no mark; leave it empty where there is no rating")
-    return mark + 0.0  # no minus zero

@@ -12,10 +12,7 @@ from viva.errors import VivaError, option
 from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, category, cells, dots, figures, subtitle
 from viva.render.table import outcomes_text
 from viva.studies.breakdown.tables import Shown, cut_by, difference_text, labelled
-from viva.visible import one_line
 
-_LABEL = 60
-"""Characters of a name on an axis."""
 _AGAINST = {"differs": category()[0], "may be chance": "#8a8a8a", "not tested": "#c4c4c4"}
 """What is not known to differ is to draw no eye."""
 _BOLD = "bold: differs from the rest of the questions by more than chance"
@@ -43,7 +40,7 @@ def slices_chart(found: Sequence[Slices], shown: Shown | None = None) -> Drawn:
     crossed = len(one.tags) == 1 and len(tags) > 1
     rows = [_row(each, cut, crossed=crossed) for each in found for cut in each.slices]
     named = f"{one.exam} by {cut_by(one)}" if len(one.tags) <= _NAMED else f"{one.exam}: slices against the rest"
-    title = named + (f", {one_line(one.model, _LABEL)}" if len(found) == 1 else "")
+    title = named + (f", {one.model}" if len(found) == 1 else "")
     if len(found) == 1 and not crossed:
         rows = [row for row in rows if row["answers"]]
         mean = one.overall.mean
@@ -83,14 +80,12 @@ def _picked(found: Sequence[Slices], shown: Shown) -> Sequence[Slices]:
 
 def _row(one: Slices, each: Slice, *, crossed: bool) -> dict[str, Any]:
     cell = each.cell
-    model, what = one_line(one.model, _LABEL), one_line(labelled(each), 2 * _LABEL)
-    name = one_line(each.name, _LABEL)
-    values = [one_line(value, _LABEL) for _, value in each.where]
+    what, name, values = labelled(each), each.name, [value for _, value in each.where]
     return {
         "slice": what,
-        "model": model,
+        "model": one.model,
         "_name": name,
-        "_across": values[-1] if crossed else model,
+        "_across": values[-1] if crossed else one.model,
         "_down": " · ".join(values[:-1]) if crossed else name if len(one.tags) == 1 else what,
         **figures(cell),
         "against the rest": difference_text(each),

@@ -76,7 +76,7 @@ def study(config: BreakdownConfig) -> Findings[tuple[Slices, ...]]:
         named = " ".join(f"{option(each)} {name!r}" for each in ("model", "exam") for name in getattr(config, each))
         raise VivaError(f"{named}: there is no such thing in {', '.join(map(str, config.sources))}")
     if all(one.overall.mean is None and not one.overall.ranged for one in found):
-        named = some([f"{one_line(one.model, 60)} on {one.exam}" for one in found], PICKED)
+        named = some([f"{one_line(one.model)} on {one.exam}" for one in found], PICKED)
         raise DataError(f"no answer of {named} has a score, so nothing can be broken down: `viva resume` asks again")
     # Where no slice can be tested, none is the worst, and all are shown.
     few = not config.by and config.worst is None and config.best is None and any(one.compared for one in found)

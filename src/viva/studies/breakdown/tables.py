@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -26,6 +25,7 @@ from viva.render.table import (
     Table,
     between_text,
     counted,
+    crossed,
     fields,
     outcomes_text,
 )
@@ -143,15 +143,17 @@ def _side_by_side(found: Sequence[Slices]) -> Iterator[Table]:
         of_exam = [one for one in found if one.exam == exam]
         if len(of_exam) < 2:
             continue
-        known = [{each.where: each for each in one.slices} for one in of_exam]
-        names = {each.where: _called(each, one) for one in of_exam for each in one.slices}
-        rows = [(name, *(each.get(where) for each in known)) for where, name in names.items()]
-        whole = (("", "overall"),)
-        rows.append(("overall", *(Slice(where=whole, questions=0, cell=one.overall) for one in of_exam)))
-        models = (Column(one.model, itemgetter(place), _MARKED) for place, one in enumerate(of_exam, 1))
-        yield Table(
-            f"By {cut_by(of_exam[0])}, models side by side · {exam}", (Column("slice", "0", NAME), *models), rows
-        )
+        names = {each.where: _called(each, one) for one in of_exam for each in one.slices} | {_WHOLE: "overall"}
+        columns = []
+        for one in of_exam:
+            known = {each.where: each for each in (*one.slices, Slice(where=_WHOLE, questions=0, cell=one.overall))}
+            columns.append((one.model, {where: known.get(where) for where in names}))
+        title = f"By {cut_by(of_exam[0])}, models side by side · {exam}"
+        yield crossed(title, "slice", columns, _MARKED, names.__getitem__)
+
+
+_WHOLE = (("", "overall"),)
+"""Where all questions are."""
 
 
 def cut_by(one: Slices) -> str:
@@ -200,7 +202,7 @@ def notes_on(found: Sequence[Slices]) -> list[str]:
     """
     notes: list[str] = []
     for one in found:
-        who = f"{one_line(one.model, 60)} on {one.exam}"
+        who = f"{one_line(one.model)} on {one.exam}"
         marked = [each for each in one.slices if each.significant]
         times = "one comparison" if one.compared == 1 else f"{one.compared:,} comparisons"
         by = "" if one.correct == "none" else f" ({NAMES[one.correct]})"

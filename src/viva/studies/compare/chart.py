@@ -9,7 +9,6 @@ from typing import Any
 from viva.render.plots import Axis, Drawn, Kinds, category, cells, dots, ends, per_cent
 from viva.render.table import p_text
 from viva.studies.compare.tables import Comparison, Row, held
-from viva.visible import one_line
 
 ROW = 32
 """Pixels of a row of two lines."""
@@ -65,10 +64,10 @@ def _data(row: Row, title: str, *, alone: bool) -> dict[str, Any]:
     one, sure = row.found, held(row)
     name = ": ".join(filter(None, (title, row.part, "" if alone else f"{row.first} → {row.second}")))
     return {
-        "_row": one_line(name, 160),
-        "first": one_line(row.first, 60),
-        "second": one_line(row.second, 60),
-        "part": one_line(row.part, 60) or ALL,
+        "_row": name,
+        "first": row.first,
+        "second": row.second,
+        "part": row.part or ALL,
         "difference": per_cent(one.difference),
         **ends(one),
         "p": p_text(one.p),

@@ -24,25 +24,16 @@ from viva.analysis.comparing import Flip
 from viva.analysis.estimate import Estimate
 from viva.benchmarks import find_benchmark
 from viva.errors import DataError, VivaError, option
-from viva.files import shipped_table
 from viva.languages import renumbered
 from viva.render.result import settings
 from viva.runs.score_table import QUESTION, rows_of
 from viva.runs.scorefile import score_rows
 from viva.studies.compare.tables import Row
 from viva.studies.item_scores import ScoreSet
+from viva.studies.ways_of_asking import FACTORS, PARTS, called, factors_between, telling
 from viva.types import Aggregate
 from viva.visible import one_line, some
 
-
-class _Factors(Struct):
-    factors: dict[str, list[str]]
-    called: dict[str, dict[str, str]]
-    unfair: dict[str, str]
-
-
-_TABLE = shipped_table(__file__, "factors.toml", _Factors)
-FACTORS = _TABLE.factors
 _MINOR = ("prompt", "max_tokens", "context", "only", "limit", "questions", "shard", "data", "benchmark")
 """What contestants are called by only where nothing above tells them apart."""
 _SHAPES_PROMPT = ("lang", "shots", "cot", "form", "choose", "rationale")
@@ -70,11 +61,7 @@ class Contestant(Struct, kw_only=True, eq=False):
 
     def differs(self, other: Contestant) -> frozenset[str]:
         """Return the factors in which the two differ, as far as both say."""
-        mine, others = self.settings, other.settings
-        return frozenset(
-            factor for factor, keys in FACTORS.items() if any(mine[key] != others[key] for key in keys
-                                                              if key in mine and key in others)
-        )  # fmt: skip
+        return factors_between(self.settings, other.settings)
 
     def before(self, other: Contestant) -> int:
         """Return how many numbers come before those of its questions, where the other's language numbers them alike."""
@@ -106,10 +93,10 @@ def contestants(found: Iterable[ScoreSet], models: Sequence[str], attempts: Sequ
     for one in found:
         place = (str(one.source.resolve()), one.exam, one.model)
         if place in seen:
-            raise DataError(f"{one_line(one.model, 60)} of {one.source} is named twice: nothing differs from itself")
+            raise DataError(f"{one_line(one.model)} of {one.source} is named twice: nothing differs from itself")
         seen.add(place)
         if models and not one.is_called(models):
-            others[one_line(one.model, 60)] = None
+            others[one_line(one.model)] = None
             continue
         known: dict[str, object] = {"model": one.model}
         if one.run and one.record:
@@ -143,28 +130,17 @@ def grouped(everybody: Sequence[Contestant]) -> dict[str, list[Contestant]]:
 def _name(group: Sequence[Contestant]) -> None:
     """Call each by what differs among them; where that is not enough, by lesser things, and at last by its run."""
 
-    def names(keys: Sequence[str]) -> list[str]:
-        return [" · ".join(_called(key, one.settings[key]) for key in keys if key in one.settings) for one in group]
-
-    def different(key: str) -> bool:
-        return len({one.settings[key] for one in group if key in one.settings}) > 1
-
-    chosen = [key for keys in FACTORS.values() for key in keys if different(key)]
-    for key in filter(different, _MINOR):
-        if len({*names([*chosen, key])}) > len({*names(chosen)}):
-            chosen.append(key)
+    ways = [one.settings for one in group]
+    differing = [name for name, part in PARTS.items()
+                 if part.factor and len({way[name] for way in ways if name in way}) > 1]  # fmt: skip
+    chosen = telling(ways, _MINOR, differing)
+    names = [called(way, chosen) for way in ways]
     sources = {one.scored.source for one in group}
     short = len({source.name for source in sources}) == len(sources)
-    alike = len({*names(chosen)}) < len(group)
-    for one, name in zip(group, names(chosen), strict=True):
-        where = one_line(one.scored.source.name if short else str(one.scored.source), 60) if alike else ""
-        one.name = " · ".join(filter(None, (name, where))) or one_line(one.scored.model, 60)
-
-
-def _called(key: str, value: str) -> str:
-    words = _TABLE.called.get(key, {"else": f"{key} {{value}}"})
-    shown = one_line(value.removesuffix(".sent"), 60 if key == "model" else 40)  # with requests; nobody is called so
-    return words.get(value, words["else"]).replace("{value}", shown)
+    alike = len({*names}) < len(group)
+    for one, name in zip(group, names, strict=True):
+        where = one_line(one.scored.source.name if short else str(one.scored.source)) if alike else ""
+        one.name = " · ".join(filter(None, (name, where))) or one_line(one.scored.model)
 
 
 Two = tuple[Contestant, Contestant]
@@ -261,16 +237,15 @@ def warnings(first: Contestant, second: Contestant) -> Iterator[str]:
     mine, other = first.settings, second.settings
     differing = {key for key in mine if mine[key] != other.get(key)}
     factors = first.differs(second)
-    for key, what in _TABLE.unfair.items():
-        about = {factor for factor, keys in FACTORS.items() if key in keys}
-        if key not in differing or key not in other or (about and factors == about):
+    for key, part in PARTS.items():
+        if not part.unfair or key not in differing or key not in other or factors == {part.factor}:
             continue  # what the comparison is about is in the names
         # Another language is another file; so are the exemplars, which belong to the fingerprint where any are shown.
         if key == "data" and ("lang" in differing or (mine["shots"] == "0") != (other["shots"] == "0")):
             continue
         if key in ("prompt", "rubric", "max_tokens") and not differing.isdisjoint(_SHAPES_PROMPT):
             continue
-        yield f"{what} ({one_line(mine[key], 40)} and {one_line(other[key], 40)})"
+        yield f"{part.unfair} ({one_line(mine[key], 40)} and {one_line(other[key], 40)})"
     if mine["attempts"] == other["attempts"] == "best" and factors != {"samples"} and "samples" in differing:
         yield f"the best of another number of answers ({mine['samples']} and {other.get('samples')})"
 

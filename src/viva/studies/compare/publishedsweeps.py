@@ -24,7 +24,6 @@ from viva.render.plots import Drawn, Kinds, dots
 from viva.render.table import Column, Kind, Table, fields, item, places, signed
 from viva.studies.compare.chart import AXIS, NAMES, ROW
 from viva.studies.compare.tables import SIDES
-from viva.visible import one_line
 
 if TYPE_CHECKING:
     from viva.studies.compare.choices import CompareConfig
@@ -125,7 +124,7 @@ def _means_chart(found: Sequence[Published], labels: Mapping[str, str], title: s
         for pair in found for name in drawn if name in pair.figures
     ]  # fmt: skip
     return dots(
-        rows, "row", AXIS, title=title, below=one_line(below, 90), signed=True, names=NAMES, step=ROW,
+        rows, "row", AXIS, title=title, below=below, signed=True, names=NAMES, step=ROW,
         kinds=Kinds("column", [labels[name] for name in drawn]),
     )  # fmt: skip
 

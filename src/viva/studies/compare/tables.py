@@ -194,7 +194,7 @@ _POWER = (
     Column("smallest", "smallest", PERCENT),
 )  # fmt: skip
 _FLIPS = (
-    Column("question", "flip.question", Kind(lambda name: one_line(name, 60), words=True, name=True)),
+    Column("question", "flip.question", Kind(one_line, words=True, name=True)),
     Column("first %", "flip.first", _SHARE),
     Column("second %", "flip.second", _SHARE),
     Column("outcome", lambda row: " → ".join(map(outcome_name, (row.flip.first_outcome, row.flip.second_outcome)))),

@@ -8,7 +8,7 @@ from typing import Any
 from viva.analysis.correlation import Pair
 from viva.errors import VivaError, option
 from viva.render.measures import measure_text
-from viva.render.plots import Axis, Drawn, Kinds, Layer, curves, mark_of, subtitle, together
+from viva.render.plots import PER_CENT, Axis, Drawn, Kinds, Layer, curves, mark_of, subtitle, together
 from viva.studies.correlate.tables import Correlations
 
 MOST = 12
@@ -33,7 +33,9 @@ def chart(found: Sequence[Correlations]) -> Drawn:
 
 
 def _panel(one: Correlations, pair: Pair, **size: Any) -> Drawn:
-    first, second = (one.labels.get(name, name) for name in (pair.first, pair.second))
+    first, second = (
+        f"{one.labels[name]}, {PER_CENT}" if name in one.labels else name for name in (pair.first, pair.second)
+    )
     far = {outlier.row: outlier for outlier in pair.outliers}
     rows = [
         {

@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from viva.analysis.errortypes import Errors
 from viva.errors import VivaError
 from viva.render.plots import Axis, Drawn, Kinds, dots, ends, per_cent, together
-from viva.visible import one_line
 
-_LABEL = 60
-"""Characters of a name on an axis."""
 _AXIS = Axis(
     "share", ["per cent of the labelled wrong answers, with 95 % intervals;", "several types may apply"],
     {"domain": [0, 100]},
@@ -34,7 +31,7 @@ def errors_chart(found: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
 def _panel(found: Sequence[Errors], names: Mapping[str, str]) -> Drawn:
     rows = [
         {
-            "model": one_line(one.model, _LABEL),
+            "model": one.model,
             "type of error": names.get(share.type, share.type),
             "share": per_cent(share.share),
             **ends(share),

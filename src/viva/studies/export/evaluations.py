@@ -69,7 +69,7 @@ def _opened(path: Path, stack: ExitStack, *, gold: bool) -> ExportedRun:
     if path.is_dir() and not (path / "run.json").exists():
         inside = sorted(each.parent.name for each in path.glob("*/run.json"))
         if inside:
-            shown = ", ".join(one_line(name, 60) for name in inside[:3])
+            shown = ", ".join(one_line(name) for name in inside[:3])
             more = ", …" if inside[3:] else ""
             raise VivaError(f"{path} is no run, but holds {len(inside)} ({shown}{more}): name those")
     refuse_adaptive(path, RunFolder.open(path).record)

@@ -35,7 +35,7 @@ def study(config: ExportConfig) -> int:
     form = FORMATS.get(name)
     if form is None:
         known = ", ".join(FORMATS)
-        raise VivaError(f"{one_line(name, 60)!r}: there is no such format; there are: {known}", field="to")
+        raise VivaError(f"{one_line(name)!r}: there is no such format; there are: {known}", field="to")
     if form.tracker and out is not None:
         raise VivaError(f"{out}: {option('to')} {name} writes no file: {form.about}", field="out")
     if not form.tracker and out is None:

@@ -71,7 +71,7 @@ def _asked(runs: list[ExportedRun]) -> Iterator[Questions]:
         for exam, record in zip(run.read.opened_run.exams, run.read.folder.record.exams, strict=True):
             if data.setdefault(exam.spec.label, record.fingerprint) != record.fingerprint:
                 raise VivaError(
-                    f"these runs asked different sets as {one_line(exam.spec.label, 60)} (fingerprints "
+                    f"these runs asked different sets as {one_line(exam.spec.label)} (fingerprints "
                     f"{data[exam.spec.label]} and {record.fingerprint}): an answer would not find its question; export "
                     "them apart"
                 )

@@ -97,7 +97,7 @@ def findings(runs: tuple[ListedRun, ...], left_out: int) -> Findings[tuple[Liste
         Column("95 % interval", "result.overall", Kind(interval_text, none=""), None, drop=2),
         *[Column("US$", _cost, Kind(dollars, none=""), None, drop=1)]
         * any(cost_of(one) is not None for one in found),
-        Column("state", "head.state", _told(partial(one_line, limit=60)), None, keep=True),
+        Column("state", "head.state", _told(one_line), None, keep=True),
         *fields("run", path="run"), *fields("result", "estimated"), Column(None, _cost, key="cost"),
     )  # fmt: skip
     return Findings(
@@ -122,7 +122,7 @@ def _notes(runs: Sequence[ListedRun], found: Sequence[Result], left_out: int) ->
             "Intervals of an estimate (asked adaptively) are for the score on all questions of its set, those of a "
             "mean for the score on questions like them."
         )
-    paid = [f"{one_line(run.path, 60)} {dollars(run.beyond)}" for run in runs if run.beyond >= LEAST]
+    paid = [f"{one_line(run.path)} {dollars(run.beyond)}" for run in runs if run.beyond >= LEAST]
     cut = f" and {len(paid) - JUDGED:,} more (--json has all)" if len(paid) > JUDGED else ""
     judging = [f"Judging and retries, in no row of the table, US$: {', '.join(paid[:JUDGED])}{cut}."] if paid else []
     return [

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from viva.analysis.estimate import Estimate
 from viva.analysis.sizes.scalinggroups import Point
@@ -21,7 +22,7 @@ from viva.files import shipped_table
 from viva.published import Size, catalogue, tables
 from viva.published import size as published_size
 from viva.studies.item_scores import EXAM, Sources, existing, score_sets
-from viva.studies.model_table import Families, WideTable, family_of, only_model_table, read_wide
+from viva.studies.model_table import Families, ModelTable, family_of, only_model_table, published_models, read_models
 from viva.visible import one_line
 
 Parameters = Literal["total", "active"]
@@ -121,17 +122,17 @@ def found_in(config: ScalingConfig, sizes: Mapping[str, Size]) -> list[ScalingDa
 
 def read_sizes(path: Path) -> dict[str, Size]:
     """Return `model,billions[,active]` → model → size. Raises DataError for what is no size."""
-    table = read_wide(path, fewest=2)
-    name = next((name for name in SIZE_COLUMNS if name in table.columns), None)
+    columns = read_models(path, fewest=2).columns
+    name = next((name for name in SIZE_COLUMNS if name in columns), None)
     if name is None:
         raise DataError(f"{path}: {option('sizes')} needs a column `billions`, of nothing but numbers")
     sizes: dict[str, Size] = {}
-    active = table.columns.get("active", (None,) * len(table.rows))
-    for model, total, part in zip(table.rows, table.columns[name], active, strict=True):
+    for model, cell in columns[name].items():
+        total, part = cell.mean, columns["active"][model].mean if "active" in columns else None
         if total is None:
             continue
         if total <= 0 or (part is not None and not 0 < part <= total):
-            raise DataError(f"{path}: {one_line(model, 60)!r}: {total:g} and {part or total:g} billion are no sizes")
+            raise DataError(f"{path}: {one_line(model)!r}: {total:g} and {part or total:g} billion are no sizes")
         sizes[model] = Size(total, part or total)
     return sizes
 
@@ -144,58 +145,75 @@ def _published(benchmark: str, config: ScalingConfig, sizes: Mapping[str, Size])
         raise VivaError(
             f"{named!r}: {benchmark} has no such published table; it has: {', '.join(known)}", field="table"
         )
-    table = known[named]
-    figures = {each.name: each.label for each in table.columns if each.unit == "%"}
-    if column not in figures:
+    found = published_models(benchmark, named)
+    if column not in found.columns:
         raise VivaError(
-            f"{column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(figures)}", field="score"
+            f"{column!r}: {benchmark}'s table {named} has no such column; it has: {', '.join(found.columns)}",
+            field="score",
         )
-    questions = config.questions or _questions(benchmark, named, column)
-    models = tuple(
-        _point(
-            entry.name,
-            sizes.get(entry.name) or entry.size or published_size(entry.name),
-            entry.figures[column] / 100,
-            config,
-            words=entry.words,
-            questions=questions,
-        )
-        for entry in table.models
-        if column in entry.figures
-    )
-    said = f"{benchmark}, published, {figures[column]} ({table.source.table})"
-    return ScalingData(title=said, models=models)
-
-
-def _questions(benchmark: str, name: str, column: str) -> int | None:
-    """On how many questions a published headline rests; None for a part of it."""
-    settings = (one for one in catalogue()[benchmark].settings if name in one.tables and column == one.headline)
-    return next((one.questions for one in settings), None)
+    # On how many questions a published headline rests; nobody knows it of a part of it.
+    settings = (one for one in catalogue()[benchmark].settings if named in one.tables and column == one.headline)
+    questions = next((one.questions for one in settings), None)
+    stated = {entry.name: entry.size for entry in known[named].models if entry.size}
+    title = f"{benchmark}, published, {found.labels[column]} ({known[named].source.table})"
+    return _data(title, found, column, config, {**stated, **sizes}, questions)
 
 
 def _of_table(path: Path, config: ScalingConfig, sizes: Mapping[str, Size]) -> ScalingData:
-    table = read_wide(path, fewest=2)
-    own = next((name for name in SIZE_COLUMNS if name in table.columns or name in table.texts), None)
+    table = read_models(path, fewest=2)
+    own = next((name for name in SIZE_COLUMNS if name in table.columns or name in table.words), "")
     column = _score_column(path, table, config.score, own)
-    values = table.columns[column]
-    if any(value is not None and not 0 <= value <= 100 for value in values):
+    values = [cell.mean for cell in table.columns[column].values() if cell.mean is not None]
+    if any(not 0 <= value <= 100 for value in values):
         raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; {option('score')} names another")
-    scale = 100.0 if any(value is not None and value > 1 for value in values) else 1.0
-    models: list[Point] = []
-    for index, (model, value) in enumerate(zip(table.rows, values, strict=True)):
-        if value is not None:
-            size = sizes.get(model) or _cell_size(table, own, index) or published_size(model)
-            words = {name: texts[index] for name, texts in table.texts.items() if name != own}
-            models.append(_point(model, size, value / scale, config, words=words, questions=config.questions))
-    return ScalingData(title=f"{path.name}, {column}", models=tuple(models))
+    # "16B / 2.8B" and plain numbers may be in one column.
+    said = {
+        model: published_size(text) or published_size(f"{text}B") for model, text in table.words.get(own, {}).items()
+    }
+    said |= {
+        model: Size(size, size) for model, cell in table.columns.get(own, {}).items() if (size := cell.mean or 0) > 0
+    }
+    stated = {model: size for model, size in said.items() if size}
+    words = {name: given for name, given in table.words.items() if name != own}
+    scale = 100.0 if any(value > 1 for value in values) else 1.0
+    return _data(
+        f"{path.name}, {column}", replace(table, words=words), column, config, {**stated, **sizes}, scale=scale
+    )
 
 
-def _score_column(path: Path, table: WideTable, score: str | None, own: str | None) -> str:
+def _data(
+    title: str,
+    table: ModelTable,
+    column: str,
+    config: ScalingConfig,
+    sizes: Mapping[str, Size],
+    questions: int | None = None,
+    scale: float = 100.0,
+) -> ScalingData:
+    """Return the models with a score in a column of a table; of a full score `scale`. `questions`: how many a score
+    rests on where the user does not say it.
+    """
+    points = [
+        _point(
+            model,
+            sizes.get(model),
+            cell.mean / scale,
+            config,
+            words={name: given[model] for name, given in table.words.items()},
+            questions=config.questions or questions,
+        )
+        for model, cell in table.columns[column].items()
+        if cell.mean is not None
+    ]
+    return ScalingData(title=title, models=tuple(points))
+
+
+def _score_column(path: Path, table: ModelTable, score: str | None, own: str) -> str:
     figures = [name for name in table.columns if name != own]
     named = score or "score"
     if named in figures:
         return named
-    if score is None and len(figures) == 1 and named not in table.words:
+    if score is None and len(figures) == 1 and named not in table.strange:
         return figures[0]
     asked = (
         f"which column is the score? {option('score', 'NAME')}"
@@ -203,18 +221,8 @@ def _score_column(path: Path, table: WideTable, score: str | None, own: str | No
         else f"{option('score')} {score!r}: no such column"
     )
     known = ", ".join(one_line(name, 40) for name in figures) or "none"
-    why = f"; {named!r} is not all figures ({table.words[named]})" if named in table.words else ""
+    why = f"; {named!r} is not all figures ({table.strange[named]})" if named in table.strange else ""
     raise VivaError(f"{path}: {asked}; it has: {known}{why}")
-
-
-def _cell_size(table: WideTable, column: str | None, index: int) -> Size | None:
-    if column is None:
-        return None
-    if column in table.texts:
-        text = table.texts[column][index]
-        return published_size(text) or published_size(f"{text}B")  # "16B / 2.8B" and plain numbers in one column
-    value = table.columns[column][index]
-    return Size(value, value) if value is not None and value > 0 else None
 
 
 def _of_runs(paths: Sequence[Path], config: ScalingConfig, sizes: Mapping[str, Size]) -> list[ScalingData]:
@@ -225,13 +233,12 @@ def _of_runs(paths: Sequence[Path], config: ScalingConfig, sizes: Mapping[str, S
     models: dict[str, list[Point]] = {}
     ranges = defaultdict[str, list[str]](list)
     for each in score_sets(paths, EXAM):
-        exam, model, (cell,) = each.exam, each.model, each.measured().values()
-        here = models.setdefault(exam, [])
+        (cell,) = each.measured().values()
+        here = models.setdefault(each.exam, [])
         if cell.ranged:
-            ranges[exam].append(model)
+            ranges[each.exam].append(each.model)
         elif cell.mean is not None:
-            size = sizes.get(model) or published_size(model)
-            here.append(_point(model, size, cell.mean, config, cell=cell))
+            here.append(_point(each.model, sizes.get(each.model), cell.mean, config, cell=cell))
     return [ScalingData(title=exam, models=tuple(here), ranges=tuple(ranges[exam])) for exam, here in models.items()]
 
 
@@ -245,13 +252,13 @@ def _point(
     questions: int | None = None,
     cell: Estimate | None = None,
 ) -> Point:
-    """Return a model. `questions`: how many a score without a `cell` rests on, which gives it the widest interval that
-    it can have.
+    """Return a model, of the size that its name says where nobody else does. `questions`: how many a score without a
+    `cell` rests on, which gives it the widest interval that it can have.
     """
     low, high = (cell.low, cell.high) if cell else (None, None)
     if low is None and questions:
         low, high = widest(score, questions) or (None, None)
-    size = size or Size(0.0, 0.0)
+    size = size or published_size(model) or Size(0.0, 0.0)
     return Point(
         model=model,
         size=size.active if config.parameters == "active" else size.total,

@@ -206,6 +206,6 @@ def _notes_on_published(benchmark: str, standings: Sequence[LeaderboardRow], row
     for row in standings:
         near = [] if row.model in rows else similar(_leaderboard_of(benchmark), row.model)
         if near:
-            choices = " or ".join(f"{flag('published')} '{one_line(row.model, 60)}={other.name}'" for other in near)
+            choices = " or ".join(f"{flag('published')} '{one_line(row.model)}={other.name}'" for other in near)
             notes.append(f"{row.model}: no published row has this name; if it is one of these, say so: {choices}.")
     return notes

@@ -80,12 +80,10 @@ def ranked_rows(
     """Yield a model's row, of its scores with `group` answers to a repeat; with a tag its rows by the tag's values, in
     their order.
     """
-    whole, ways = Breakdown(frame(rows)), measures_of(group, ks).items()
+    ways = measures_of(group, ks).items()
     for value in sorted({row.tags.get(tag, "") for row in rows}):
         own = [row for row in rows if row.tags.get(tag, "") == value]
-        part = Breakdown(frame(own)) if tag and not value else whole
-        where = Aggregate("", where={tag: (value,)} if value else {})
-        counts = Counter(row.question for row in own)
+        part, counts = Breakdown(frame(own)), Counter(row.question for row in own)
         row = LeaderboardRow(
             model=model,
             tag=tag,
@@ -95,17 +93,16 @@ def ranked_rows(
             most=max(counts.values()),
             answers=len(own),
             group=group,
-            measures={name: part.cell(where, way) for name, way in ways},
+            measures={name: part.cell(way) for name, way in ways},
         )
-        yield _with_published(row, published) if published and same_questions(row) else row
+        yield _with_published(row, published.figures, published.name) if published else row
 
 
-def _with_published(row: LeaderboardRow, entry: Entry) -> LeaderboardRow:
-    figures = entry.figures
+def _with_published(row: LeaderboardRow, figures: Mapping[str, float], name: str) -> LeaderboardRow:
     figure = figures.get(_figure(row.tag, row.value) if row.tag else "score")
-    if figure is None:
+    if figure is None or not same_questions(row):
         return row
-    row = msgspec.structs.replace(row, published_as=entry.name, published=share(figure))
+    row = msgspec.structs.replace(row, published_as=name, published=share(figure))
     if row.tag:
         return row
     # A single group has no deviation, where the table prints 0.

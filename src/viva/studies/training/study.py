@@ -69,10 +69,10 @@ def study(config: TrainingConfig) -> Findings[tuple[Training, ...]]:
     for each in score_sets(config.runs, config.by or AUTO, config.macro_average):
         row = _trained(each, file)
         if row is None or row.at is None:
-            strangers[f"{one_line(each.model, 60)} of {each.source}"] = None
+            strangers[f"{one_line(each.model)} of {each.source}"] = None
             continue
         if earlier := places.get((each.exam, row)):
-            both = f"{one_line(each.model, 60)} of both {earlier.source} and {each.source}"
+            both = f"{one_line(each.model)} of both {earlier.source} and {each.source}"
             if file is None:
                 raise DataError(f"here is {both}: name one of them")
             raise DataError(
@@ -104,7 +104,7 @@ def _trained(each: ScoreSet, file: Checkpoints | None) -> Checkpoint | None:
         return Checkpoint(line=0, model=record.name, base_url=record.base_url or "", at=record.trained)
     row = file.find(each.source, each.model, record.name if record and record.name.startswith(HF) else "")
     if row and row.at is None:
-        raise DataError(f"{file.path}, line {row.line}: how far was {one_line(each.model, 60)} trained?")
+        raise DataError(f"{file.path}, line {row.line}: how far was {one_line(each.model)} trained?")
     return row
 
 
@@ -124,7 +124,7 @@ def _notes(
     for exam, here in points.items():
         missing = [row for row in rows if (exam, row) not in places]
         if missing:
-            names = some([one_line(row.revision or row.model or row.run, 60) for row in missing], 3)
+            names = some([one_line(row.revision or row.model or row.run) for row in missing], 3)
             notes.append(f"{exam}: no scores of {names} ({len(missing)} of {len(rows)}).")
         sizes = {max(cell.n for cell in point.cells.values()) for point in here}
         if len(sizes) > 1:

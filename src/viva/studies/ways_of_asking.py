@@ -1,4 +1,6 @@
-"""Which runs may be ranked together, and what they have in common, in words.
+"""Ways of asking and grading: what differs between two of them, in words, and which results may be ranked together.
+
+A way is the parts of a run's signature by name (`viva.engine.folder.settings`).
 
 Rows share a board when everything in their signatures is the same but for what belongs to the model itself (its name,
 its weights and how they were opened, its template) and the version of Viva, which by itself moves no score (a change
@@ -9,21 +11,38 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
 
 from viva.files import shipped_table
 from viva.languages import language_name
+from viva.visible import one_line
 
 Settings = Mapping[str, str | int]
+Way = Mapping[str, str]
 
-OF_THE_MODEL = frozenset({"model", "template", "weights", "dtype", "bits", "adapter", "viva"})
+
+class Part(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a signature, in words."""
+
+    name: str = ""
+    factor: str = ""
+    called: dict[str, str] = {}
+    titled: dict[str, str] = {}
+    unfair: str = ""
+
+
+PARTS = shipped_table(__file__, "ways_of_asking.toml", dict[str, Part])
+FACTORS = tuple(dict.fromkeys(part.factor for part in PARTS.values() if part.factor))
+"""What --between may name."""
+OF_THE_MODEL = frozenset({"viva", *(name for name, part in PARTS.items() if part.factor == "models")})
 """Parts of a signature that tell models apart, not ways of asking."""
 OF_THE_REQUEST = frozenset({"temp", "top_p", "max_tokens", "reasoning", "reasoning_budget", "request"})
 """Parts on which no baseline depends: it answers by a rule."""
 SELECTION = frozenset({"only", "limit", "questions", "shard", "seed"})
 """Parts that say how questions were chosen: where it is known which were asked (`asked`), these count instead."""
 
-_NAMES = shipped_table(__file__, "settings.toml", dict[str, str])
 _TITLED = ("settings", "lang", "shots", "cot", "only", "rationale", "vary")
 """What a board's title always says; what else differs between boards is added."""
 _VARIED = {
@@ -34,10 +53,8 @@ _VARIED = {
 }
 _OF_JUDGES = {"panel", "verdict"}
 """What only judges have: a board without a judge is called so once."""
-_HASHES = re.compile(r"@https?://[^\s+,()]*| \(data [0-9a-f]+\)|(?<=\()data [0-9a-f]+, ")
+_HASHES = re.compile(r"@https?://[^\s+,()]*| \((?:data )?[0-9a-f]{4,}\)|(?<=\()data [0-9a-f]+, ")
 """Addresses of judges and fingerprints, which a title leaves out where it says as much without them."""
-_QUIET = {"none", "no", "server", "viva", "all", ""}
-"""Values that mean "nothing special"; a title says them only where another board has something."""
 
 
 def comparable(settings: Settings, asked: str = "") -> dict[str, str]:
@@ -61,43 +78,77 @@ def of_baseline(settings: Settings) -> bool:
     return str(settings.get("model", "")).startswith("baseline/")
 
 
-def for_baseline(parts: Mapping[str, str]) -> dict[str, str]:
+def for_baseline(parts: Way) -> dict[str, str]:
     """Of the parts that two rows must share those that a baseline must share with them."""
     return {name: value for name, value in parts.items() if name not in OF_THE_REQUEST}
 
 
-def differing(ways: Sequence[Mapping[str, str]]) -> str:
+def factors_between(one: Way, other: Way) -> frozenset[str]:
+    """Return the factors in which two ways differ, as far as both say."""
+    return frozenset(
+        part.factor
+        for name, part in PARTS.items()
+        if part.factor and name in one and name in other and one[name] != other[name]
+    )
+
+
+def telling(ways: Sequence[Way], names: Iterable[str], kept: Sequence[str] = ()) -> list[str]:
+    """Return those that are kept, and of the parts in order each that tells more of the ways apart than these."""
+    found = list(kept)
+
+    def count(names: Sequence[str]) -> int:
+        return len({tuple(map(way.get, names)) for way in ways})
+
+    for name in names:
+        if count([*found, name]) > count(found):
+            found.append(name)
+    return found
+
+
+def called(way: Way, names: Iterable[str]) -> str:
+    """Return what a contestant is called by these parts: `openai/x · 5-shot`."""
+    return " · ".join(_called(name, way[name]) for name in names if name in way)
+
+
+def _called(name: str, value: str) -> str:
+    shown = one_line(value.removesuffix(".sent"), 60 if name == "model" else 40)  # with requests; nobody is called so
+    words = PARTS[name].called
+    return words.get(value, words.get("else", f"{name} {{value}}")).replace("{value}", shown)
+
+
+def differing(ways: Sequence[Way]) -> str:
     """Return what is not the same in all ways of asking, with what it is in each: `longest reply: 2048 or 512`."""
     found = []
     for name in dict.fromkeys(name for parts in ways for name in parts):
         values = dict.fromkeys(_value(name, parts.get(name, "none")) for parts in ways)
         if len(values) > 1:
-            found.append(f"{_NAMES.get(name, name)}: {' or '.join(values)}")
+            found.append(f"{_name(name)}: {' or '.join(values)}")
     return "; ".join(found)
 
 
-def key_of(parts: Mapping[str, str]) -> str:
+def key_of(parts: Way) -> str:
     """Return a short name for one way of asking, for addresses and files."""
     text = "\0".join(f"{name}\0{parts[name]}" for name in sorted(parts))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
-def in_words(parts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def in_words(parts: Way) -> tuple[tuple[str, str], ...]:
     """Return all of them with the names that people use, in the order of the signature."""
-    return tuple((_NAMES.get(name, name), _value(name, value)) for name, value in parts.items())
+    return tuple((_name(name), _value(name, value)) for name, value in parts.items())
 
 
-def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
+def titles(boards: Sequence[Way]) -> list[str]:
     """Return a title a board: language, shots, and what else differs between those of which that is the same, in
     words.
     """
-    said = [
-        ", ".join(filter(None, (_phrase(name, parts[name]) for name in _TITLED if name in parts))) for parts in boards
-    ]
+    said = [_joined(_titled(name, parts) for name in _TITLED if name in parts) for parts in boards]
     found: list[str] = []
     for title, parts in zip(said, boards, strict=True):
         alike = [other for other_title, other in zip(said, boards, strict=True) if other_title == title]
-        found.append(", ".join(filter(None, (title, *(_differing(name, parts) for name in _differences(alike))))))
+        # Data and questions first; what follows from these is left out.
+        names = dict.fromkeys(("data", "n", *(name for other in alike for name in other)))
+        told = telling(alike, [name for name in names if name not in (*_TITLED, "asked")])
+        found.append(_joined([title, *(_titled(name, parts) for name in told)]))
     found = [
         f"{title} (asked {parts['asked']})" if found.count(title) > 1 and "asked" in parts else title
         for title, parts in zip(found, boards, strict=True)
@@ -106,45 +157,23 @@ def titles(boards: Sequence[Mapping[str, str]]) -> list[str]:
     return short if len(set(short)) == len(set(found)) else found
 
 
-def _differences(boards: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the parts that tell boards apart, data and questions first; what follows from these is left out."""
-    kept: list[str] = []
-
-    def count(names: Sequence[str]) -> int:
-        return len({tuple(map(parts.get, names)) for parts in boards})
-
-    for name in dict.fromkeys(("data", "n", *(name for parts in boards for name in parts))):
-        if (name not in (*_TITLED, "asked") or name == "vary") and count([*kept, name]) > count(kept):
-            kept.append(name)
-    return kept
+def _joined(said: Iterable[str]) -> str:
+    return ", ".join(filter(None, said))
 
 
-def _differing(name: str, parts: Mapping[str, str]) -> str:
+def _titled(name: str, parts: Way) -> str:
+    """Return what a title says of a part."""
     if name in _OF_JUDGES and parts.get("judge", "none") == "none":
         return ""
-    if name not in parts:
-        return f"no {_NAMES.get(name, name)}"
-    if name == "n":
-        return f"{_count(parts['n'])} questions"
-    if parts[name] == "none":
-        return {"limit": "not limited"}.get(name, f"no {_NAMES.get(name, name)}")
-    if name == "data":
-        return f"{_count(parts.get('n', '?'))} questions (data {_value(name, parts[name])})"
-    return f"{_NAMES.get(name, name)} {_value(name, parts[name])}"
+    value = parts.get(name, "none")
+    words = PARTS[name].titled if name in PARTS and name in parts else {}
+    usual = "no {name}" if value == "none" else "{name} {value}"
+    text = words.get(value, words.get("else", usual))
+    return text.format(name=_name(name), value=_value(name, value), n=_count(parts.get("n", "?")))
 
 
-def _phrase(name: str, value: str) -> str:
-    if name == "settings":
-        return f"settings {value}"
-    if name == "lang":
-        return language_name(value)
-    if name == "shots":
-        return f"{value}-shot" if value != "0" else "zero-shot"
-    if value in _QUIET:
-        return ""
-    if name == "vary":
-        return f"varied over {_vary(value).partition(' (')[0]}"
-    return {"cot": "chain of thought", "rationale": "with reasons"}.get(name, f"only {value}")
+def _name(part: str) -> str:
+    return (part in PARTS and PARTS[part].name) or part
 
 
 def _value(name: str, value: str) -> str:
