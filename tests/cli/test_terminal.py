@@ -175,7 +175,9 @@ def test_grading_says_how_far_it_is(viva: Viva, tmp_path: Path) -> None:
     assert "grading: " not in last, "and goes"
     assert "answers" in last, "of repeats, not questions"
     assert "cmmlu-zh: the score is Macro over subjects" in last
-    assert "grading: " not in on_terminal(viva, 80, "score", "run", "--quiet", module="hurried")
+    quiet = on_terminal(viva, 80, "score", "run", "--quiet", "--tables", module="hurried")
+    assert "grading: " not in quiet
+    assert "± is the standard deviation over repeats" in " ".join(quiet.split())
 
 
 def test_a_list_of_models_does_not_read_as_one() -> None:

@@ -48,14 +48,16 @@ LEGEND = (
     "Per cent with 95 % intervals. Unparsed, empty, truncated and refused replies earn no point and stay in the "
     "denominator"
 )
+SPREAD = "± is the standard deviation over repeats"
 
 
 def legend(results: Sequence[Result]) -> str:
     """Return what the figures are, and the marks that any of these tables has."""
     cells = [cell for one in results for table in one.tables for row in table.cells for cell in row]
     cells += [one.overall for one in results]
-    marked = any(not cell.complete for cell in cells)
-    return f"{LEGEND}.{f' {UNSURE} {LEFT_OUT}.' if marked else ''}"
+    marked = f" {UNSURE} {LEFT_OUT}." if any(not cell.complete for cell in cells) else ""
+    repeated = f" {SPREAD}." if any(cell.sd is not None for cell in cells) else ""
+    return f"{LEGEND}.{repeated}{marked}"
 
 
 def own_tables(result: Result, *, across: bool = False, details: bool = True, mark: str = "") -> list[Table]:

@@ -60,7 +60,7 @@ def p_text(p: float | None) -> str:
 
 def outcomes_text(cell: Estimate) -> str:
     """Return the counts of outcomes as text: `right 812, wrong 500, unparsed 24`."""
-    return ", ".join(f"{outcome_name(outcome)} {count}" for outcome, count in cell.outcomes.items()) or DASH
+    return ", ".join(f"{outcome_name(outcome)} {count:,}" for outcome, count in cell.outcomes.items()) or DASH
 
 
 def figure(form: str) -> Kind:
