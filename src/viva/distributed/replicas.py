@@ -13,10 +13,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from viva.contracts import ContextWindow
+from viva.contracts import ContextWindow, Model
 from viva.distributed.cluster import connect
 from viva.distributed.pool import Needs, Pool
 from viva.distributed.worker import LostWorkerError, outcome
@@ -119,32 +119,12 @@ Asked: TypeAlias = Generate | Choose
 Recipe = Callable[[int], Callable[[Sequence[Asked]], list[Any]]]
 
 
-class ModelDescription(Protocol):
-    """What is known of a model where it is named, without its weights being opened."""
-
-    name: str
-
-    @property
-    def identity(self) -> Mapping[str, str]:
-        """What else a reply depends on."""
-        ...
-
-    @property
-    def context_window(self) -> ContextWindow | None:
-        """Its context."""
-        ...
-
-    def check_supported(self, request: Request) -> None:
-        """Raise VivaError where requests of this kind can never be answered."""
-        ...
-
-
 class RemoteModel:
     """A model on a cluster. What names it stays here, what answers is there."""
 
     rate_limit_group = RATE_LIMIT_GROUP
 
-    def __init__(self, on: str, description: ModelDescription, recipe: Recipe) -> None:
+    def __init__(self, on: str, description: Model, recipe: Recipe) -> None:
         self.name = description.name
         self._on = on
         self._description = description

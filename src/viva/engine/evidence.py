@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +22,7 @@ from viva.contracts import Encoder, Sandbox
 from viva.engine.asking import Run
 from viva.engine.journal import Entry
 from viva.errors import VivaError
-from viva.types import Compare, Execute, Execution, Failure, Response
+from viva.types import Compare, Execute, Execution, Failure
 
 BATCH_CHARACTERS = 1 << 17
 """A batch that has so many is large enough: stopping waits for one batch."""
@@ -31,17 +32,52 @@ LONGEST_REASON = 300
 """Characters of a library's message: it may repeat the texts."""
 
 
-class Comparison(Struct, frozen=True):
-    """One pair of texts on its way: under which key, for which benchmark, written by which model to what question."""
+R = TypeVar("R")
+
+
+class LocalTask(Struct, Generic[R], frozen=True):
+    """What is to be found out on this machine about an answer: under which key, for which benchmark, of which model's
+    answer to what question.
+    """
 
     key: bytes
     benchmark: str
     model: str
     question: str
     sample: int
-    request: Compare
+    request: R
     settled: Callable[[], None] = lambda: None
     """Told when it is known, or known that it will not be."""
+
+
+Comparison = LocalTask[Compare]
+"""A pair of texts."""
+Program = LocalTask[Execute]
+
+
+def _journal(run: Run, task: LocalTask[Any], by: str, found: str | Failure, seconds: float) -> None:
+    """Journal what was found, or why nothing was, and count it."""
+    failure = found if isinstance(found, Failure) else None
+    if failure is None:
+        run.tally.answered += 1
+    else:
+        run.tally.failed += 1
+        run.tally.failures.add(failure.kind)
+    run.journal.append(
+        Entry(
+            key=task.key.hex(),
+            benchmark=task.benchmark,
+            model=by,
+            question=task.question,
+            sample=task.sample,
+            text="" if isinstance(found, Failure) else found,
+            error=failure,
+            seconds=round(seconds, 4),
+            at=round(time.time(), 3),
+        )
+    )
+    if run.journal.full:
+        run.finish("disk")
 
 
 def comparison_key(identity: Mapping[str, str], request: Compare) -> bytes:
@@ -134,10 +170,10 @@ async def _compare(run: Run, encoder: Encoder, batch: list[Comparison], threads:
     seconds = (time.monotonic() - started) / len(batch)
     if not isinstance(found, Failure):
         for comparison, value in zip(batch, found, strict=True):
-            failure = None if math.isfinite(value) else Failure("encoder", f"a similarity of {value}")
-            _write(run, encoder, comparison, value, failure, seconds)
+            failure = Failure("encoder", f"a similarity of {value}")
+            _write(run, encoder, comparison, repr(float(value)) if math.isfinite(value) else failure, seconds)
     elif len(batch) == 1:
-        _write(run, encoder, batch[0], math.nan, found, seconds)
+        _write(run, encoder, batch[0], found, seconds)
     else:
         for comparison in batch:
             await _compare(run, encoder, [comparison], threads)
@@ -156,51 +192,18 @@ async def _ask(encoder: Encoder, batch: list[Comparison], threads: ThreadPoolExe
     return values
 
 
-def _write(
-    run: Run, encoder: Encoder, comparison: Comparison, value: float, failure: Failure | None, seconds: float
-) -> None:
-    if failure is None:
-        run.tally.answered += 1
-    else:
-        _count(run, encoder, failure)
-    run.journal.append(
-        Entry(
-            key=comparison.key.hex(),
-            benchmark=comparison.benchmark,
-            model=encoder.name,
-            question=comparison.question,
-            sample=comparison.sample,
-            text="" if failure else repr(float(value)),
-            error=failure,
-            seconds=round(seconds, 4),
-            at=round(time.time(), 3),
-        )
-    )
-    if run.journal.full:
-        run.finish("disk")
-
-
-def _count(run: Run, encoder: Encoder, failure: Failure) -> None:
-    run.tally.failed += 1
-    run.tally.failures.add(failure.kind)
-    run.tally.last_error = f"{encoder.name}: {failure.message}"
-    if run.tally.failed >= HOPELESS and not run.tally.answered:
-        run.refused.setdefault(
-            encoder.name, f"the first {HOPELESS} comparisons all failed; the last: {failure.message}"
-        )
+def _write(run: Run, encoder: Encoder, comparison: Comparison, found: str | Failure, seconds: float) -> None:
+    """Journal a similarity; an encoder that manages nothing is given up."""
+    _journal(run, comparison, encoder.name, found, seconds)
+    if isinstance(found, Failure):
+        run.tally.last_error = f"{encoder.name}: {found.message}"
+        if run.tally.failed >= HOPELESS and not run.tally.answered:
+            why = f"the first {HOPELESS} comparisons all failed; the last: {found.message}"
+            run.refused.setdefault(encoder.name, why)
 
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Execution).decode
-
-
-class Program(Struct, frozen=True):
-    """One program on its way: under which key, for which benchmark, written by which model."""
-
-    key: bytes
-    benchmark: str
-    model: str
-    request: Execute
 
 
 def program_key(request: Execute) -> bytes:
@@ -246,32 +249,9 @@ async def _run_one_by_one(run: Run, sandbox: Sandbox, programs: Iterator[Program
             execution = await sandbox.run(program.request)
         finally:
             run.tally.in_flight -= 1
-        _write_execution(run, program, execution)
+        found: str | Failure = _encode(execution).decode()
+        if execution.verdict == "toolchain":
+            run.tally.last_error = execution.detail
+            found = Failure("toolchain", execution.detail)
+        _journal(run, program, program.model, found, execution.seconds)
         await asyncio.sleep(0)
-
-
-def _write_execution(run: Run, program: Program, execution: Execution) -> None:
-    failure: Failure | None = None
-    if execution.verdict == "toolchain":
-        run.tally.failed += 1
-        run.tally.failures.add("toolchain")
-        run.tally.last_error = execution.detail
-        failure = Failure("toolchain", execution.detail)
-    else:
-        run.tally.answered += 1
-    response = Response() if failure else Response(text=_encode(execution).decode())
-    run.journal.append(
-        Entry(
-            key=program.key.hex(),
-            benchmark=program.benchmark,
-            model=program.model,
-            question=program.request.question,
-            sample=program.request.sample,
-            text=response.text,
-            error=failure,
-            seconds=round(execution.seconds, 4),
-            at=round(time.time(), 3),
-        )
-    )
-    if run.journal.full:
-        run.finish("disk")

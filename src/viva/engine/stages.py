@@ -375,7 +375,8 @@ def programs_wanted(
             asked.add(key)
             tally.total += 1
             if not is_kept(key, journal, earlier, tally):
-                yield Program(key, evaluation.exam.spec.benchmark, evaluation.model.name, request)
+                benchmark, model = evaluation.exam.spec.benchmark, evaluation.model.name
+                yield Program(key, benchmark, model, request.question, request.sample, request)
 
 
 def _reader(exam: Exam, question: Question, judge: str, aspect: str) -> Callable[[str, str], bool]:

@@ -190,13 +190,17 @@ def _mended(replay: Replay) -> str:
 
 def _located(model: ModelRecord, folder: RunFolder) -> ModelRecord:
     """Return a model with the path of a file that its run keeps in its name."""
-    start = f"replay/{KEPT}"
-    if not model.name.startswith(start):
-        return model
-    inside = model.name.removeprefix(start)
-    if "/" in inside or inside in ("", ".", ".."):
+    inside = kept_file(model.name)
+    if inside is None:
         raise DataError(f"run.json names {model.name[:200]!r}, which is no file of its folder")
-    return msgspec.structs.replace(model, name=f"replay/{folder.path / inside}")
+    return msgspec.structs.replace(model, name=f"replay/{folder.path / inside}") if inside else model
+
+
+def kept_file(model: str) -> str | None:
+    """Return the file in its run's folder that a replay plays; "" where it plays another, None for no file's name."""
+    start = f"replay/{KEPT}"
+    name = model.removeprefix(start) if model.startswith(start) else ""
+    return None if model == start or "/" in name or name in (".", "..") else name
 
 
 def open_judge_panel(records: Sequence[ModelRecord], samples: int, seed: int, limits: LimitOptions) -> JudgePanel:

@@ -35,11 +35,20 @@ from viva.engine.stages import Evaluation, EvidenceStore
 from viva.errors import StorageError, VivaError, flag, option
 from viva.files import UNREADABLE, LockedError, lock, new_file, open_regular, reading
 from viva.keytable import KeyTable, read_key
-from viva.models.replay import KEPT
 from viva.runs.collected import UNMATCHED
 from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
-from viva.runs.open import REVIEWS, OpenRun, is_approved, keep_approval, open_evidence, prepare, reach, without_consent
+from viva.runs.open import (
+    REVIEWS,
+    OpenRun,
+    is_approved,
+    keep_approval,
+    kept_file,
+    open_evidence,
+    prepare,
+    reach,
+    without_consent,
+)
 from viva.runs.progress import Screen, say
 from viva.runs.scorefile import runs_in
 from viva.types import Question
@@ -176,13 +185,6 @@ def _model(model: dict[str, Any], folder: RunFolder, any_address: bool) -> dict[
     if inside:  # what the run was graded from lies in its folder
         known["content"] = _digest(folder.path / inside)
     return known
-
-
-def kept_file(model: str) -> str:
-    """Return the name of the file in its run's folder that a replay plays; "" where it is none of the folder's."""
-    start = f"replay/{KEPT}"
-    name = model.removeprefix(start)
-    return name if model.startswith(start) and "/" not in name and name not in ("", ".", "..") else ""
 
 
 def _digest(path: Path) -> str:
