@@ -13,7 +13,7 @@ from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, Component, Components
 from viva.lab.variation.positions import Position
 from viva.render.findings import Drawing, Findings
-from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, P, Table, fields, places
+from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, P, Table, fields, places, signed
 from viva.visible import one_line
 
 VARIANTS = (1, 2, 4, 8, 16)
@@ -210,6 +210,10 @@ def _points(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
+def _signed(share: float) -> str:
+    return signed(100 * share, 1)
+
+
 def _ranks_text(ranks: tuple[int, int]) -> str:
     return f"{ranks[0]}" if ranks[0] == ranks[1] else f"{ranks[0]} to {ranks[1]}"
 
@@ -225,8 +229,8 @@ _SOURCE = (
 _POSITION = (
     Column("letter", "letter", NAME), Column("gold there", "gold", _POINTS, "gold"),
     Column("chosen", "chosen", _POINTS),
-    Column("chosen − gold", lambda one: one.chosen - one.gold, Kind(lambda gain: f"{100 * gain:+.1f}"), "gain"),
-    Column("95 % interval", lambda one: f"{100 * one.low:+.1f} to {100 * one.high:+.1f}", FIGURE, None),
+    Column("chosen − gold", lambda one: one.chosen - one.gold, Kind(_signed), "gain"),
+    Column("95 % interval", lambda one: f"{_signed(one.low)} to {_signed(one.high)}", FIGURE, None),
     *fields("", "low", "high"), Column("right if gold there", "right", _POINTS, "right"),
 )  # fmt: skip
 

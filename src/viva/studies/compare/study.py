@@ -98,7 +98,7 @@ def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConf
 
 
 def _at_worst(row: Row) -> str:
-    return " to ".join(f"{100 * end:+.2f}" for end in row.at_worst) if row.at_worst else "nothing to decide by"
+    return " to ".join(map(POINTS.text, row.at_worst)) if row.at_worst else "nothing to decide by"
 
 
 def _compared(groups: dict[str, list[Contestant]], config: CompareConfig) -> list[Comparison]:
