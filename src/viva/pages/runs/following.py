@@ -268,12 +268,6 @@ def answers_wanted(path: Path, record: RunRecord) -> int:
     )
 
 
-def model_name(model: ModelRecord) -> str:
-    """Return what tables call a model: a file of answers without its folder."""
-    provider, _, name = model.name.partition("/")
-    return model.shown or (f"replay/{Path(name).name}" if provider == "replay" else model.name)
-
-
 def exam_labels(record: RunRecord) -> list[str]:
     """Return what tables call the exams."""
     return [exam.spec.label for exam in record.exams]

@@ -370,7 +370,7 @@ class RunViews:
             record = view.record()
         except StorageError:
             return name.casefold()
-        models = (following.model_name(model) for model in record.models)
+        models = (model.called for model in record.models)
         return "\n".join((name, *following.exam_labels(record), *models)).casefold()
 
     def cards(self, found: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
