@@ -18,6 +18,7 @@ from viva.render.result import (
     FILLED,
     LEFT_OUT,
     MIXED,
+    UNDECIDED,
     WHO,
     Report,
     Result,
@@ -258,10 +259,7 @@ _SERVED = (
 )  # fmt: skip
 
 
-_WAITS = (
-    f"{UNSURE} after a range: answers wait for a verdict, and whatever they get the score is in the range. "
-    "`viva resume` with --judge MODEL gives a mean."
-)
+_WAITS = f"{UNSURE} after a range: answers wait for a verdict, and whatever they get the score is in the range"
 _PLAIN = frozenset({"right", "wrong"})
 
 
@@ -343,8 +341,9 @@ def summary_lines(report: Report) -> list[str]:
         for one in report.results
         if (groups := groups_text(one.overall)) and one.overall.mean is not None
     ]
-    if any(cell.ranged for cell, _ in cells):
-        lines.append(_WAITS)
+    if ranged := [judged for cell, judged in cells if cell.ranged]:
+        why = f" ({UNDECIDED})." if all(ranged) else f". `viva resume` with {flag('judge', 'MODEL')} gives a mean."
+        lines.append(f"{_WAITS}{why}")
     lines += [
         f"{one.model} on {one.exam}: no verdict can move the score, since what it takes besides is wrong already."
         for one in report.results
