@@ -334,6 +334,7 @@ CELLS: list[tuple[str, str, Sequence[str]]] = [
     ("opciones", "{} | {} | {} | {}", "BCDA"),
     ("options", "[A] {} [B] {} [C] {} [D] {}", "BCDA"),
     ("choices", "A) {}\nB) {}\nC) {}\nD) {}", ("B) green, or blue", "C) 3.5", "D) blue", "A. red")),
+    ("options", "{}\n{}\n{}\n{}", ("Option B", "option c", "Choice D", "Option A")),
 ]
 
 
