@@ -192,9 +192,9 @@ class CMMLUExam(MultipleChoiceExam):
                 content = read_bytes(dev)
                 yield content
                 usable = [shot for shot in self._read(name, dev, content) if shot.answer]
-                exemplars[name] = list(redrawn(usable, spec, name)[: spec.shots])
-                if len(exemplars[name]) < spec.shots:
-                    detail = f"{len(exemplars[name])} of {spec.shots} exemplars in {dev.name}"
+                exemplars[name] = redrawn(usable, spec, name)
+                if len(usable) < spec.shots:
+                    detail = f"{len(usable)} of {spec.shots} exemplars in {dev.name}"
                     defects.append(Defect(name, "too few exemplars", detail, "noted"))
 
     def _read(self, name: str, path: Path, content: bytes) -> Iterator[Question]:
