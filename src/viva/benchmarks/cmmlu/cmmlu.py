@@ -163,7 +163,7 @@ class CMMLUExam(MultipleChoiceExam):
         self._counts: dict[str, int] = {}
         self._wordings: dict[Path, bytearray] = {}
         """How the rows of a file are worded, a byte a row: a run reads them several times."""
-        exemplars: dict[str, list[Question]] = {}
+        exemplars: dict[str, Sequence[Question]] = {}
         super().__init__(
             spec,
             Templates(read_templates(HERE / "prompts.toml"), templates),
@@ -174,7 +174,7 @@ class CMMLUExam(MultipleChoiceExam):
         self._chosen = spread(sum(self._counts.values()), spec.limit)
 
     def _survey(
-        self, present: Sequence[str], spec: ExamSpec, exemplars: dict[str, list[Question]], defects: list[Defect]
+        self, present: Sequence[str], spec: ExamSpec, exemplars: dict[str, Sequence[Question]], defects: list[Defect]
     ) -> Iterator[bytes]:
         """Yield one pass over all files: counts, exemplars, defects; yields the bytes for the fingerprint."""
         for name in present:

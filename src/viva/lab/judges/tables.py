@@ -73,7 +73,7 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
     if not judged.known:
         return [f"{whose}: no figure: {_lost(judged)}"]
     lines = [
-        f"{whose}: {one.probe} changes the mean mark by {signed(one.change, 3)} (p = {one.adjusted:.3g})."
+        f"{whose}: {one.probe} changes the mean mark by {signed(one.change or 0.0, 3)} (p = {one.adjusted:.3g})."
         for one in judged.effects
         if one.biased
     ]

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from viva.engine.folder import ModelRecord, RunFolder, RunRecord
+from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.journal import Entry
 from viva.errors import StorageError
 from viva.files import UNREADABLE, lines, open_regular, read_regular

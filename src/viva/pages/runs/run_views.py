@@ -433,7 +433,7 @@ class Card(Struct, kw_only=True):
     @property
     def models(self) -> Sequence[str]:
         """What tables call its models."""
-        return list(map(following.model_name, self.record.models)) if self.record else ()
+        return [model.called for model in self.record.models] if self.record else ()
 
     @property
     def outcomes(self) -> dict[str, int]:
