@@ -199,6 +199,7 @@ def messaged(question: Question) -> dict[str, Any]:
     ("anthropic.jsonl", messaged),
     ("asked.jsonl", lambda q: {"id": 5, "question": q.text, "gold": "A", "prediction": reply_to(q)}),
     ("gold.jsonl", lambda q: {"id": q.id, "answer": q.answer, "model_answer": reply_to(q)}),
+    ("eee.jsonl", lambda q: {"model_id": "x/y", "sample_id": q.id, "output": {"raw": [reply_to(q)]}}),
     (
         "chat.jsonl",
         lambda q: {"messages": [{"role": "user", "content": asked(q)}, {"role": "assistant", "content": reply_to(q)}]},

@@ -15,7 +15,7 @@ from viva.runs.answers import answered, read_run
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.open import prepare
 from viva.runs.scorefile import find_run, is_fresh, open_run_folder, score_rows
-from viva.runs.scoring import grade_run, refuse_unknown, settings_of
+from viva.runs.scoring import refuse_unknown, regraded, settings_of
 from viva.studies.compare.choices import CompareConfig
 from viva.studies.compare.study import study
 from viva.visible import one_line
@@ -165,6 +165,4 @@ def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> R
     refuse_unknown(published_rows, settings_of(folder.record.exams))
     if is_fresh(folder):
         return Run(folder.path, read_run(folder.path, published_rows).report)
-    with folder.lock():
-        output = OutputOptions(format=ALL_TABLES, published_rows=published_rows)
-        return Run(folder.path, grade_run(prepare(folder, LimitOptions(progress="quiet")), output))
+    return Run(folder.path, regraded(folder.path, OutputOptions(format=ALL_TABLES, published_rows=published_rows)))

@@ -243,15 +243,19 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
     )
 
 
-def regraded(path: Path) -> None:
-    """Grade a run again from its answers, verdicts and marks, as `viva score`; asks nobody.
+def regraded(
+    path: Path,
+    output: OutputOptions = OutputOptions(published_rows="none"),
+    limits: LimitOptions = LimitOptions(progress="quiet"),
+) -> Report:
+    """Grade a run again from its answers, verdicts and marks; asks nobody.
 
     Raises VivaError where its questions are not here, StorageError where somebody writes to it or nobody can.
     """
     folder = RunFolder.open(path)
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder, limits)
     with folder.lock():
-        grade_run(opened, OutputOptions(published_rows="none"))
+        return grade_run(opened, output)
 
 
 def known_results(opened: OpenRun) -> list[Result]:

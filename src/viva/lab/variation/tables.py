@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from statistics import fmean
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.estimate import APART
+from viva.analysis.estimate import APART, percent
 from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, Component, Components
 from viva.lab.variation.positions import Position
@@ -206,8 +207,7 @@ def _half(found: Components, *, everything: bool) -> float | None:
     return (high - low) / 2 if high - low < 2 else None
 
 
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"
+_points = partial(percent, digits=1)
 
 
 def _signed(share: float) -> str:
