@@ -12,7 +12,7 @@ from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import VivaError, missing_extras
 from viva.render.result import Report, Result
 from viva.runs.answers import answered, read_run
-from viva.runs.config import LimitOptions, OutputOptions
+from viva.runs.config import OutputOptions
 from viva.runs.open import prepare
 from viva.runs.scorefile import find_run, is_fresh, open_run_folder, score_rows
 from viva.runs.scoring import refuse_unknown, regraded, settings_of
@@ -129,7 +129,7 @@ class Run:
         """
         from viva.api.frames import answers_frame
 
-        return answers_frame(answered(prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))))
+        return answers_frame(answered(prepare(RunFolder.open(self.path))))
 
     @missing_extras()
     def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> Findings[Any]:

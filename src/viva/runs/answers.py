@@ -21,7 +21,6 @@ from viva.errors import StorageError, VivaError, flag
 from viva.prompting import prompt_text
 from viva.render.result import CanaryMarks, Report, Result
 from viva.render.run_tables import judging_notes
-from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.scorefile import SCORES, is_fresh, rows_by_evaluation, rows_by_place, score_rows
 from viva.runs.scoring import (
@@ -351,7 +350,7 @@ def read_run(path: Path, beside: str) -> Reported:
 def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
     """Return the run opened for its prompts; where that cannot be (its data moved, say), why not."""
     try:
-        return prepare(folder, LimitOptions(progress="quiet")), []
+        return prepare(folder), []
     except VivaError as problem:
         return None, [
             f"{folder.path.name}: this report has no prompts, gold answers and evidence, since the run cannot be "

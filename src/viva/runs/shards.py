@@ -37,7 +37,6 @@ from viva.files import UNREADABLE, LockedError, lock, new_file, open_regular, re
 from viva.keytable import KeyTable, read_key
 from viva.models.replay import KEPT
 from viva.runs.collected import UNMATCHED
-from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
 from viva.runs.open import REVIEWS, OpenRun, is_approved, keep_approval, open_evidence, prepare, reach, without_consent
 from viva.runs.progress import Screen, say
@@ -489,7 +488,7 @@ def moved(one: RunRecord, other: RunRecord) -> bool:
 def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
     """Stage → what its keys are in a run with the models and judges of `record`, otherwise the same. Asks nobody."""
     record = without_consent(record)
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder)
     judged = opened.judge_panel.judges if opened.judge_panel else ()
     models = list(map(_there, opened.models, folder.record.models, record.models))
     judges = list(map(_there, (judge.model for judge in judged), folder.record.judges, record.judges))

@@ -21,7 +21,7 @@ from viva.models.reasoning import stop_reason
 
 _KINDS = (".parquet", ".arrow", ".feather")
 _WRAPPED = ("body", "message", "choices", "candidates", "completions", "content", "parts", "output", "raw")
-"""Where a provider's result holds the reply: OpenAI's, Anthropic's and Google's, also those of their batches; Every Eval Ever's."""
+"""Where results hold the reply: OpenAI's, Anthropic's, Google's, also those of batches; Every Eval Ever's."""
 _SAMPLED = ("body", "choices", "candidates", "completions", "raw")
 _ASKING = ("user", "system", "human")
 """Whose turn at the end of a conversation is no reply."""

@@ -33,7 +33,6 @@ from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting
 from viva.providers import traits_of
 from viva.render.result import Result
 from viva.runs.answers import read_run
-from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, prepare
 from viva.types import Usage
 
@@ -214,7 +213,7 @@ class RunView:
         total = following.answers_wanted(self.path, record)
         if opened is None:
             self._does("opening the questions", 0)
-            opened = prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))
+            opened = prepare(RunFolder.open(self.path))
             exams = {id(evaluation.exam): evaluation.exam for evaluation in opened.evaluations}
             questions = {known: list(exam.questions()) for known, exam in exams.items()}
             sheets = [Sheet.of(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]
