@@ -253,8 +253,7 @@ def test_the_question_itself_is_no_exemplar_in_any_order_but_its_words_with_othe
     exemplar: tuple[str, ...], times: int, *, tmp_path: Path
 ) -> None:
     dev = rows(TWO, exemplar, ("第三题？", "a", "b", "c", "d", "A"))
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": dev}), shots=2)
-    prompt = asked(exam, first(exam))
+    prompt = asked(exam := opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": dev}), shots=2), first(exam))
     assert (prompt.count(ONE[0]), prompt.count("答案是：")) == (times, 3), "another takes its place"
 
 

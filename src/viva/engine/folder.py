@@ -209,6 +209,11 @@ class RunRecord(Struct, kw_only=True):
         return self.sampling.seed if self.seed_rule == "per question" else None
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """What tables call the exams."""
+        return tuple(exam.spec.label for exam in self.exams)
+
+    @property
     def shard(self) -> str:
         """Which part of a run this is ("3/8"); "" for a whole one. Raises StorageError where exams say different."""
         found = {exam.spec.shard for exam in self.exams}

@@ -11,9 +11,9 @@ from viva.render.table import Kind as Printed
 NAMES = shipped_table(__file__, "measures.toml", dict[Kind, str])
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def number(value: float | None) -> str:
     """Return a figure, or a dash."""
-    return DASH if value is None else minus(f"{value:.{digits}f}")
+    return DASH if value is None else minus(f"{value:.3f}")
 
 
 def measure_text(measure: Measure | Coefficient) -> str:

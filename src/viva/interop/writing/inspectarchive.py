@@ -187,7 +187,7 @@ def _spec(result: EvaluationResult, ids: list[str] | None) -> dict[str, Any]:
         "model": result.model,
         "model_generate_config": _sampling(result),
         "model_args": {},
-        "model_roles": {"grader": [_role(judge.shown or judge.name) for judge in result.record.judges]}
+        "model_roles": {"grader": [_role(judge.called) for judge in result.record.judges]}
         if result.record.judges
         else None,
         "config": {"limit": spec.limit, "epochs": result.draws, "epochs_reducer": ["mean"], "fail_on_error": False},

@@ -266,8 +266,3 @@ def answers_wanted(path: Path, record: RunRecord) -> int:
         (exam.questions if drawn is None else drawn) * (exam.samples or record.samples) * record.repeats
         for exam in record.exams
     )
-
-
-def exam_labels(record: RunRecord) -> list[str]:
-    """Return what tables call the exams."""
-    return [exam.spec.label for exam in record.exams]

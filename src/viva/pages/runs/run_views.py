@@ -276,7 +276,7 @@ def list_cost(
         if not kind.paid or not own:
             continue
         provider, _, name = model.name.partition("/")
-        price = prices.get(model.shown or model.name) or prices.get("")
+        price = prices.get(model.called) or prices.get("")
         price = price or (list_price(kind.priced_as or provider, name) if model.base_url is None else None)
         if price is None or any(tokens.uncounted for tokens in own):
             return None
@@ -370,7 +370,7 @@ class RunViews:
         except StorageError:
             return name.casefold()
         models = (model.called for model in record.models)
-        return "\n".join((name, *following.exam_labels(record), *models)).casefold()
+        return "\n".join((name, *record.labels, *models)).casefold()
 
     def cards(self, found: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
         """Return what a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for
@@ -427,7 +427,7 @@ class Card(Struct, kw_only=True):
     @property
     def exams(self) -> Sequence[str]:
         """What tables call its exams."""
-        return following.exam_labels(self.record) if self.record else ()
+        return self.record.labels if self.record else ()
 
     @property
     def models(self) -> Sequence[str]:

@@ -54,7 +54,7 @@ def _listed(path: Path) -> ListedRun:
     known = ListedRun(
         path=str(path),
         created=record.created,
-        exams=tuple(exam.spec.label for exam in record.exams),
+        exams=record.labels,
         models=tuple(model.called for model in record.models),
         spent=record.spent.cost,
     )
