@@ -83,6 +83,11 @@ def one_line(text: str, limit: int = 60) -> str:
     return escape_invisible(flat if len(flat) <= limit else flat[: limit - 1] + "…")
 
 
+def capitalised(text: str) -> str:
+    """Return a text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(number: float, one: str, many: str = "") -> str:
     """Return `1 row`, `2,000 rows`, `2 replies`, `0.5 points`."""
     return f"{number:,.15g} {one if number == 1 else many or one + 's'}"

@@ -141,9 +141,9 @@ def test_the_clustered_interval_by_hand() -> None:
         for sample, value in enumerate(each)
     ]
     found = cell(rows)
-    assert total == 24
     assert found.mean == pytest.approx(mean)
     assert (found.low, found.high) == pytest.approx(wilson_of(mean, variance, 12, 11))
+    assert cell([row(n, "right", cluster="one") for n in range(9)]).low == cell([row(0, "right")]).low, "one, as 1"
 
 
 @pytest.mark.parametrize("points", [[0.1, 0.9, 0.4, 1.0, 0.7], [0.5, 0.6], [1.0, 1.0, 0.0, 0.3, 0.3, 0.8, 0.9]])

@@ -330,10 +330,10 @@ CELLS: list[tuple[str, str, Sequence[str]]] = [
     ("choices", " ".join(f"({letter}) {{}}" for letter in "abcd"), "bcda"),
     ("Antwortmöglichkeiten", "\n".join(f"{letter}. {{}}" for letter in "abcd"), "BCDA"),
     ("which of them", "\n".join(f"{at}. {{}}" for at in range(1, 5)), "2341"),
-    ("options", "{}\n{}\n{}\n{}", "BCDA"),
     ("opciones", "{} | {} | {} | {}", "BCDA"),
     ("options", "[A] {} [B] {} [C] {} [D] {}", "BCDA"),
     ("choices", "A) {}\nB) {}\nC) {}\nD) {}", ("B) green, or blue", "C) 3.5", "D) blue", "A. red")),
+    ("options", "{}\n{}\n{}\n{}", ("Option B", "option c", "Choice D", "Option A")),
 ]
 
 

@@ -252,8 +252,9 @@ def test_the_exemplars_are_the_subjects_own_in_the_order_of_the_file() -> None:
 def test_the_question_itself_is_no_exemplar_in_any_order_but_its_words_with_other_options_are(
     exemplar: tuple[str, ...], times: int, *, tmp_path: Path
 ) -> None:
-    exam = opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": rows(TWO, exemplar)}), shots=2)
-    assert asked(exam, first(exam)).count(ONE[0]) == times
+    dev = rows(TWO, exemplar, ("第三题？", "a", "b", "c", "d", "A"))
+    prompt = asked(exam := opened("cmmlu", cmmlu(tmp_path, {"arts": rows(ONE)}, {"arts": dev}), shots=2), first(exam))
+    assert (prompt.count(ONE[0]), prompt.count("答案是：")) == (times, 3), "another takes its place"
 
 
 def test_an_exemplar_without_a_usable_gold_is_passed_over(tmp_path: Path) -> None:

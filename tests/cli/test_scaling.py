@@ -44,7 +44,7 @@ def test_cs_benchs_two_predictions_beside_what_was_measured() -> None:
     assert "55.03" in text
     assert "sampling of questions only" in text
     assert "52.52 Llama2-70B" in text
-    assert "-2.51" in text
+    assert "−2.51" in text
 
 
 @pytest.mark.slow

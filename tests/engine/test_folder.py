@@ -149,6 +149,7 @@ def test_a_read_only_run_can_be_looked_at_and_not_gone_on_with(server: LocalServ
         assert "Traceback" not in ended.err
         assert server.asked == asked
         assert viva("show", "run", "--limit", 1, preexec_fn=without_the_power_to_override).code == 0
+        assert viva("score", "run", preexec_fn=without_the_power_to_override).code == 3, "its scores are fresh"
     finally:
         run.chmod(0o755)
 

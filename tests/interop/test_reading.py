@@ -199,6 +199,7 @@ def messaged(question: Question) -> dict[str, Any]:
     ("anthropic.jsonl", messaged),
     ("asked.jsonl", lambda q: {"id": 5, "question": q.text, "gold": "A", "prediction": reply_to(q)}),
     ("gold.jsonl", lambda q: {"id": q.id, "answer": q.answer, "model_answer": reply_to(q)}),
+    ("eee.jsonl", lambda q: {"model_id": "x/y", "sample_id": q.id, "output": {"raw": [reply_to(q)]}}),
     (
         "chat.jsonl",
         lambda q: {"messages": [{"role": "user", "content": asked(q)}, {"role": "assistant", "content": reply_to(q)}]},
@@ -206,10 +207,7 @@ def messaged(question: Question) -> dict[str, Any]:
     ("drawn.jsonl", lambda q: {"question_id": q.id, "outputs": [reply_to(q), reply_to(q)]}),
     ("helm.json", lambda q: {"request": {"prompt": asked(q)}, "result": {"completions": [{"text": reply_to(q)}]}}),
     ("lighteval.jsonl", lambda q: {"doc": {"query": asked(q), "id": "3"}, "model_response": {"text": [reply_to(q)]}}),
-    (
-        "parts.jsonl",
-        lambda q: {"id": q.id, "reply": [{"type": "text", "text": reply_to(q)}, {"type": "text", "text": ""}]},
-    ),
+    ("parts.jsonl", lambda q: {"id": q.id, "reply": [{"type": "text", "text": part} for part in (reply_to(q), "")]}),
     ("several.jsonl", lambda q: {"id": q.id, "response": {"choices": [{"text": reply_to(q)}, {"text": reply_to(q)}]}}),
     ("list.json", lambda q: {"id": q.id, "completion": reply_to(q)}),
     ("pairs.json", lambda q: (q.id, reply_to(q))),

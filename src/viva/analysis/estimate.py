@@ -316,7 +316,7 @@ class Clustered(Struct, frozen=True, eq=False):
         )
         count = len(middles)
         if not len(clusters) or clusters.max() < 1:
-            return None, 1.0, 0.0
+            return None if apart.scale != "shares" else 0.0, 1.0, 0.0
         inside = np.bincount(groups, weights=weights)[groups]
         shares = weights / inside / count
         both, pairs = np.unique(np.stack([groups, clusters]), axis=1, return_inverse=True)

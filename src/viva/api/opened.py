@@ -12,10 +12,10 @@ from viva.engine.folder import RunFolder, RunRecord
 from viva.errors import VivaError, missing_extras
 from viva.render.result import Report, Result
 from viva.runs.answers import answered, read_run
-from viva.runs.config import LimitOptions, OutputOptions
+from viva.runs.config import OutputOptions
 from viva.runs.open import prepare
 from viva.runs.scorefile import find_run, is_fresh, open_run_folder, score_rows
-from viva.runs.scoring import grade_run, refuse_unknown, settings_of
+from viva.runs.scoring import refuse_unknown, regraded, settings_of
 from viva.studies.compare.choices import CompareConfig
 from viva.studies.compare.study import study
 from viva.visible import one_line
@@ -129,7 +129,7 @@ class Run:
         """
         from viva.api.frames import answers_frame
 
-        return answers_frame(answered(prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))))
+        return answers_frame(answered(prepare(RunFolder.open(self.path))))
 
     @missing_extras()
     def compare(self, other: Run | str | PathLike[str], *, by: str | None = None) -> Findings[Any]:
@@ -164,14 +164,5 @@ def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> R
     folder = open_run_folder(Path(path))
     refuse_unknown(published_rows, settings_of(folder.record.exams))
     if is_fresh(folder):
-        found = read_run(folder.path, published_rows)
-        report = Report(
-            run=str(folder.path),
-            results=tuple(found.results),
-            notes=tuple(found.notes),
-            canaries=found.canaries,
-        )
-        return Run(folder.path, report)
-    with folder.lock():
-        output = OutputOptions(format=ALL_TABLES, published_rows=published_rows)
-        return Run(folder.path, grade_run(prepare(folder, LimitOptions(progress="quiet")), output))
+        return Run(folder.path, read_run(folder.path, published_rows).report)
+    return Run(folder.path, regraded(folder.path, OutputOptions(format=ALL_TABLES, published_rows=published_rows)))

@@ -247,7 +247,7 @@ class MultipleChoiceExam(GradedByRule):
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
         letters = LETTERS[: len(question.options)]
-        known = AskedFor(letters, bare_options(question), len(self.shots(question)), response.ended)
+        known = AskedFor(letters, bare_options(question), len(self.shown(question)), response.ended)
         reading = read_letter(response.text, self.spec.extraction, known)
         return grade_reading(reading, question.answer, response)
 

@@ -135,6 +135,12 @@ class ModelRecord(Struct, kw_only=True):
     adapted: Adaptation | None = None
     """How requests were adapted to its server; None where nothing had to be."""
 
+    @property
+    def called(self) -> str:
+        """What tables call it: a file of answers without its folder."""
+        provider, _, name = self.name.partition("/")
+        return self.shown or (f"replay/{Path(name).name}" if provider == "replay" else self.name)
+
 
 class Canary(Struct, frozen=True, kw_only=True):
     """An answer whose mark is known, put before judges among the others, who do not know which it is.
@@ -201,6 +207,11 @@ class RunRecord(Struct, kw_only=True):
     def base_seed(self) -> int | None:
         """The seed from which those of requests are drawn; None where none is sent, or one for all questions."""
         return self.sampling.seed if self.seed_rule == "per question" else None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What tables call the exams."""
+        return tuple(exam.spec.label for exam in self.exams)
 
     @property
     def shard(self) -> str:

@@ -499,6 +499,13 @@ def mixed_notes(models: Mapping[str, str]) -> list[str]:
     return [f"{MIXED} {one_line(model)}: {said}." for model, said in models.items()]
 
 
+UNDECIDED = (
+    "the judges said `none` or had no majority, which stands; or a verdict is missing or unreadable: `viva resume` "
+    "asks for it"
+)
+"""Why answers have no verdict though a judge was asked."""
+
+
 def footnotes(results: Sequence[Result]) -> list[str]:
     """Return what a reader must know about marked means; every one that leaves something out has its bounds in the
     table.
@@ -527,14 +534,10 @@ def footnotes(results: Sequence[Result]) -> list[str]:
                 "predicted for them."
             )
             continue
-        hint = ""
-        if "ungraded" in left:
-            hint = f" (blanks, open-ended answers and rationales need {flag('judge', 'MODEL')})"
-            if result.judged:
-                hint = (
-                    " (the judges said `none` or had no majority, which stands; or a verdict is missing or unreadable: "
-                    "`viva resume` asks for it)"
-                )
+        needs = (
+            UNDECIDED if result.judged else f"blanks, open-ended answers and rationales need {flag('judge', 'MODEL')}"
+        )
+        hint = f" ({needs})" if "ungraded" in left else ""
         if cell.ranged:
             notes.append(f"{UNSURE} {result.model} on {result.exam}: {said}{hint}, and the score is a range.")
             continue

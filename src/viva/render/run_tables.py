@@ -18,6 +18,7 @@ from viva.render.result import (
     FILLED,
     LEFT_OUT,
     MIXED,
+    UNDECIDED,
     WHO,
     Report,
     Result,
@@ -260,10 +261,7 @@ _SERVED = (
 )  # fmt: skip
 
 
-_WAITS = (
-    f"{UNSURE} after a range: answers wait for a verdict, and whatever they get the score is in the range. "
-    "`viva resume` with --judge MODEL gives a mean."
-)
+_WAITS = f"{UNSURE} after a range: answers wait for a verdict, and whatever they get the score is in the range"
 _PLAIN = frozenset({"right", "wrong"})
 
 
@@ -333,11 +331,7 @@ def summary_lines(report: Report) -> list[str]:
     cells = [(result.overall, result.judged) for result in report.results]
     if any(not cell.complete and cell.mean is not None for cell, _ in cells):
         judge = any(cell.outcomes.get("ungraded") and not judged for cell, judged in cells)
-        hint = (
-            f"; open answers and rationales need {flag('judge', 'MODEL')}, programs a sandbox (viva doctor)"
-            if judge
-            else ""
-        )
+        hint = f"; open answers and rationales need {flag('judge', 'MODEL')}, programs a sandbox (viva doctor)" * judge
         estimated = any(result.estimated for result in report.results)
         lines.append(f"{UNSURE} {FILLED if estimated else LEFT_OUT}{hint}.")
     lines += [
@@ -345,8 +339,9 @@ def summary_lines(report: Report) -> list[str]:
         for one in report.results
         if (groups := groups_text(one.overall)) and one.overall.mean is not None
     ]
-    if any(cell.ranged for cell, _ in cells):
-        lines.append(_WAITS)
+    if ranged := [judged for cell, judged in cells if cell.ranged]:
+        why = f" ({UNDECIDED})." if all(ranged) else f". `viva resume` with {flag('judge', 'MODEL')} gives a mean."
+        lines.append(f"{_WAITS}{why}")
     lines += [
         f"{one.model} on {one.exam}: no verdict can move the score, since what it takes besides is wrong already."
         for one in report.results

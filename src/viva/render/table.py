@@ -45,7 +45,12 @@ class Kind(Struct, frozen=True):
 def signed(points: float, digits: int = 2) -> str:
     """Return a difference with its sign, nothing with none: `+3.20`, `−0.40`, `0.00`."""
     text = f"{points:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else text[1:]
+    return minus(text) if float(text) else text[1:]
+
+
+def minus(text: str) -> str:
+    """Return a printed number with the sign for minus: `−0.40`."""
+    return text.replace("-", "−")
 
 
 def between_text(low: float | None, high: float | None) -> str:
@@ -65,7 +70,7 @@ def outcomes_text(cell: Estimate) -> str:
 
 def figure(form: str) -> Kind:
     """Return a kind of numbers, printed in a form of `format`: `figure(".3f")`, `figure("+.1f")`."""
-    return Kind(lambda value: format(value, form))
+    return Kind(lambda value: minus(format(value, form)))
 
 
 def short_number(value: float) -> str:

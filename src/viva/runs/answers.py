@@ -19,9 +19,8 @@ from viva.engine.journal import Entry, Journal
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError, VivaError, flag
 from viva.prompting import prompt_text
-from viva.render.result import CanaryMarks, Result
+from viva.render.result import CanaryMarks, Report, Result
 from viva.render.run_tables import judging_notes
-from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.scorefile import SCORES, is_fresh, rows_by_evaluation, rows_by_place, score_rows
 from viva.runs.scoring import (
@@ -293,6 +292,12 @@ class Reported(Struct, kw_only=True):
     judging: dict[str, Consumed] = {}
     """What each judge took."""
 
+    @property
+    def report(self) -> Report:
+        """What is said of the run."""
+        results, notes = tuple(self.results), tuple(self.notes)
+        return Report(run=str(self.folder.path), results=results, notes=notes, canaries=self.canaries)
+
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
         """Yield the wanted answers (places in scores.jsonl), those to a question together. `name`: what the report
         calls (exam, model).
@@ -345,7 +350,7 @@ def read_run(path: Path, beside: str) -> Reported:
 def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
     """Return the run opened for its prompts; where that cannot be (its data moved, say), why not."""
     try:
-        return prepare(folder, LimitOptions(progress="quiet")), []
+        return prepare(folder), []
     except VivaError as problem:
         return None, [
             f"{folder.path.name}: this report has no prompts, gold answers and evidence, since the run cannot be "

@@ -399,7 +399,7 @@ def grader(
         for request in exam.executions(asked[own.id], Response(text=answer)):
             wanted[program_key(request)] = request
     if announced and wanted:
-        notify(f"running {len(wanted):,} test programs in the sandbox")
+        notify(f"running {len(wanted):,} test programs {'WITHOUT a sandbox' if unsafe else 'in the sandbox'}")
     fared = run_programs(wanted, notes, unsafe=unsafe)
 
     def grade(own: OwnQuestion, answer: str) -> Graded:

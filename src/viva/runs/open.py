@@ -107,9 +107,13 @@ class OpenRun(Struct, kw_only=True):
         ]
 
 
+QUIET = LimitOptions(progress="quiet")
+"""To look at a run, or to grade it."""
+
+
 def prepare(
     folder: RunFolder,
-    limits: LimitOptions,
+    limits: LimitOptions = QUIET,
     exams: list[Exam] | None = None,
     own: Mapping[str, Model] | None = None,
     *,

@@ -46,7 +46,7 @@ from viva.render.run_tables import judging_notes
 from viva.render.table import signed
 from viva.runs.config import LimitOptions, OutputOptions
 from viva.runs.draws import Until, estimate, estimated_cell, question_scores, read_draws
-from viva.runs.open import OpenRun, open_evidence, prepare
+from viva.runs.open import QUIET, OpenRun, open_evidence, prepare
 from viva.runs.progress import Screen
 from viva.runs.scorefile import new_scores, score_rows
 from viva.scorers.resolution import spread
@@ -243,15 +243,22 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
     )
 
 
-def regraded(path: Path) -> None:
-    """Grade a run again from its answers, verdicts and marks, as `viva score`; asks nobody.
+NO_ROWS = OutputOptions(published_rows="none")
+
+
+def regraded(
+    path: Path,
+    output: OutputOptions = NO_ROWS,
+    limits: LimitOptions = QUIET,
+) -> Report:
+    """Grade a run again from its answers, verdicts and marks; asks nobody.
 
     Raises VivaError where its questions are not here, StorageError where somebody writes to it or nobody can.
     """
     folder = RunFolder.open(path)
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder, limits)
     with folder.lock():
-        grade_run(opened, OutputOptions(published_rows="none"))
+        return grade_run(opened, output)
 
 
 def known_results(opened: OpenRun) -> list[Result]:

@@ -36,7 +36,6 @@ from viva.errors import StorageError, VivaError, flag, option
 from viva.files import UNREADABLE, LockedError, lock, new_file, open_regular, reading
 from viva.keytable import KeyTable, read_key
 from viva.runs.collected import UNMATCHED
-from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
 from viva.runs.open import (
     REVIEWS,
@@ -491,7 +490,7 @@ def moved(one: RunRecord, other: RunRecord) -> bool:
 def keys_elsewhere(folder: RunFolder, record: RunRecord) -> dict[str, Renamed]:
     """Stage → what its keys are in a run with the models and judges of `record`, otherwise the same. Asks nobody."""
     record = without_consent(record)
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder)
     judged = opened.judge_panel.judges if opened.judge_panel else ()
     models = list(map(_there, opened.models, folder.record.models, record.models))
     judges = list(map(_there, (judge.model for judge in judged), folder.record.judges, record.judges))

@@ -16,7 +16,6 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from viva.scorers.letters import CONDITIONAL, Candidate, ChoiceWindow, Firmness, Judgement, Marked, mark
 from viva.scorers.lexicon import fold, unaccented
@@ -87,7 +86,7 @@ def read_letter(reply: str, extraction: Extraction, known: AskedFor) -> Reading:
     """
     if extraction in {"first", "last"}:
         return read_visible(reply, lambda text: _by_place(text, known.letters, extraction), whole=True)
-    reading = read_choice(reply, **asdict(known))
+    reading = read_visible(reply, lambda text: _read_part(text, known))
     if (
         extraction == "strict"
         and reading.committed

@@ -18,7 +18,7 @@ from functools import cache, cached_property, lru_cache
 from msgspec import Struct
 
 from viva.files import shipped_table
-from viva.scorers.lexicon import BOX, Lexicon, Token
+from viva.scorers.lexicon import ANOTHER_FOLLOWS, BOX, Lexicon, Token
 
 _NAMELIKE = frozenset("w#lo")
 _LOWER = re.compile(r"(?:(?<=[NO=:~V&/FbcX+\-pnr])|(?<=[=V]d))L(?:$|[.,:n&/\-rF?)])|(?<=[NO])L[=!]")  # "c'est la c"
@@ -397,7 +397,10 @@ class ChoiceWindow:
         return self._before_restart(capital if parts else found)
 
     def _is_cut_off(self, group: Group, found: Candidate) -> bool:
-        """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes."""
+        """ "… at the rate (i": a bracket that the reply breaks off in, where nothing says that an answer comes; "B or
+        maybe"."""
+        if ANOTHER_FOLLOWS.fullmatch(self.marked.text, group.right):
+            return True
         text, token = self.marked.text, self.marked.tokens[group.end - 1]
         before = text[: token.start]
         opened = before.endswith("(") and not text[token.end :].strip()

@@ -21,6 +21,8 @@ from msgspec import Struct
 
 from viva.files import shipped_table
 
+ANOTHER_FOLLOWS = re.compile(r"[\s,*]*(?:\b(?:or|oder|ou)|或)(?:\s+(?:maybe|perhaps|possibly|even))?[\s.…]*\Z")
+"""Behind an answer that a reply breaks off after: "A or maybe"."""
 BOX = "\x01"
 """What the beginning of `\\boxed{…}` or `<answer>…</answer>` becomes. Raw control characters become blanks, so that no
 reply can forge it."""

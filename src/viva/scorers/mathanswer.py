@@ -219,9 +219,9 @@ def _same(one: _Answer, other: _Answer, tolerance: float) -> bool:
     if "=" in kinds:
         return _same_equation(one, other, tolerance)
     listed = one if one.kind == "list" else other
-    named = kinds == {"list", "()"} and all(part.kind == "=" for part in listed.parts)
-    ordered = named or not kinds <= _UNORDERED
-    alike = named or len(kinds) == 1 or kinds <= {"list", "⦃⦄", "blanks"}
+    bare = kinds == {"list", "()"} and (len(listed.parts) > 2 or all(part.kind == "=" for part in listed.parts))
+    ordered = bare or not kinds <= _UNORDERED  # a pair without brackets is no tuple: (1, 2) may be an interval
+    alike = bare or len(kinds) == 1 or kinds <= {"list", "⦃⦄", "blanks"}
     if not alike or (one.kind in _INEQUALITIES and _are_proportional(one, other)):
         return alike
     if ordered:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache, cached_property
 
-from viva.scorers.lexicon import plain, rewritten
+from viva.scorers.lexicon import ANOTHER_FOLLOWS, plain, rewritten
 from viva.scorers.number import numbers_in
 from viva.scorers.reading import (
     Reading,
@@ -270,7 +270,8 @@ def from_slots(text: str, letters: str, texts: OptionTexts | None, *, ended: boo
         ]
 
     def parse(slot: Slot) -> str | None:
-        letter = _as_letter(slot, letters) if slot.strength > Strength.WHOLE else None
+        half = slot.strength <= Strength.WHOLE or ANOTHER_FOLLOWS.search(slot.text)
+        letter = None if half else _as_letter(slot, letters)
         return letter or (_as_option(slot, texts) if texts else None)
 
     decided = resolve(slots, parse)

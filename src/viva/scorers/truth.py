@@ -36,10 +36,11 @@ _SHORT = 40
 _OPENS = "truth value at the beginning"
 _LABEL = re.compile(
     r"(?<![\w.])\(?[A-D][).:]{1,2} {0,2}(?=(?:true|false|wahr|falsch|vrai|faux|richtig)\b|正确|错误|对|错)"
+    r"|[✓✔✅☑](?=[ *]{1,4}true\b)|[✗✘❌☒✖](?=[ *]{1,4}false\b)"
     r"|(?<=\w) ?\"[^\"\n]{12,300}\"",
     re.IGNORECASE,
 )
-"""A letter in front of a truth value ("B. False"); the statement quoted, which the reply does not say itself."""
+"""A letter or a tick in front of a truth value ("B. False"); the statement quoted, which the reply does not say."""
 _BEHIND = re.compile(
     r"(?<=[^\W_])[ *]{0,4}(?:[✓✔√✅☑✗✘×❌☒✖]"
     r"|\((?!if |in |only |when |for |under |at |with )[^()\n]{2,60}\))[.。]?\s{0,4}$"

@@ -15,6 +15,8 @@ from viva.files import UNREADABLE, refuse_depth, shipped_table
 from viva.prompting import replace_surrogates
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LETTER = re.compile(r"(?:(?i:option|choice|answer)\s)?[(\[]?([A-Z])[)\]]?[.:]?")
+"""A cell that names an option by its letter."""
 VALUES = shipped_table(__file__, "values.toml", dict[str, frozenset[str]])
 """What cells say: values.toml."""
 FILE, ROW = "$file", "$row"

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from viva.benchmarks.card.cells import (
     FILE,
+    LETTER,
     LETTERS,
     ROW,
     cell_or_none,
@@ -45,7 +46,6 @@ _FEWEST_NUMBERED = 3
 DOUBT = ", and neither 0 nor the last: from 0 or from 1?"
 """The end of a note about places that may count from either."""
 _UNPARTED = "by its name; nothing tells them apart"
-_LETTER = re.compile(r"[(\[]?[A-Z][)\]]?[.:]?")
 _FORMULA = re.compile(r"\\(?:frac|dfrac|sqrt|pi|text|left|circ|boxed)|\$.+\$|[\dxyn)]\s?\^\s?[{\d]")
 _NAME = re.compile(r"[^\W\d_]{2}")
 """How a text begins that is no number with a unit: Apollo 11."""
@@ -331,7 +331,7 @@ def _gold_forms(name: str, values: Sequence[Any], most: int, *, labelled: bool) 
     shown = ", ".join(sorted(set(texts))[:6])
     if labelled:
         yield "choice", name, f"labels: {shown}"
-    if sum(bool(re.fullmatch(r"[(\[]?[A-Za-z][)\]]?[.:]?", text)) for text in texts) >= 0.9 * len(texts):
+    if sum(bool(LETTER.fullmatch(text.upper())) for text in texts) >= 0.9 * len(texts):
         yield "choice", name, f"letters: {shown}"
     if sum(bool(re.fullmatch(r"[A-Z]{2,8}|[A-Z](?:, ?[A-Z])+", text)) for text in texts) >= 0.05 * len(texts):
         yield "choices", name, f"several letters: {shown}"
@@ -419,7 +419,7 @@ def is_bound(table: _Table, question: str, gold: str) -> bool:
     are in columns called so that most rows fill, or in the question's text.
     """
     places = list(layouts(table, question))
-    letters = sum(bool(_LETTER.fullmatch(text_of(one).strip().upper())) for one in table.values(gold))
+    letters = sum(bool(LETTER.fullmatch(text_of(one).strip().upper())) for one in table.values(gold))
     if places and 2 * letters > len(table.values(gold)):
         return True
     return any(_is_sure(table, layout, gold) for layout, note in places if note != _UNPARTED)
@@ -434,7 +434,7 @@ def _is_sure(table: _Table, layout: Any, gold: str) -> bool:
         name in named or LETTERED.fullmatch(name.strip()) or NUMBERED.fullmatch(name.strip()) for name in columns
     )
     filled = all(2 * len(table.values(name)) > min(len(table.rows), 400) for name in columns[:2])
-    return called and filled and gold not in columns
+    return called and filled and (gold not in columns or not {*table.golds()} <= {*columns})
 
 
 def _aliases(table: _Table, name: str) -> list[str]:
@@ -471,7 +471,7 @@ def _free_forms(
     if truths if numbered else all(truth_of(word) is not None for word in words):
         yield "truth", name, f"truth values: {', '.join(sorted(words))}"
     lists = [list_of(one) for one in values]
-    if any(one is not None and len(one) > 1 and all(map(_LETTER.fullmatch, map(text_of, one))) for one in lists):
+    if any(one is not None and len(one) > 1 and all(map(LETTER.fullmatch, map(text_of, one))) for one in lists):
         return  # several letters are the right options, and not wordings of one answer
     if sum(value_of(text) is not None and not _NAME.match(text) for text in texts) >= 0.95 * len(texts):
         yield "number", gold, "numbers"
@@ -479,7 +479,7 @@ def _free_forms(
         listed = [one for each in lists for one in each or ()]
         if any(isinstance(one, Mapping) for one in listed):
             return  # objects word no answer
-        named = all(map(_LETTER.fullmatch, map(text_of, listed)))
+        named = all(map(LETTER.fullmatch, map(text_of, listed)))
         yield ("exact", name, "letters") if named else ("phrase", name, "lists of accepted answers")
     if sum(_FORMULA.search(text) is not None for text in texts) >= 0.25 * len(texts):
         yield "math", gold, "formulas"

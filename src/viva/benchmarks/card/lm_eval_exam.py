@@ -79,7 +79,7 @@ class LmEvalExam(CardExam):
             self._drawn = dict(zip(ids, exemplars_of(shown, pool, rows, spec.shots), strict=True))
 
     def shown(self, question: Question) -> Sequence[Question]:
-        """Return the exemplars drawn for a question; who reads letters in its replies is not told of them."""
+        """Return the exemplars drawn for a question."""
         return [self._exemplar(at) for at in self._drawn.get(question.id, self._always)]
 
     def stops(self, question: Question) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from viva.benchmarks.card.cardmodel import Card, Format
 from viva.benchmarks.card.cells import (
+    LETTER,
     LETTERS,
     VALUES,
     InvalidGold,
@@ -346,10 +347,12 @@ def _place(card: Card, said: str, options: list[str], labels: list[str]) -> int:
         return labels.index(said)
     if gold.form == "label":
         raise InvalidGold("gold is none of the labels", f"{said[:100]!r} of {', '.join(labels)[:100] or 'none'}")
-    found = re.fullmatch(r"[(\[]?([A-Za-z])[)\]]?[.:]?", said)
+    if len(said) > 3 and said in options:  # one that is called "Option B"
+        return options.index(said)
+    found = LETTER.fullmatch(said.upper())
     if found is None:
         raise InvalidGold("gold is no letter", repr(said[:100]))
-    return LETTERS.index(found[1].upper())
+    return LETTERS.index(found[1])
 
 
 def truth_of(value: Any) -> bool | None:

@@ -22,7 +22,7 @@ from viva.benchmarks.clrbench.schema import TITLES, read_records, to_questions
 from viva.benchmarks.judged import JudgedExam
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
-from viva.prompting import Templates, fill, read_templates
+from viva.prompting import Templates, fill, read_prompts
 from viva.scorers.reading import because, grade_reading
 from viva.scorers.reading.parsers import grade_term
 from viva.scorers.selection import grade_choices
@@ -69,7 +69,7 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
                 exemplars.setdefault(shot.kind, [shot])
         super().__init__(
             spec,
-            Templates(_bundled_templates(), templates),
+            Templates(read_prompts(HERE), templates),
             fingerprint=fingerprint(contents),
             questions=questions,
             exemplars=exemplars,
@@ -174,10 +174,6 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
         )
 
 
-def _bundled_templates() -> dict[str, object]:
-    return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
-
-
 class CLRBench:
     """Entry point of the benchmark."""
 
@@ -189,7 +185,7 @@ class CLRBench:
         languages=("en",),
         formats=tuple(TITLES.values()),
         size="1,018 questions of 16 disciplines: 217 MC, 111 MS, 316 TF, 105 FB, 269 OE",
-        version="11",
+        version="12",
         source="from the authors; any set in the schema of benchmarks/clrbench/README.md",
         shots=1,
         default_shots=1,

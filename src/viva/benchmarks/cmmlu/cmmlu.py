@@ -163,7 +163,7 @@ class CMMLUExam(MultipleChoiceExam):
         self._counts: dict[str, int] = {}
         self._wordings: dict[Path, bytearray] = {}
         """How the rows of a file are worded, a byte a row: a run reads them several times."""
-        exemplars: dict[str, list[Question]] = {}
+        exemplars: dict[str, Sequence[Question]] = {}
         super().__init__(
             spec,
             Templates(read_templates(HERE / "prompts.toml"), templates),
@@ -174,7 +174,7 @@ class CMMLUExam(MultipleChoiceExam):
         self._chosen = spread(sum(self._counts.values()), spec.limit)
 
     def _survey(
-        self, present: Sequence[str], spec: ExamSpec, exemplars: dict[str, list[Question]], defects: list[Defect]
+        self, present: Sequence[str], spec: ExamSpec, exemplars: dict[str, Sequence[Question]], defects: list[Defect]
     ) -> Iterator[bytes]:
         """Yield one pass over all files: counts, exemplars, defects; yields the bytes for the fingerprint."""
         for name in present:
@@ -192,9 +192,9 @@ class CMMLUExam(MultipleChoiceExam):
                 content = read_bytes(dev)
                 yield content
                 usable = [shot for shot in self._read(name, dev, content) if shot.answer]
-                exemplars[name] = list(redrawn(usable, spec, name)[: spec.shots])
-                if len(exemplars[name]) < spec.shots:
-                    detail = f"{len(exemplars[name])} of {spec.shots} exemplars in {dev.name}"
+                exemplars[name] = redrawn(usable, spec, name)
+                if len(usable) < spec.shots:
+                    detail = f"{len(usable)} of {spec.shots} exemplars in {dev.name}"
                     defects.append(Defect(name, "too few exemplars", detail, "noted"))
 
     def _read(self, name: str, path: Path, content: bytes) -> Iterator[Question]:
@@ -442,7 +442,7 @@ class CMMLU:
         languages=("zh",),
         formats=("Multiple-choice",),
         size="11,582 test questions and 335 exemplars in 67 subjects",
-        version="10",
+        version="11",
         source="https://github.com/haonan-li/CMMLU",
         shots=MAX_SHOTS,
         supports=("cot", "base", "comprehension", "next-token", "likelihood", "as-published", "extraction"),

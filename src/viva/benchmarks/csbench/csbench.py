@@ -62,7 +62,7 @@ from viva.benchmarks.judged import JudgedExam, nothing_visible
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError, option
 from viva.languages import renumbered
-from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_templates
+from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_prompts, read_templates
 from viva.scorers.reading import grade_reading
 from viva.scorers.resolution import Decision
 from viva.scorers.truth import read_truth
@@ -359,15 +359,11 @@ def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
 
 
 @cache
-def _bundled_templates() -> dict[str, object]:
-    return {**read_templates(HERE / "prompts.toml"), "judge": read_templates(HERE / "judge.toml")}
-
-
 def _own_templates(language: Language, folder: Path) -> dict[str, object]:
     """Return the bundled templates; for another language those of its data (prompts.toml, as `[en]`), or the English
     ones.
     """
-    bundled = _bundled_templates()
+    bundled = read_prompts(HERE)
     if language in bundled:
         return bundled
     said = folder / PROMPTS
@@ -377,7 +373,7 @@ def _own_templates(language: Language, folder: Path) -> dict[str, object]:
 
 
 def _asked_in_english(language: Language, folder: Path) -> list[Defect]:
-    if language in _bundled_templates() or (folder / PROMPTS).exists():
+    if language in read_prompts(HERE) or (folder / PROMPTS).exists():
         return []
     detail = f"no prompts in {language!r}: the task is put in English ({PROMPTS} beside test.json can say it otherwise)"
     return [Defect("test", "English prompts", detail, "noted")]
@@ -395,7 +391,7 @@ class CSBench:
         more_languages=True,
         formats=tuple(KINDS),
         size="2,183 test and 236 validation questions in each language",
-        version="13",
+        version="14",
         source="https://github.com/csbench/csbench",
         rationale="possible",
         shots=5,

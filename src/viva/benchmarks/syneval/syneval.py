@@ -68,6 +68,7 @@ from viva.types import (
     Score,
     TableSpec,
 )
+from viva.visible import capitalised
 
 NO_ANSWER = "<no-answer>"
 """The one candidate of a reply that says that there is none; no gold answer is like it."""
@@ -390,7 +391,7 @@ class SynEvalExam(GradedByRule):
                 sampling, max_tokens=self._longest_reply(item, sampling), stop=("\n",) if base else sampling.stop
             ),
             choices=_LEGAL.get(item.format) or synevalprompts.Spans(item.sentence),
-            options=tuple(map(synevalprompts.capitalised, item.options)),
+            options=tuple(map(capitalised, item.options)),
             answer_separator=gap_between("", self._texts.text(f"{item.format}.answer")) if base else "",
             dropped=dropped,
         )
@@ -452,7 +453,7 @@ class SynEval:
         languages=("en",),
         formats=FORMATS,
         size="generated from any treebank: viva build syneval (the paper drew 3,170 from the Penn Treebank)",
-        version="12",
+        version="13",
         source="arXiv 2311.08287",
         shots=MAX_SHOTS,
         supports=("base", "next-token", "likelihood", "as-published"),

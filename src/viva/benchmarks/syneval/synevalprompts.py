@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from viva.benchmarks.syneval.facts import LETTERS, Item, Listed, Pools
 from viva.prompting import Templates, fill
 from viva.types import Defect, Message, Prompt
+from viva.visible import capitalised
 
 
 def draw(pool: Sequence[Item], item: Item, shots: int, seed: int, *, same_sentence: bool) -> list[Item]:
@@ -119,11 +120,6 @@ def _block(texts: Templates, item: Item) -> str:
         ]
         values["options"] = texts.separator("option").join(lines)
     return fill(texts.text(f"{item.format}.block"), values)
-
-
-def capitalised(text: str) -> str:
-    """With its first letter in upper case, as the authors show options and answers."""
-    return text[:1].upper() + text[1:]
 
 
 class Spans(Sequence[str]):

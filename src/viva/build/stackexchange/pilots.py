@@ -90,11 +90,10 @@ def gather_answers(
     """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
     from viva.engine.folder import RunFolder
     from viva.runs.answers import answered
-    from viva.runs.config import LimitOptions
     from viva.runs.open import prepare
     from viva.types import UNANSWERED
 
-    opened = prepare(RunFolder.open(path), LimitOptions(progress="quiet"))
+    opened = prepare(RunFolder.open(path))
     evaluated = Counter(evaluation.model.name for evaluation in opened.evaluations)
     for answer in answered(opened):
         row = answer.row

@@ -12,7 +12,7 @@ from viva.cli.options import derive, print_report, published_rows_option, typed
 from viva.engine.folder import RunFolder
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
-from viva.runs.config import LimitOptions, OutputOptions
+from viva.runs.config import OutputOptions
 from viva.runs.open import prepare
 from viva.runs.progress import say
 from viva.runs.scoring import grade_run, refuse_unknown, settings_of
@@ -58,7 +58,7 @@ def merge_command(runs: tuple[Path, ...], into: Path, any_address: bool, **given
     folder = RunFolder.open(into)
     try:
         with folder.lock():
-            opened = prepare(folder, LimitOptions(progress="quiet"))
+            opened = prepare(folder)
             report = grade_run(opened, output)
     except KeyboardInterrupt:
         say(f"viva: {into} is merged, and not graded: viva score {into}")

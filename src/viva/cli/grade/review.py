@@ -12,7 +12,6 @@ from viva.cli.serving_options import token_options
 from viva.errors import VivaError
 from viva.fields import pick
 from viva.pages.review.invitations import Opening, invited, shares_of, start_filter
-from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, prepare
 from viva.runs.progress import say
 from viva.runs.scorefile import find_run, open_run_folder
@@ -92,7 +91,7 @@ def review_command(run: Path, plan: float | None, **given: Any) -> int:
     folder = open_run_folder(run)
     if plan is not None:
         return _print_plan(folder.path, plan)
-    items = [one.item for one in rated(prepare(folder, LimitOptions(progress="quiet")))]
+    items = [one.item for one in rated(prepare(folder))]
     if not items:
         raise VivaError(f"{folder.path} has nothing to review: no answer that a judge or an expert has to mark")
     log = ReviewLog(folder.path / REVIEWS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import click
 from viva.cli.options import check_writable, derive, print_report, refuse_given, report_options, show_study
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK
 from viva.fields import pick
+from viva.runs.answers import read_run
 from viva.runs.config import LimitOptions, OutputOptions
-from viva.runs.open import prepare
-from viva.runs.scorefile import open_run_folder
-from viva.runs.scoring import grade_run, refuse_unknown, settings_of
+from viva.runs.scorefile import is_fresh, open_run_folder
+from viva.runs.scoring import refuse_unknown, regraded, settings_of
 from viva.studies.score_table.study import ScoreTableConfig, study
 
 
@@ -43,8 +44,10 @@ def score_command(run: Path, **given: Any) -> int:
     check_writable(output.out)
     folder = open_run_folder(run)
     refuse_unknown(output.published_rows, settings_of(folder.record.exams))
-    opened = prepare(folder, LimitOptions(progress=click.get_current_context().lookup_default("progress") or "auto"))
-    with folder.lock():
-        report = grade_run(opened, output)
+    if is_fresh(folder) and not os.access(folder.path, os.W_OK):  # an archive
+        report = read_run(folder.path, output.published_rows).report
+    else:
+        limits = LimitOptions(progress=click.get_current_context().lookup_default("progress") or "auto")
+        report = regraded(folder.path, output, limits)
     print_report(report, output)
     return EXIT_INCOMPLETE if any(result.missing for result in report.results) else EXIT_OK

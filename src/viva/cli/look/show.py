@@ -20,7 +20,7 @@ from viva.fields import note, options, pick
 from viva.prompting import estimate_tokens, prompt_text
 from viva.render.terminal import LINES
 from viva.runs.answers import FINER, described_answers, finer
-from viva.runs.config import LimitOptions, TaskOptions
+from viva.runs.config import TaskOptions
 from viva.runs.exams import open_exams
 from viva.runs.open import prepare
 from viva.runs.scorefile import open_run_folder
@@ -122,7 +122,7 @@ def _show_answers(
 ) -> int:
     """Return answers of a run, as many as a screen holds."""
     folder = open_run_folder(run)
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder)
     model = config.model and _named(config.model, [one.name for one in opened.models], "model")
     exam = config.exam and _named(config.exam, [one.label for one in opened.evaluations], "exam")
     finely = FINER_NAMES.get(outcome or "")

@@ -43,8 +43,11 @@ def _of_file(path: Path) -> str:
         content = bounded.unpacked_head(path, lmeval.HEAD)
     except DataError:
         return PLAIN
-    tools = {"inspect": inspectlog.looks_like, "opencompass": opencompass.looks_like, "lm-eval": lmeval.looks_like}
-    return next((form for form, looks_like in tools.items() if looks_like(content)), PLAIN)
+    if inspectlog.HEAD.match(content):
+        return "inspect"
+    if opencompass.HEAD.match(content):
+        return "opencompass"
+    return "lm-eval" if lmeval.looks_like(content) else PLAIN
 
 
 def _of_folder(path: Path) -> str:

@@ -24,14 +24,10 @@ from viva.types import Usage
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
 
-_HEAD = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:')
+HEAD = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:')
+"""How a JSON file of Inspect's logs begins."""
 _UNUSED = {"events", "store"}
 """What a sample holds beside what is read here: most of a log."""
-
-
-def looks_like(content: bytes) -> bool:
-    """Tell whether a JSON file begins as Inspect's logs do."""
-    return _HEAD.match(content) is not None
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
@@ -59,7 +55,7 @@ def _first_line(problem: Exception) -> str:
 
 def inside(folder: Path) -> list[Path]:
     """Return the logs in a folder."""
-    jsons = (one for one in folder.rglob("*.json") if one.is_file() and looks_like(bounded.head(one, 4096)))
+    jsons = (one for one in folder.rglob("*.json") if one.is_file() and HEAD.match(bounded.head(one, 4096)))
     return sorted([*(one for one in folder.rglob("*.eval") if one.is_file()), *jsons])
 
 

@@ -30,12 +30,8 @@ from viva.io import bounded
 
 _SHARD = re.compile(r"(?P<name>.+)_(?P<number>\d+)")
 _DIGITS = re.compile(r"(\d+)")
-_HEAD = re.compile(rb'\s*\{\s*"\d+"\s*:\s*\{')
-
-
-def looks_like(content: bytes) -> bool:
-    """Tell whether a file begins as predictions do."""
-    return _HEAD.match(content) is not None
+HEAD = re.compile(rb'\s*\{\s*"\d+"\s*:\s*\{')
+"""How a file of predictions begins."""
 
 
 def read(paths: Sequence[Path], columns: Columns) -> list[Log]:
@@ -49,7 +45,7 @@ def _model(file: Path) -> str:
 
 def inside(folder: Path) -> list[Path]:
     """Return the predictions in a folder, shards by their numbers."""
-    found = [one for one in folder.rglob("*.json") if one.is_file() and looks_like(bounded.head(one, 4096))]
+    found = [one for one in folder.rglob("*.json") if one.is_file() and HEAD.match(bounded.head(one, 4096))]
     return sorted(found, key=lambda one: (str(one.parent), _natural(one.stem)))
 
 

@@ -20,9 +20,9 @@ from viva.models.answerlines import reply_column
 from viva.models.reasoning import stop_reason
 
 _KINDS = (".parquet", ".arrow", ".feather")
-_WRAPPED = ("body", "message", "choices", "candidates", "completions", "content", "parts", "output")
-"""Where a provider's result holds the reply: OpenAI's, Anthropic's and Google's, also those of their batches."""
-_SAMPLED = ("body", "choices", "candidates", "completions")
+_WRAPPED = ("body", "message", "choices", "candidates", "completions", "content", "parts", "output", "raw")
+"""Where results hold the reply: OpenAI's, Anthropic's, Google's, also those of batches; Every Eval Ever's."""
+_SAMPLED = ("body", "choices", "candidates", "completions", "raw")
 _ASKING = ("user", "system", "human")
 """Whose turn at the end of a conversation is no reply."""
 _MODELS = ("model", "model_name", "model_id", "generator")

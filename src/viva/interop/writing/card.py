@@ -15,7 +15,7 @@ from viva.interop.writing.safetext import clean
 from viva.interop.writing.tables import Column
 from viva.types import BenchmarkInfo, Language
 from viva.version import __version__
-from viva.visible import one_line
+from viva.visible import capitalised, one_line
 
 _SIZES = (
     *((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")),
@@ -117,15 +117,11 @@ def card_text(card: Card) -> str:
     lines += [f"{what}; written by [Viva](https://pypi.org/project/viva/) {__version__}.", ""]
     lines += ["## Before you publish this", ""]
     said = list(card.warnings())
-    lines += [f"- {_plain(_capital(warning.removeprefix('before you publish: ')))}" for warning in said]
+    lines += [f"- {_plain(capitalised(warning.removeprefix('before you publish: ')))}" for warning in said]
     if not said:
         lines.append("- The questions are Viva's own, under Apache-2.0.")
     lines += ["", *_questions(card), *_results(card.evaluations), *_tables(card)]
     return clean("\n".join(lines)) + "\n"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _head(card: Card) -> str:

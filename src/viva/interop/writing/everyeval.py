@@ -142,7 +142,7 @@ def _result(result: EvaluationResult, totals: Totals) -> dict[str, Any]:
     }
     if result.record.judges:
         metric["llm_scoring"] = {
-            "judges": [{"model_info": model_info(judge.shown or judge.name, judge)} for judge in result.record.judges],
+            "judges": [{"model_info": model_info(judge.called, judge)} for judge in result.record.judges],
             "input_prompt": _judge_template(result),
             "aggregation_method": _PANEL[spec.panel],
         }

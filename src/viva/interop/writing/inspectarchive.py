@@ -166,7 +166,7 @@ def _about(result: EvaluationResult) -> dict[str, Any]:
 
 def _spec(result: EvaluationResult, ids: list[str] | None) -> dict[str, Any]:
     limit = result.exam.spec.limit
-    judges = [{"model": one.shown or one.name, "config": {}, "args": {}} for one in result.record.judges]
+    judges = [{"model": one.called, "config": {}, "args": {}} for one in result.record.judges]
     return {
         "eval_id": _id(result, "eval"),
         "run_id": _short(result.run_digest),

@@ -97,7 +97,6 @@ def _written(curve: Sequence[float]) -> str:
     return " ".join(f"{value:.5f}" for value in curve)
 
 
-_CENT = Kind(lambda share: f"{100 * share:.2f}")
 _ANCHOR = (
     Column("question", "question", NAME), Column("facility", "facility", PERCENT),
     Column("discrimination", "discrimination", figure(".3f")),
@@ -117,10 +116,10 @@ def anchor_findings(found: AnchorSet, v: Validation, notes: Sequence[str], liste
             None,
         ),
         *fields("", "name"),
-        Column("error", "error", _CENT),
-        Column("±", "spread", Kind(lambda spread: _CENT.text(spread) if spread else DASH), "spread"),
+        Column("error", "error", PERCENT),
+        Column("±", "spread", Kind(lambda spread: PERCENT.text(spread) if spread else DASH), "spread"),
         Column("bias", "bias", POINTS),
-        Column("worst", "worst", _CENT),
+        Column("worst", "worst", PERCENT),
         *fields("", "errors"),
     )
     rows = (

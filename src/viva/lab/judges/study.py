@@ -111,7 +111,7 @@ def _examined(folder: RunFolder, config: JudgeBiasConfig, confirm: Confirm) -> F
     from viva.lab.judges.tables import findings
 
     limits = pick(LimitOptions, asdict(config))
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder)
     records = rejudge_records(folder.record, pick(RejudgeOptions, asdict(config)))
     if not records:
         raise VivaError(f"{folder.path} has no judge: name the one to examine with {option('judge', 'MODEL')}")

@@ -12,7 +12,7 @@ from viva.errors import EXIT_OK
 from viva.lab.judges.effects import PASSING, Control, Effect
 from viva.render.findings import Findings
 from viva.render.measures import number
-from viva.render.table import COUNT, NAME, Column, Kind, P, Table, fields, figure
+from viva.render.table import COUNT, NAME, Column, Kind, P, Table, fields, figure, signed
 from viva.visible import one_line
 
 LEGEND = (
@@ -73,7 +73,7 @@ def verdict_lines(judged: JudgeEffects) -> list[str]:
     if not judged.known:
         return [f"{whose}: no figure: {_lost(judged)}"]
     lines = [
-        f"{whose}: {one.probe} changes the mean mark by {one.change:+.3f} (p = {one.adjusted:.3g})."
+        f"{whose}: {one.probe} changes the mean mark by {signed(one.change or 0.0, 3)} (p = {one.adjusted:.3g})."
         for one in judged.effects
         if one.biased
     ]
@@ -126,7 +126,7 @@ _PER_CENT = Kind(lambda share: percent(share, 1))
 _PROBE = (
     Column("probe", "probe", NAME), Column("answers", "answers", COUNT),
     Column("change of the mark", lambda one: None if one.change is None else one,
-           Kind(lambda one: f"{one.change:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"), None),
+           Kind(lambda one: f"{signed(one.change, 3)} [{signed(one.low, 3)}, {signed(one.high, 3)}]"), None),
     *fields("", "lost", "change", "low", "high", "p"), Column("p", "adjusted", P, "adjusted"),
     Column("higher", "up.value", _PER_CENT, "up"), Column("lower", "down.value", _PER_CENT, "down"),
     *fields("up", low="up_low", high="up_high"), *fields("down", low="down_low", high="down_high"),

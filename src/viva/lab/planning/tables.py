@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from viva.analysis.estimate import percent
 from viva.errors import flag
 from viva.lab.planning import power
 from viva.lab.planning.power import Basis
@@ -185,7 +186,7 @@ def _time(seconds: float) -> str:
 
 
 _COUNT = Kind(lambda questions: COUNT.text(questions) if questions <= _TOO_MANY else f"over {_TOO_MANY:,}", none="none")
-_POINTS = Kind(lambda share: f"{100 * share:.2f}", none="none")
+_POINTS = Kind(percent, none="none")
 _SHOWN = (
     Column("questions", "0", COUNT),
     Column("answers each", "1", FIGURE, "samples"),

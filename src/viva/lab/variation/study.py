@@ -20,7 +20,6 @@ from viva.engine.stages import NO_REPLY_YET, Evaluation, EvidenceStore, parts_sh
 from viva.errors import DataError, VivaError, flag, option
 from viva.fields import note
 from viva.lab.variation.cells import with_judges
-from viva.runs.config import LimitOptions
 from viva.runs.exams import reopen
 from viva.runs.open import open_evidence, prepare
 from viva.runs.scorefile import refuse_adaptive, rows_by_evaluation, runs_in
@@ -231,7 +230,7 @@ def _rows_by_judge(path: Path) -> Iterator[tuple[ExamRecord, str, Iterator[Marke
     VivaError where the run's questions are not here.
     """
     folder = RunFolder.open(path)
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder)
     exams = {exam.spec.label: exam for exam in folder.record.exams}
     with ExitStack() as stack:
         evidence_store = open_evidence(opened, stack)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from statistics import fmean
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from viva.analysis.estimate import APART
+from viva.analysis.estimate import APART, percent
 from viva.designs import JUDGE, Design
 from viva.lab.variation.components import ALPHA, Component, Components, Position
 from viva.render.findings import Drawing, Findings
-from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, P, Table, fields, places
+from viva.render.table import COUNT, FIGURE, NAME, Column, Kind, P, Table, fields, places, signed
 from viva.visible import one_line
 
 VARIANTS = (1, 2, 4, 8, 16)
@@ -191,8 +192,11 @@ def _half(found: Components, *, everything: bool) -> float | None:
     return (high - low) / 2 if high - low < 2 else None
 
 
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"
+_points = partial(percent, digits=1)
+
+
+def _signed(share: float) -> str:
+    return signed(100 * share, 1)
 
 
 def _ranks_text(ranks: tuple[int, int]) -> str:
@@ -210,8 +214,8 @@ _SOURCE = (
 _POSITION = (
     Column("letter", "letter", NAME), Column("gold there", "gold", _POINTS, "gold"),
     Column("chosen", "chosen", _POINTS),
-    Column("chosen − gold", lambda one: one.chosen - one.gold, Kind(lambda gain: f"{100 * gain:+.1f}"), "gain"),
-    Column("95 % interval", lambda one: f"{100 * one.low:+.1f} to {100 * one.high:+.1f}", FIGURE, None),
+    Column("chosen − gold", lambda one: one.chosen - one.gold, Kind(_signed), "gain"),
+    Column("95 % interval", lambda one: f"{_signed(one.low)} to {_signed(one.high)}", FIGURE, None),
     *fields("", "low", "high"), Column("right if gold there", "right", _POINTS, "right"),
 )  # fmt: skip
 

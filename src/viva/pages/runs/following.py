@@ -19,7 +19,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from viva.engine.folder import ModelRecord, RunFolder, RunRecord
+from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.journal import Entry
 from viva.errors import StorageError
 from viva.files import UNREADABLE, lines, open_regular, read_regular
@@ -266,14 +266,3 @@ def answers_wanted(path: Path, record: RunRecord) -> int:
         (exam.questions if drawn is None else drawn) * (exam.samples or record.samples) * record.repeats
         for exam in record.exams
     )
-
-
-def model_name(model: ModelRecord) -> str:
-    """Return what tables call a model: a file of answers without its folder."""
-    provider, _, name = model.name.partition("/")
-    return model.shown or (f"replay/{Path(name).name}" if provider == "replay" else model.name)
-
-
-def exam_labels(record: RunRecord) -> list[str]:
-    """Return what tables call the exams."""
-    return [exam.spec.label for exam in record.exams]

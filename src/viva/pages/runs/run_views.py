@@ -33,7 +33,6 @@ from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting
 from viva.providers import traits_of
 from viva.render.result import Result
 from viva.runs.answers import read_run
-from viva.runs.config import LimitOptions
 from viva.runs.open import OpenRun, prepare
 from viva.types import Usage
 
@@ -214,7 +213,7 @@ class RunView:
         total = following.answers_wanted(self.path, record)
         if opened is None:
             self._does("opening the questions", 0)
-            opened = prepare(RunFolder.open(self.path), LimitOptions(progress="quiet"))
+            opened = prepare(RunFolder.open(self.path))
             exams = {id(evaluation.exam): evaluation.exam for evaluation in opened.evaluations}
             questions = {known: list(exam.questions()) for known, exam in exams.items()}
             sheets = [Sheet.of(evaluation, questions[id(evaluation.exam)]) for evaluation in opened.evaluations]
@@ -277,7 +276,7 @@ def list_cost(
         if not kind.paid or not own:
             continue
         provider, _, name = model.name.partition("/")
-        price = prices.get(model.shown or model.name) or prices.get("")
+        price = prices.get(model.called) or prices.get("")
         price = price or (list_price(kind.priced_as or provider, name) if model.base_url is None else None)
         if price is None or any(tokens.uncounted for tokens in own):
             return None
@@ -370,8 +369,8 @@ class RunViews:
             record = view.record()
         except StorageError:
             return name.casefold()
-        models = (following.model_name(model) for model in record.models)
-        return "\n".join((name, *following.exam_labels(record), *models)).casefold()
+        models = (model.called for model in record.models)
+        return "\n".join((name, *record.labels, *models)).casefold()
 
     def cards(self, found: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
         """Return what a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for
@@ -428,12 +427,12 @@ class Card(Struct, kw_only=True):
     @property
     def exams(self) -> Sequence[str]:
         """What tables call its exams."""
-        return following.exam_labels(self.record) if self.record else ()
+        return self.record.labels if self.record else ()
 
     @property
     def models(self) -> Sequence[str]:
         """What tables call its models."""
-        return list(map(following.model_name, self.record.models)) if self.record else ()
+        return [model.called for model in self.record.models] if self.record else ()
 
     @property
     def outcomes(self) -> dict[str, int]:

@@ -58,6 +58,7 @@ _DRESS = re.compile(r"[\s*`]|[.。]\s*\Z")
 _BOLD = re.compile(r"[^*]*\*\*(?!not\b)([^*\n]{1,80})(?<!:)\*\*(?!:)[^*]*")
 _FIRST = re.compile(r"\s*((?:\*\*)?[-−$€£¥]{0,2}\d[^\n:=]{0,40}?)[.!]?\s*\n\s*\n\s*[^\W\d]")
 """A number on the first line, and words below it."""
+_CONSEQUENCE = re.compile(r",? (?:so|therefore|thus|hence),? ", re.IGNORECASE)
 _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 
 
@@ -129,7 +130,11 @@ def read_number(reply: str, *, ended: bool = True) -> tuple[NumberRead | None, R
 def _as_number(slot: Slot) -> NumberRead | None:
     if slot.strength is Strength.WHOLE:
         return only_number(slot.text)
-    return the_number(slot.text, last=slot.strength is Strength.LAST)
+    text = slot.text
+    if slot.strength is Strength.CONCLUDED:  # "there are 7 days, so he eats 42"
+        later = _CONSEQUENCE.split(text)[-1]
+        text = later if numbers_in(later) else text
+    return the_number(text, last=slot.strength is Strength.LAST)
 
 
 def read_formula(reply: str, accepted: Sequence[str] = (), *, ended: bool = True) -> tuple[str | None, Reading]:

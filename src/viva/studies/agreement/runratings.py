@@ -27,7 +27,6 @@ from viva.render.table import FIGURE, Column, Kind, Table, figure
 from viva.review.items import FINER, OUTCOME, THOUGHT, UNCERTAINTY, Filter, Item, spread
 from viva.runs.answers import FINER as FINER_WORDS
 from viva.runs.answers import finer
-from viva.runs.config import LimitOptions
 from viva.runs.open import REVIEWS, OpenRun, open_evidence, prepare
 from viva.runs.scorefile import open_run_folder
 from viva.studies.agreement.tables import ScoreFromLabels
@@ -245,7 +244,7 @@ def ratings_of_run(path: Path, judge: str | None, scale: str | None) -> RunRatin
 
     Raises VivaError for a run that nobody judged and nobody reviewed.
     """
-    opened = prepare(open_run_folder(path), LimitOptions(progress="quiet"))
+    opened = prepare(open_run_folder(path))
     found = list(rated(opened, everything=True))
     log = ReviewLog(opened.folder.path / REVIEWS)
     people = any(one.evidence.marks for one in found)
@@ -277,7 +276,7 @@ def plan(path: Path, half_width: float) -> tuple[list[Table], list[str]]:
     notes.
     """
     groups = defaultdict[tuple[str, str], list[Rated]](list)
-    for one in rated(prepare(open_run_folder(path), LimitOptions(progress="quiet"))):
+    for one in rated(prepare(open_run_folder(path))):
         groups[one.exam, one.model].append(one)
     if not groups:
         raise VivaError(f"{path} has no answer that experts could mark")

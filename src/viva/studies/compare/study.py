@@ -18,6 +18,7 @@ from viva.analysis.uncertainty import LEVEL
 from viva.commands import command
 from viva.errors import EXIT_GATE, EXIT_OK, DataError, VivaError, flag, option
 from viva.render.findings import Findings
+from viva.render.table import signed
 from viva.studies.compare.chart import comparing_chart
 from viva.studies.compare.choices import FLIPS, MOST, POINTS, CompareConfig
 from viva.studies.compare.contestants import (
@@ -98,7 +99,7 @@ def _gate(found: Sequence[Comparison], alone: Sequence[str], config: CompareConf
 
 
 def _at_worst(row: Row) -> str:
-    return " to ".join(f"{100 * end:+.2f}" for end in row.at_worst) if row.at_worst else "nothing to decide by"
+    return " to ".join(signed(100 * end) for end in row.at_worst) if row.at_worst else "nothing to decide by"
 
 
 def _compared(groups: dict[str, list[Contestant]], config: CompareConfig) -> list[Comparison]:

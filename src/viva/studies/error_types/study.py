@@ -114,7 +114,7 @@ def _labelled(folder: RunFolder, config: ErrorsConfig, confirm: Confirm) -> Find
     limits = pick(LimitOptions, asdict(config))
     over = read_templates(config.instructions) if config.instructions else None
     types = ErrorTypes(config.question_format or (PAPERS,), over)
-    opened = prepare(folder, LimitOptions(progress="quiet"))
+    opened = prepare(folder)
     evaluations = [evaluation for evaluation in opened.evaluations if _fits(evaluation.exam.spec)]
     if not evaluations:
         said = ", ".join(dict.fromkeys(evaluation.label for evaluation in opened.evaluations))

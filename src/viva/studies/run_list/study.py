@@ -54,8 +54,8 @@ def _listed(path: Path) -> ListedRun:
     known = ListedRun(
         path=str(path),
         created=record.created,
-        exams=tuple(exam.spec.label for exam in record.exams),
-        models=tuple(model.shown or model.name for model in record.models),
+        exams=record.labels,
+        models=tuple(model.called for model in record.models),
         spent=record.spent.cost,
     )
     if writer(path):

@@ -15,7 +15,7 @@ from viva.errors import flag
 from viva.files import shipped_table
 from viva.render.findings import Drawing, Findings
 from viva.render.result import left_out
-from viva.render.table import COUNT, DASH, NAME, PERCENT, Column, P, Table, fields, figure, p_text, places
+from viva.render.table import COUNT, DASH, NAME, PERCENT, POINTS, Column, P, Table, fields, figure, p_text, places
 from viva.render.table import Kind as Printed
 from viva.visible import some
 
@@ -150,7 +150,7 @@ def formula(fit: Fit) -> str:
 
 _GROUP, _FIT = Column("", "group.name", NAME, key="group"), Column("fit", "fit")
 _SIZE, _SCORE = Printed(size_text), Printed(_score)
-_SLOPE = Printed(lambda slope: f"{100 * TEN * slope:+.2f}")
+_SLOPE = Printed(lambda slope: POINTS.text(TEN * slope))
 """Of slopes for a tenfold of size: what a doubling adds, in points."""
 _FITTED = (
     _FIT,
@@ -176,7 +176,7 @@ _PREDICTED = (
     Column("95 % interval", "about.prediction", Printed(lambda said: bracket_text(said).strip() or DASH), key=None),
     Column("rests on", _basis, key=None),
     Column("measured", "point", Printed(lambda point: f"{_score(point)} {point.model}", words=True), key=None),
-    Column("difference", "off", Printed(lambda share: f"{100 * share:+.2f}")),
+    Column("difference", "off", POINTS),
 )
 _REACHED = (
     _FIT, Column("model", "point.model", NAME), Column("score", "point", _SCORE, key=None),

@@ -13,6 +13,7 @@ from viva.render.table import (
     ESTIMATE,
     NAME,
     PERCENT,
+    POINTS,
     Column,
     Kind,
     P,
@@ -73,7 +74,7 @@ _CURVE = (
     Column(
         "change",
         lambda one: None if one.last is None or one.first is None else one.last - one.first,
-        Kind(lambda share: f"{100 * share:+.2f}"),
+        POINTS,
     ),
     Column("best", "best", PERCENT),
     Column("best at", "best_at", _AXIS),
