@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from viva.prompting import Templates, clip, fence, fill, verdict_places
+from viva.prompting import Templates, clip, fence, fill, read_templates, verdict_places
 from viva.scorers.reading import because, outcome_of
 from viva.scorers.resolution import ALIKE, Decision, Panel, decide, marks_by_judge, review_item
 from viva.scorers.verdict import read_mark, undecided
@@ -29,6 +31,12 @@ from viva.types import (
 
 _ROLES: tuple[Literal["system", "user"], ...] = ("system", "user")
 _SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
+
+
+@cache
+def with_judge(folder: Path) -> dict[str, object]:
+    """Return the prompts of a benchmark with what its judge is asked."""
+    return {**read_templates(folder / "prompts.toml"), "judge": read_templates(folder / "judge.toml")}
 
 
 def ask_judge(

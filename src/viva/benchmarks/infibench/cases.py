@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
 from viva.benchmarks.infibench.reading import Reading, shown
@@ -53,13 +53,26 @@ from viva.scorers.rubric.rubrics import (
 )
 from viva.scorers.rubric.trivial import PROVES_NOTHING
 
-_ITEM = "content weight to_lower neg post_handler"
-_RULE = ("regex", "cond", "or", "and")
 _CONDITION = re.compile(
     r"(?P<not>not\s+)?context\[\s*(?P<index>-?\d{1,4})\s*\]\s*"
     r"(?:\.startswith\(\s*(?P<start>['\"])(?P<prefix>match|unmatch)(?P=start)\s*\)|==\s*(?P<quote>['\"])(?P<word>match|unmatch)(?P=quote))"
 )
 _FOLDED_CLASS = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Z]")
+_OF_RULES = ("regex", "cond", "or", "and")
+"""What a rule says, and an item has no say in."""
+
+
+class _Item(Struct):
+    content: object = None
+    weight: float = 1.0
+    neg: bool = False
+    to_lower: bool = False
+
+
+class _Rule(Struct):
+    content: object = None
+    regex: bool | None = None
+    to_lower: bool | None = None
 
 
 def read_keywords(value: object, reading: Reading) -> tuple[tuple[Keyword, ...], bool]:
@@ -78,36 +91,25 @@ def read_keywords(value: object, reading: Reading) -> tuple[tuple[Keyword, ...],
 
 
 def _item(item: dict[str, object], key: str, reading: Reading) -> Keyword:
-    reading.known_keys(item, " ".join((_ITEM, *_RULE)), key)
-    misplaced = [name for name in _RULE if name in item]
+    misplaced = [name for name in _OF_RULES if name in item]
     for name in misplaced:
         reading.quirk("attribute at the wrong level", f"{key}.{name} stands on the item, where only a rule has it")
-    weight, negative = reading.number_at(item, "weight", key, 1.0), reading.flag_at(item, "neg", key)
-    ignore_case = reading.flag_at(item, "to_lower", key)
-    content = item.get("content")
-    if isinstance(content, dict):
-        weight = _lifted_weight(content, weight, "weight" in item, key, reading)
+    own = reading.fields(item, _Item, key, _OF_RULES)
+    content, weight = own.content, own.weight
+    if isinstance(content, dict) and "weight" in content and "weight" not in item:
+        deep = reading.number(content["weight"], f"{key}.content.weight")
+        if deep != weight:
+            reading.quirk("attribute at the wrong level", f"{key}.content.weight: {deep:g} belongs one level up")
+            weight = weight if reading.published else deep
     if misplaced and not reading.published:
-        content = {name: item[name] for name in ("content", *_RULE) if name in item}
-    rule = _Rules(reading, ignore_case).read(content, f"{key}.content", regex=False, folded=False)
+        content = {name: item[name] for name in ("content", *_OF_RULES) if name in item}
     return Keyword(
-        rule=rule,
+        rule=_Rules(reading, own.to_lower).read(content, f"{key}.content", regex=False, folded=False),
         weight=weight,
-        negative=negative,
-        ignore_case=ignore_case,
-        fold_pattern=ignore_case and reading.published,
+        negative=own.neg,
+        ignore_case=own.to_lower,
+        fold_pattern=own.to_lower and reading.published,
     )
-
-
-def _lifted_weight(content: Mapping[str, object], weight: float, own: bool, key: str, reading: Reading) -> float:
-    """Return the item's weight; the one that stands a level too deep, if the item has none."""
-    if "weight" not in content or own:
-        return weight
-    deep = reading.number(content["weight"], f"{key}.content.weight")
-    if deep == weight:
-        return weight
-    reading.quirk("attribute at the wrong level", f"{key}.content.weight: {deep:g} belongs one level up")
-    return weight if reading.published else deep
 
 
 class _Rules:
@@ -125,29 +127,22 @@ class _Rules:
             return self._leaf(node, key, regex, folded)
         if not isinstance(node, dict):
             raise self._reading.wrong(key, f"a text or a mapping with content, or, and belongs here, not {shown(node)}")
-        mapping = self._reading.mapping(node, key)
-        self._reading.known_keys(mapping, " ".join((*_RULE, "content to_lower weight neg")), key)
-        regex = self._reading.flag_at(mapping, "regex", key, regex)
-        folded = self._folded(mapping, key, folded)
-        if "or" in mapping:
-            rule: Rule = AnyOf(self._children(mapping["or"], f"{key}.or", regex=regex, folded=folded))
-        elif "and" in mapping:
-            rule = AllOf(self._children(mapping["and"], f"{key}.and", regex=regex, folded=folded))
+        own = self._reading.fields(node, _Rule, key, (*_OF_RULES, "weight", "neg"))
+        regex = regex if own.regex is None else own.regex
+        if own.to_lower and not self._ignore_case and not folded:
+            self._reading.quirk("attribute at the wrong level", f"{key}.to_lower counts only on the item itself")
+        folded = folded if own.to_lower is None else own.to_lower
+        if "or" in node:
+            rule: Rule = AnyOf(self._children(node["or"], f"{key}.or", regex=regex, folded=folded))
+        elif "and" in node:
+            rule = AllOf(self._children(node["and"], f"{key}.and", regex=regex, folded=folded))
         else:
-            rule = self.read(mapping.get("content"), f"{key}.content", regex=regex, folded=folded)
-        return When(rule, self._condition(mapping["cond"], f"{key}.cond")) if "cond" in mapping else rule
+            rule = self.read(own.content, f"{key}.content", regex=regex, folded=folded)
+        return When(rule, self._condition(node["cond"], f"{key}.cond")) if "cond" in node else rule
 
     def _children(self, value: object, key: str, *, regex: bool, folded: bool) -> tuple[Rule, ...]:
         nodes = self._reading.sequence(value, key)
         return tuple(self.read(node, f"{key}[{n}]", regex=regex, folded=folded) for n, node in enumerate(nodes))
-
-    def _folded(self, mapping: Mapping[str, object], key: str, folded: bool) -> bool:
-        if "to_lower" not in mapping:
-            return folded
-        own = self._reading.flag(mapping["to_lower"], f"{key}.to_lower")
-        if own and not self._ignore_case and not folded:
-            self._reading.quirk("attribute at the wrong level", f"{key}.to_lower counts only on the item itself")
-        return own
 
     def _leaf(self, text: str, key: str, regex: bool, folded: bool) -> Rule:
         if self._ignore_case and regex and _FOLDED_CLASS.search(text):
@@ -177,6 +172,20 @@ class _Rules:
 _DEFAULTS = Blanks(template="", targets=())
 
 
+class _Section(Struct):
+    template: str
+    targets: list[object]
+    marker: str = field(name="blank_str", default=_DEFAULTS.marker)
+    strip: str = field(name="escape", default=_DEFAULTS.strip)
+
+
+class _Target(Struct):
+    content: object = None
+    weight: float = 1.0
+    to_lower: bool = False
+    substr_match: bool = False
+
+
 class _Filling(Struct, frozen=True):
     text: str
     regex: bool
@@ -186,31 +195,21 @@ class _Filling(Struct, frozen=True):
 def read_blanks(value: object, reading: Reading) -> tuple[Blanks, bool]:
     """Return the template with its blanks, and whether a handler of the case's own takes over."""
     key = "grading.blank_filling"
-    section = reading.mapping(value, key)
-    reading.known_keys(section, "template blank_str escape targets post_handler", key)
-    template = reading.text(section.get("template"), f"{key}.template")
-    marker = reading.text(section.get("blank_str", _DEFAULTS.marker), f"{key}.blank_str")
-    targets = reading.sequence(section.get("targets"), f"{key}.targets")
+    section = reading.fields(value, _Section, key, ("post_handler",))
+    template, marker, targets = section.template, section.marker, section.targets
     if not marker:
         raise reading.wrong(f"{key}.blank_str", "it is empty: nothing marks a blank")
     if (blanks := template.count(marker)) != len(targets):
         raise reading.wrong(key, f"the template has {blanks} blanks ({marker!r}) and there are {len(targets)} targets")
-    blanks_read = Blanks(
-        template=template,
-        targets=tuple(_blank(target, f"{key}.targets[{n}]", reading) for n, target in enumerate(targets)),
-        marker=marker,
-        strip=reading.text(section.get("escape", _DEFAULTS.strip), f"{key}.escape"),
-    )
-    return blanks_read, "post_handler" in section
+    read = tuple(_blank(target, f"{key}.targets[{n}]", reading) for n, target in enumerate(targets))
+    return Blanks(template=template, targets=read, marker=marker, strip=section.strip), "post_handler" in value
 
 
 def _blank(value: object, key: str, reading: Reading) -> Blank:
     if isinstance(value, str):
         return Blank(accepted=(Accepted(value),))
-    node = reading.mapping(value, key)
-    reading.known_keys(node, "content weight to_lower substr_match", key)
-    ignore_case = reading.flag_at(node, "to_lower", key)
-    content = node.get("content")
+    target = reading.fields(value, _Target, key)
+    content, ignore_case = target.content, target.to_lower
     if isinstance(content, dict):
         names = ", ".join(map(str, content))
         reading.quirk(
@@ -228,9 +227,9 @@ def _blank(value: object, key: str, reading: Reading) -> Blank:
     honour = not reading.published and not ignore_case
     return Blank(
         accepted=tuple(_accepted(filling, honour) for filling in fillings),
-        weight=reading.number_at(node, "weight", key, 1.0),
+        weight=target.weight,
         ignore_case=ignore_case,
-        substring=reading.flag_at(node, "substr_match", key),
+        substring=target.substr_match,
         fold_pattern=ignore_case and reading.published,
     )
 
@@ -251,21 +250,19 @@ def _fillings(
         for number, entry in enumerate(reading.sequence(value, key)):
             yield from _fillings(entry, f"{key}[{number}]", reading, regex=regex, folded=folded)
     elif isinstance(value, dict):
-        node = reading.mapping(value, key)
-        reading.known_keys(node, "content or regex to_lower", key)
-        if "cond" in node or "and" in node:
+        if "cond" in value or "and" in value:
             raise reading.wrong(key, "a blank knows no `and` and no `cond`: give the texts that are accepted")
-        regex = reading.flag_at(node, "regex", key, regex)
-        folded = reading.flag_at(node, "to_lower", key, folded)
-        name = "or" if "or" in node else "content"
-        yield from _fillings(node.get(name), f"{key}.{name}", reading, regex=regex, folded=folded)
+        own = reading.fields(value, _Rule, key, ("or",))
+        regex = regex if own.regex is None else own.regex
+        folded = folded if own.to_lower is None else own.to_lower
+        name = "or" if "or" in value else "content"
+        yield from _fillings(value.get(name), f"{key}.{name}", reading, regex=regex, folded=folded)
     else:
         raise reading.wrong(key, f"a text, or a list of texts, belongs here, not {shown(value)}")
 
 
 SECTIONS = ("keywords", "blank_filling", "unit_test", "similarity", "customized")
 METRICS = SECTIONS[:4]
-_GRADING = " ".join((*SECTIONS, "max_score", "min_score"))
 _HIGH: dict[Overlap, float] = {"rouge1": 0.53, "rouge2": 0.51, "rougeL": 0.51, "rougeLsum": 0.51}
 _LOW = 0.30
 _PUBLISHED_ID = re.compile(r"(\d{1,3})-\d{1,3}-\d{1,9}")
@@ -327,7 +324,6 @@ def read_case(node: dict[str, object], prompt: str, fetch: Fetch, reading: Readi
     """
     language = reading.text(node.get("lang"), "lang")
     grading = reading.mapping(node.get("grading"), "grading")
-    reading.known_keys(grading, _GRADING, "grading")
     rubric = _rubric(grading, language, prompt, fetch, reading)
     sections = [name for name in SECTIONS if name in grading]
     if not sections:
@@ -360,21 +356,25 @@ def _metric(name: str, grading: Mapping[str, object], reading: Reading) -> str:
     return str(metric)
 
 
+class _Bounds(Struct):
+    max_score: float | None = None
+    min_score: float | None = None
+
+
 def _rubric(grading: dict[str, object], language: str, prompt: str, fetch: Fetch, reading: Reading) -> Rubric:
+    bounds = reading.fields(grading, _Bounds, "grading", SECTIONS)
     keywords, after_keywords = read_keywords(grading["keywords"], reading) if "keywords" in grading else ((), False)
     blanks, after_blanks = (
         read_blanks(grading["blank_filling"], reading) if "blank_filling" in grading else (None, False)
     )
-    tests = _tests(grading["unit_test"], language, prompt, fetch, reading) if "unit_test" in grading else None
-    similarity = _similarity(grading["similarity"], fetch, reading) if "similarity" in grading else ()
     rubric = Rubric(
         keywords=keywords,
         blanks=blanks,
-        tests=tests,
-        similarity=similarity,
+        tests=_tests(grading["unit_test"], language, prompt, fetch, reading) if "unit_test" in grading else None,
+        similarity=_similarity(grading["similarity"], fetch, reading) if "similarity" in grading else (),
         handler=_handler(reading, after_keywords, after_blanks, "customized" in grading),
-        max_score=reading.number_at(grading, "max_score", "grading", 0.0) if "max_score" in grading else None,
-        min_score=reading.number_at(grading, "min_score", "grading", 0.0) if "min_score" in grading else None,
+        max_score=bounds.max_score,
+        min_score=bounds.min_score,
     )
     _check_total(rubric, reading)
     return rubric
@@ -407,13 +407,35 @@ def _check_total(rubric: Rubric, reading: Reading) -> None:
         reading.note("unreachable total", f"max_score is {rubric.max_score:g}, and all items together give {total:g}")
 
 
+class _Tests(Struct):
+    tests: list[object]
+    lang: str | None = None
+
+
+class _Test(Struct):
+    content: object = None
+    path: str | None = None
+    prefix: str = ""
+    prefix_path: str | None = None
+    weight: float = 1.0
+    timeout: float = 0.0
+    only_longest: bool = False
+
+
+class _Similarity(Struct):
+    references: list[object]
+    metric: object = None
+    min_score: float = _LOW
+    max_score: float | None = None
+    weight: float = 1.0
+
+
 def _tests(value: object, language: str, prompt: str, fetch: Fetch, reading: Reading) -> UnitTests:
     key = "grading.unit_test"
-    section = reading.mapping(value, key)
-    reading.known_keys(section, "lang tests", key)
-    language = canonical(reading.text(section.get("lang", language), f"{key}.lang"))
-    nodes = reading.sequence(section.get("tests"), f"{key}.tests")
-    tests = tuple(_test(node, f"{key}.tests[{n}]", language, prompt, fetch, reading) for n, node in enumerate(nodes))
+    section = reading.fields(value, _Tests, key)
+    language = canonical(language if section.lang is None else section.lang)
+    nodes = enumerate(section.tests)
+    tests = tuple(_test(node, f"{key}.tests[{n}]", language, prompt, fetch, reading) for n, node in nodes)
     passed = [weak_tests(reading.published).get(key_of_test(test)) for test in tests]
     if all(passed):
         reading.note(PROVES_NOTHING, f"a program passes that {passed[0]}")
@@ -433,17 +455,11 @@ def key_of_test(test: Test) -> str:
 
 
 def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, reading: Reading) -> Test:
-    node = {"content": value} if isinstance(value, str) else reading.mapping(value, key)
-    reading.known_keys(node, "path content prefix prefix_path cleanup_path weight timeout only_longest", key)
-    if "path" in node:
-        code = fetch(reading.text(node["path"], f"{key}.path"), f"{key}.path")
-    else:
-        code = reading.text(node.get("content"), f"{key}.content")
-    before = ""
-    if "prefix_path" in node:
-        before = fetch(reading.text(node["prefix_path"], f"{key}.prefix_path"), f"{key}.prefix_path")
-    prefix = reading.text(node.get("prefix", ""), f"{key}.prefix")
-    if prefix:
+    given = {"content": value} if isinstance(value, str) else value
+    node = reading.fields(given, _Test, key, ("cleanup_path",))
+    code = reading.text(node.content, f"{key}.content") if node.path is None else fetch(node.path, f"{key}.path")
+    before = "" if node.prefix_path is None else fetch(node.prefix_path, f"{key}.prefix_path")
+    if node.prefix:
         detail = f"{key}.prefix is lost as soon as an answer has fences"
         reading.quirk("lost prefix", detail)
     repaired, names = without_redefinitions(code, language, prompt)
@@ -455,16 +471,15 @@ def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, rea
         reading.quirk(kind, f"{key}: {wrong}")
     if not code.strip():
         reading.note("empty test", f"{key} is empty: every answer passes that runs to its end")
-    seconds = reading.number_at(node, "timeout", key, 0.0)
-    if seconds < 0 or seconds > 600:
-        raise reading.wrong(f"{key}.timeout", f"{seconds:g} seconds; it may be up to 600")
+    if not 0 <= node.timeout <= 600:
+        raise reading.wrong(f"{key}.timeout", f"{node.timeout:g} seconds; it may be up to 600")
     return Test(
         code=code if reading.published else repaired,
-        prefix=prefix,
+        prefix=node.prefix,
         before=before,
-        weight=reading.number_at(node, "weight", key, 1.0),
-        seconds=seconds or None,
-        longest_only=reading.flag_at(node, "only_longest", key),
+        weight=node.weight,
+        seconds=node.timeout or None,
+        longest_only=node.only_longest,
     )
 
 
@@ -472,25 +487,20 @@ def _similarity(value: object, fetch: Fetch, reading: Reading) -> tuple[Similari
     entries = []
     for number, entry in enumerate(reading.sequence(value, "grading.similarity")):
         key = f"grading.similarity[{number}]"
-        node = reading.mapping(entry, key)
-        reading.known_keys(node, "metric references max_score min_score weight", key)
-        name = node.get("metric")
-        if name not in _HIGH:
-            raise reading.wrong(f"{key}.metric", f"one of {', '.join(_HIGH)} belongs here, not {shown(name)}")
-        metric: Overlap = name
-        low = reading.number_at(node, "min_score", key, _LOW)
-        high = reading.number_at(node, "max_score", key, _HIGH[metric])
+        node = reading.fields(entry, _Similarity, key)
+        metric = next((name for name in _HIGH if name == node.metric), None)
+        if metric is None:
+            raise reading.wrong(f"{key}.metric", f"one of {', '.join(_HIGH)} belongs here, not {shown(node.metric)}")
+        low, high = node.min_score, _HIGH[metric] if node.max_score is None else node.max_score
         if not low < high:
             raise reading.wrong(key, f"min_score {low:g} must be below max_score {high:g}")
-        references = reading.sequence(node.get("references"), f"{key}.references")
-        texts = tuple(_reference(item, f"{key}.references[{n}]", fetch, reading) for n, item in enumerate(references))
-        weight = reading.number_at(node, "weight", key, 1.0)
-        entries.append(Similarity(metric=metric, references=texts, low=low, high=high, weight=weight))
+        places = enumerate(node.references)
+        texts = tuple(_reference(item, f"{key}.references[{n}]", fetch, reading) for n, item in places)
+        entries.append(Similarity(metric=metric, references=texts, low=low, high=high, weight=node.weight))
     return tuple(entries)
 
 
 def _reference(value: object, key: str, fetch: Fetch, reading: Reading) -> str:
     if isinstance(value, str):
         return value
-    node = reading.mapping(value, key)
-    return fetch(reading.text(node.get("path"), f"{key}.path"), f"{key}.path")
+    return fetch(reading.text(reading.mapping(value, key).get("path"), f"{key}.path"), f"{key}.path")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection
+from typing import TypeVar, get_args
+
+import msgspec
 
 from viva.errors import DataError
 from viva.io.bounded import yaml_value
@@ -13,6 +16,7 @@ MAX_TEXT = 1_000_000
 """Characters of one YAML file. The longest published one has 13,000."""
 MAX_DEPTH = 50
 MAX_NODES = 50_000
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 def read_yaml(text: str, where: str) -> object:
@@ -86,18 +90,21 @@ class Reading:
             raise self.wrong(key, f"true or false belongs here, not {shown(value)}")
         return value
 
-    def number_at(self, node: Mapping[str, object], name: str, key: str, default: float) -> float:
-        """Return the number under `name`, the default where there is none."""
-        return self.number(node[name], f"{key}.{name}") if name in node else default
-
-    def flag_at(self, node: Mapping[str, object], name: str, key: str, default: bool = False) -> bool:
-        """Return the flag under `name`, the default where there is none."""
-        return self.flag(node[name], f"{key}.{name}") if name in node else default
-
-    def known_keys(self, node: Mapping[str, object], known: str, key: str) -> None:
-        """Note keys that nothing reads: a slip of the pen, usually."""
-        for name in node.keys() - set(known.split()):
+    def fields(self, value: object, kind: type[T], key: str, besides: Collection[str] = ()) -> T:
+        """Return a mapping as a struct, each field checked by its type. Keys that neither it nor the caller reads
+        (`besides`) are noted.
+        """
+        node = self.mapping(value, key)
+        known = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+        for name in node.keys() - known.keys() - set(besides):  # a slip of the pen, usually
             self.note("unknown key", f"{key}.{name} is read by nothing")
+        checks = {str: self.text, float: self.number, bool: self.flag, list[object]: self.sequence}
+        given: dict[str, object] = {}
+        for name, field in known.items():
+            if name in node or field.required:
+                types = [check for one, check in checks.items() if one in (field.type, *get_args(field.type))]
+                given[field.name] = types[0](node.get(name), f"{key}.{name}") if types else node[name]
+        return kind(**given)
 
 
 def shown(value: object) -> str:
