@@ -10,18 +10,16 @@ from typing import Literal
 import msgspec
 
 from viva.prompting import Templates, clip, fence, fill, read_templates, verdict_places
-from viva.scorers.reading import because, outcome_of
+from viva.scorers.reading import outcome_of
 from viva.scorers.resolution import ALIKE, Decision, Panel, decide, marks_by_judge, review_item
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
     ANSWER,
-    CUT_OFF,
     Evidence,
     ExamSpec,
     Generate,
     Message,
     Opinion,
-    Outcome,
     Question,
     Response,
     ReviewItem,
@@ -69,12 +67,6 @@ def decide_aspect(
         similarity=evidence.similarities.get(aspect),
     )
     return decision, opinions
-
-
-def nothing_visible(response: Response) -> Score:
-    """Return the score of a reply in which there is nothing to grade."""
-    outcome: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
-    return Score(value=None, outcome=outcome, explanation=because("the reply holds nothing visible", response))
 
 
 class JudgedExam:

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.basics import FromTemplates, NoSimilarity, spread, visible, without_word_list
-from viva.benchmarks.judged import JudgedExam, ask_judge, nothing_visible
+from viva.benchmarks.judged import JudgedExam, ask_judge
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
-from viva.scorers.reading import no_reply, refusal, unread
+from viva.scorers.reading import blank_reply, no_reply, refusal, unread
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.packages import imported
@@ -224,7 +224,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         text = self._visible(response)
         silent = not text.strip()
         if silent and not self.spec.as_published:
-            return nothing_visible(response)
+            return blank_reply(response)
         graded = self.graded(question, text, evidence)
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
         explanation = "\n".join(lines[:SHOWN_LINES])

@@ -21,7 +21,7 @@ from viva.prompting import Templates, fill, gap_between
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
-from viva.scorers.reading import grade_reading, no_reply, outcome_of, scored, unread
+from viva.scorers.reading import blank_reply, grade_reading, no_reply, outcome_of, scored, unread
 from viva.scorers.reading.parsers import read_formula, read_number
 from viva.scorers.wordoverlap import drop_scores, exact_match, token_f1
 from viva.types import (
@@ -32,7 +32,6 @@ from viva.types import (
     Defect,
     Evidence,
     ExamSpec,
-    Outcome,
     Question,
     Response,
     Score,
@@ -151,9 +150,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         if response.text.strip() or (self.spec.as_published and _replied(evidence)):
             score = self._of_text(question, question.answer, response, evidence)
         else:
-            nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
-            outcome = nothing.get(response.stop_reason, "empty")
-            score = Score(value=None, outcome=outcome, explanation="the reply holds nothing visible")
+            score = blank_reply(response)
         if score.outcome not in UNREADABLE:
             return score
         return msgspec.structs.replace(score, parts=self._unearned(question, question.answer))

@@ -26,7 +26,7 @@ from viva.benchmarks.card.questions import written
 from viva.benchmarks.card.templating import SECONDS, match
 from viva.errors import DataError
 from viva.prompting import Templates
-from viva.scorers.reading import EMPTY, scored, unread
+from viva.scorers.reading import blank_reply, scored, unread
 from viva.types import (
     NOTHING,
     Aggregate,
@@ -137,7 +137,7 @@ class LmEvalExam(CardExam):
             return unread(response, "thinking without an end")
         text = text[:_LONGEST]
         if not text.strip():
-            return unread(response, "the reply holds nothing visible", EMPTY)
+            return blank_reply(response)
         text = text[
             : min((at for stop in self._task.generation_kwargs.until if (at := text.find(stop)) >= 0), default=None)
         ]

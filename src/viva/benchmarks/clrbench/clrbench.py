@@ -23,7 +23,7 @@ from viva.benchmarks.judged import JudgedExam, with_judge
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
 from viva.prompting import Templates, fill
-from viva.scorers.reading import because
+from viva.scorers.reading import EMPTY, unread
 from viva.types import (
     ANSWER,
     NOTHING,
@@ -32,7 +32,6 @@ from viva.types import (
     Compare,
     Evidence,
     ExamSpec,
-    Outcome,
     Question,
     Response,
     Score,
@@ -128,9 +127,7 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Q→A: letters, truth values and terms by rule, open-ended answers by similarity or judge."""
         if not (response.error or response.text.strip()):
-            nothing: dict[str, Outcome] = {"length": "truncated", "thinking": "truncated", "filter": "refused"}
-            outcome = nothing.get(response.stop_reason, "empty")
-            return Score(value=None, outcome=outcome, explanation=because("the reply holds no answer", response))
+            return unread(response, "the reply holds no answer", EMPTY)
         if question.kind == "open" and not response.error:
             return self.judged(question, response, evidence)
         return super().score(question, response)

@@ -58,12 +58,12 @@ from viva.benchmarks.csbench.recordfiles import (
     read_records,
     to_questions,
 )
-from viva.benchmarks.judged import JudgedExam, nothing_visible, with_judge
+from viva.benchmarks.judged import JudgedExam, with_judge
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError, option
 from viva.languages import renumbered
 from viva.prompting import BREAKS, Templates, fill, gap_between, read_templates
-from viva.scorers.reading import scored
+from viva.scorers.reading import blank_reply, scored
 from viva.scorers.resolution import Decision
 from viva.scorers.verdict import reasons
 from viva.types import (
@@ -303,7 +303,7 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
                 return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
             return score
         if not response.text.strip() and not self.spec.as_published:
-            return nothing_visible(response)
+            return blank_reply(response)
         return self.judged(question, response, evidence)
 
     def layouts(self) -> tuple[TableSpec, ...]:

@@ -83,6 +83,11 @@ def unread(response: Response, why: str, read: str = UNPARSED) -> Score:
     return grade_reading(Reading(read, rule=why), "", response)
 
 
+def blank_reply(response: Response) -> Score:
+    """Return the score of a reply in which there is nothing to grade."""
+    return unread(response, "the reply holds nothing visible", EMPTY)
+
+
 def because(explanation: str, response: Response) -> str:
     """Return why nothing was read in a reply, with the reason where the model was cut off before it began to answer."""
     return f"{explanation}; {CUT_OFF_WORDS['thinking']}" if response.stop_reason == "thinking" else explanation
