@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from viva.prompting import Templates, clip, fence, fill, read_templates, verdict_places
-from viva.scorers.reading import outcome_of
+from viva.scorers.reading import EMPTY, UNPARSED, Reading, grade_reading, outcome_of
 from viva.scorers.resolution import ALIKE, Decision, Panel, decide, marks_by_judge, review_item
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
@@ -67,6 +67,16 @@ def decide_aspect(
         similarity=evidence.similarities.get(aspect),
     )
     return decision, opinions
+
+
+def unread(response: Response, why: str, read: str = UNPARSED) -> Score:
+    """Return the score of a reply that commits to nothing."""
+    return grade_reading(Reading(read, rule=why), "", response)
+
+
+def blank_reply(response: Response) -> Score:
+    """Return the score of a reply in which there is nothing to grade."""
+    return unread(response, "the reply holds nothing visible", EMPTY)
 
 
 class JudgedExam:

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from viva.benchmarks.basics import FromTemplates, NoSimilarity, spread, visible, without_word_list
-from viva.benchmarks.judged import JudgedExam, ask_judge
+from viva.benchmarks.judged import JudgedExam, ask_judge, blank_reply, unread
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
-from viva.scorers.reading import blank_reply, no_reply, refusal, unread
+from viva.scorers.reading import no_reply, refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.packages import imported

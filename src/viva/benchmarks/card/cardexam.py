@@ -15,13 +15,13 @@ from viva.benchmarks.card.cardmodel import Card, Format, Macro
 from viva.benchmarks.card.cardtable import MOST_TAGS, QuestionTable
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import follows
-from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.judged import JudgedExam, blank_reply, unread
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.prompting import Templates, fill, gap_between
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
-from viva.scorers.reading import blank_reply, grade_reading, no_reply, outcome_of, scored, unread
+from viva.scorers.reading import grade_reading, no_reply, outcome_of, scored
 from viva.scorers.reading.parsers import read_formula, read_number
 from viva.scorers.wordoverlap import drop_scores, exact_match, token_f1
 from viva.types import (

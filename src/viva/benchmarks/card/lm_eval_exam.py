@@ -24,9 +24,10 @@ from viva.benchmarks.card.cells import FILE, ROW, InvalidGold
 from viva.benchmarks.card.lm_eval_file import Filter, LmEvalTask, Metric, Shown, joined
 from viva.benchmarks.card.questions import written
 from viva.benchmarks.card.templating import SECONDS, match
+from viva.benchmarks.judged import blank_reply, unread
 from viva.errors import DataError
 from viva.prompting import Templates
-from viva.scorers.reading import blank_reply, scored, unread
+from viva.scorers.reading import scored
 from viva.types import (
     NOTHING,
     Aggregate,

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from viva.benchmarks.basics import fingerprint, locate, rows_by
 from viva.benchmarks.clrbench.schema import TITLES, read_records, to_questions
-from viva.benchmarks.judged import JudgedExam, with_judge
+from viva.benchmarks.judged import JudgedExam, unread, with_judge
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
 from viva.prompting import Templates, fill
-from viva.scorers.reading import EMPTY, unread
+from viva.scorers.reading import EMPTY
 from viva.types import (
     ANSWER,
     NOTHING,

@@ -58,12 +58,12 @@ from viva.benchmarks.csbench.recordfiles import (
     read_records,
     to_questions,
 )
-from viva.benchmarks.judged import JudgedExam, with_judge
+from viva.benchmarks.judged import JudgedExam, blank_reply, with_judge
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError, option
 from viva.languages import renumbered
 from viva.prompting import BREAKS, Templates, fill, gap_between, read_templates
-from viva.scorers.reading import blank_reply, scored
+from viva.scorers.reading import scored
 from viva.scorers.resolution import Decision
 from viva.scorers.verdict import reasons
 from viva.types import (

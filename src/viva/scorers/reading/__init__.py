@@ -70,22 +70,10 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
     where = f"{reading.rule}" + (f" at {reading.span[0]}-{reading.span[1]}" if reading.span else "")
     if reading.read in _UNREAD:
         outcome = _UNREAD[reading.read]
-        if response.stop_reason in CUT_OFF and outcome in ("unparsed", "empty"):
-            outcome = "truncated"
-        if response.stop_reason == "filter" and outcome in ("unparsed", "empty"):
-            outcome = "refused"
+        if outcome != "refused" and response.stop_reason in (*CUT_OFF, "filter"):
+            outcome = "refused" if response.stop_reason == "filter" else "truncated"
         return Score(value=None, outcome=outcome, explanation=because(where, response))
     return scored(reading.read == gold, reading.read, where)
-
-
-def unread(response: Response, why: str, read: str = UNPARSED) -> Score:
-    """Return the score of a reply that commits to nothing."""
-    return grade_reading(Reading(read, rule=why), "", response)
-
-
-def blank_reply(response: Response) -> Score:
-    """Return the score of a reply in which there is nothing to grade."""
-    return unread(response, "the reply holds nothing visible", EMPTY)
 
 
 def because(explanation: str, response: Response) -> str:
