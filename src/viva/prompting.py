@@ -135,11 +135,6 @@ def read_templates(path: Path) -> dict[str, object]:
         raise DataError(f"the prompt file {path} is not valid TOML: {problem}") from None
 
 
-def read_prompts(folder: Path) -> dict[str, object]:
-    """Return a benchmark's prompts, and its judge's."""
-    return {**read_templates(folder / "prompts.toml"), "judge": read_templates(folder / "judge.toml")}
-
-
 def merged(templates: dict[str, object] | None, over: dict[str, object]) -> dict[str, object] | None:
     """Return two files of templates as one; what is in both, counts as in `over`."""
     if not over:

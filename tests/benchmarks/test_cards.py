@@ -136,6 +136,9 @@ def test_exemplars_reasoning_and_prompts(tmp_path: Path) -> None:
     assert prompt(card(tmp_path, own, ROWS)).startswith("Go.\n\nQ Which metal is liquid? / A. mercury\n")
     competing = prompt(card(tmp_path, PLAIN, ROWS, choose="likelihood", form="base"))
     assert competing.endswith("Question: Which metal is liquid?\nAnswer:"), "options that follow are not listed before"
+    truths = "format: truth\nquestion: q\nanswer: t\nexemplars: rows.jsonl\n"
+    stated = [{"q": "1 < 2", "t": "yes"}, {"q": "2 < 1", "t": "no"}]
+    assert "2 < 1\nAnswer: False\n" in prompt(card(tmp_path, truths, stated, shots=1, choose="likelihood", form="base"))
     with pytest.raises(DataError, match="the card names none"):
         card(tmp_path, PLAIN, ROWS, shots=1)
     with pytest.raises(DataError, match=r"lacks \{options\}"):

@@ -136,6 +136,7 @@ ERRORS = [
     ("marker", "blank_filling: {template: 'a', blank_str: '', targets: [x]}", "blank_str: it is empty"),
     ("and", BLANK + "{content: {and: [x, y]}}", "a blank knows no `and`"),
     ("metric", "similarity: [{metric: bleu, references: [x]}]", "metric: one of rouge1, .* not 'bleu'"),
+    ("metric of several", "similarity: [{metric: [rouge1], references: [x]}]", "metric: one of rouge1, .* not a list"),
     ("bounds", "similarity: [{metric: rouge1, references: [x], min_score: 1}]", "must be below max_score"),
     ("reference", "similarity: [{metric: rouge1, references: [{path: x}]}]", "path: 'x' is not among"),
     ("test", "unit_test: {tests: [{weight: 1}]}", r"tests\[0\].content: a text belongs here"),

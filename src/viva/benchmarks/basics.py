@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from string import ascii_uppercase
 
 from msgspec import UNSET
 
@@ -118,6 +119,15 @@ def without_word_list(languages: Iterable[str]) -> list[Defect]:
     """Return a note for every language that the scorers have no words of."""
     unknown = [code for code in dict.fromkeys(languages) if code not in LANGUAGES]
     return [Defect("test", "no word list", without_words(code), "noted") for code in unknown]
+
+
+def alike(question: str, options: Sequence[str], gold: str | None) -> Iterator[Defect]:
+    """Yield a note where options of a question read alike; the gold is a letter."""
+    folded = [" ".join(option.split()).casefold() for option in options]
+    if len(set(folded)) < len(folded):
+        twice = {letter for letter, text in zip(ascii_uppercase, folded, strict=False) if folded.count(text) > 1}
+        detail = "two options read alike" + (", and one of them is the gold" if gold in twice else "")
+        yield Defect(question, "equal options", detail, "noted")
 
 
 def visible(response: Response) -> str | None:

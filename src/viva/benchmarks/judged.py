@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from viva.prompting import Templates, clip, fence, fill, verdict_places
-from viva.scorers.reading import because, outcome_of
+from viva.prompting import Templates, clip, fence, fill, read_templates, verdict_places
+from viva.scorers.reading import EMPTY, UNPARSED, Reading, grade_reading, outcome_of
 from viva.scorers.resolution import ALIKE, Decision, Panel, decide, marks_by_judge, review_item
 from viva.scorers.verdict import read_mark, undecided
 from viva.types import (
     ANSWER,
-    CUT_OFF,
     Evidence,
     ExamSpec,
     Generate,
     Message,
     Opinion,
-    Outcome,
     Question,
     Response,
     ReviewItem,
@@ -29,6 +29,12 @@ from viva.types import (
 
 _ROLES: tuple[Literal["system", "user"], ...] = ("system", "user")
 _SAMPLING = Sampling(temperature=0.0, max_tokens=1024)
+
+
+@cache
+def with_judge(folder: Path) -> dict[str, object]:
+    """Return the prompts of a benchmark with what its judge is asked."""
+    return {**read_templates(folder / "prompts.toml"), "judge": read_templates(folder / "judge.toml")}
 
 
 def ask_judge(
@@ -63,10 +69,14 @@ def decide_aspect(
     return decision, opinions
 
 
-def nothing_visible(response: Response) -> Score:
+def unread(response: Response, why: str, read: str = UNPARSED) -> Score:
+    """Return the score of a reply that commits to nothing."""
+    return grade_reading(Reading(read, rule=why), "", response)
+
+
+def blank_reply(response: Response) -> Score:
     """Return the score of a reply in which there is nothing to grade."""
-    outcome: Outcome = "truncated" if response.stop_reason in CUT_OFF else "empty"
-    return Score(value=None, outcome=outcome, explanation=because("the reply holds nothing visible", response))
+    return unread(response, "the reply holds nothing visible", EMPTY)
 
 
 class JudgedExam:

@@ -20,7 +20,7 @@ from viva.benchmarks.wrapper import ExamWrapper
 from viva.contracts import ContextWindow, Exam
 from viva.errors import DataError
 from viva.prompting import estimate_tokens
-from viva.scorers.reading import no_reply, outcome_of
+from viva.scorers.reading import no_reply, scored
 from viva.types import (
     NOTHING,
     Aggregate,
@@ -146,14 +146,7 @@ def _by_next_token(names: Sequence[str], gold: int, found: Sequence[Likelihood])
     why = f"next token; the gold answer has {sure} of the options' probability"
     if missing:
         why += f"; not listed by the server: {', '.join(missing)}"
-    right = best == gold
-    return Score(
-        value=float(right),
-        outcome=outcome_of(float(right)),
-        answer=names[best],
-        explanation=why,
-        parts={CONFIDENCE: low},  # what is certain, where something is not listed
-    )
+    return scored(best == gold, names[best], why, {CONFIDENCE: low})  # what is certain, where something is not listed
 
 
 def confidence(gold: int, found: Sequence[Likelihood]) -> tuple[float, float]:
@@ -181,10 +174,4 @@ def _by_likelihood(names: Sequence[str], gold: int, found: Sequence[Likelihood],
     chosen = {way: max(range(len(names)), key=values.__getitem__) for way, values in ways.items()}
     right = {way: float(index == gold) for way, index in chosen.items()}
     said = ", ".join(f"{way.replace('_', ' ')}: {names[index]}" for way, index in chosen.items())
-    return Score(
-        value=right[SUM],
-        outcome=outcome_of(right[SUM]),
-        answer=names[chosen[SUM]],
-        explanation=f"most probable text, by {said}",
-        parts=right,
-    )
+    return scored(right[SUM], names[chosen[SUM]], f"most probable text, by {said}", right)

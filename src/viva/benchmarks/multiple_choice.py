@@ -29,6 +29,9 @@ from viva.prompting import (
 )
 from viva.scorers.choice import AskedFor, read_letter
 from viva.scorers.reading import grade_reading, no_reply
+from viva.scorers.reading.parsers import grade_term
+from viva.scorers.selection import grade_choices
+from viva.scorers.truth import read_truth
 from viva.types import (
     NOTHING,
     Aggregate,
@@ -64,7 +67,7 @@ def _without(question: Question, shots: Sequence[Question]) -> list[Question]:
 
 
 class MultipleChoiceExam(GradedByRule):
-    """An `Exam` of questions with lettered options, graded by rule.
+    """An `Exam` of questions with lettered options, truth values or terms, graded by rule.
 
     `groups` is the tag whose values have exemplars of their own ("" for one pool), `tables` the tags by which results
     are tabulated. Each group is shown the first `spec.shots` of its `exemplars`.
@@ -152,7 +155,9 @@ class MultipleChoiceExam(GradedByRule):
         return bare_options(question)
 
     def choices(self, question: Question) -> tuple[str, ...]:
-        """Return the well-formed answers, which baselines draw from."""
+        """Return the well-formed answers, which baselines draw from: truth values or letters."""
+        if question.kind == "truth":
+            return (self.text(question, "true"), self.text(question, "false"))
         return _letters(len(question.options))
 
     def answer_separator(self, question: Question) -> str:
@@ -219,9 +224,19 @@ class MultipleChoiceExam(GradedByRule):
         alone.
         """
         way = self.way if shot.explanation else str
-        said = chosen_text(shot) if self.spec.choose == "likelihood" else str(shot.answer)
-        values = {"answer": said, "explanation": shot.explanation}
+        values = {"answer": self.said(shot), "explanation": shot.explanation}
         return self._texts.before("answer", self.text(shot, way("lead")) + fill(self.text(shot, way("answer")), values))
+
+    def said(self, shot: Question) -> str:
+        """Return an exemplar's answer in the words of a reply."""
+        match shot.kind:
+            case "truth":
+                return self.text(shot, str(shot.answer))
+            case "choices":
+                return ", ".join(str(shot.answer))
+            case "choice" if self.spec.choose == "likelihood":
+                return chosen_text(shot)
+        return str(shot.answer)
 
     def ending(self, question: Question) -> str:
         """Return what follows the question; nothing where a rationale is asked for, which says itself how to reply."""
@@ -241,11 +256,18 @@ class MultipleChoiceExam(GradedByRule):
         return fill(self.text(question, "question"), values)
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
-        """Return the letter that the reply commits to, against the gold letter."""
+        """Return what the reply commits to, against the gold answer: letters, a truth value, a term."""
         if response.error:
             return no_reply(response.error)
         if question.answer is None:
             return Score(value=None, outcome="unsound", explanation="the data set has no usable gold answer here")
+        match question.kind:
+            case "truth":
+                return grade_reading(read_truth(response.text, ended=response.ended), question.answer, response)
+            case "choices":
+                return grade_choices(question, question.answer, response)
+            case "term":
+                return grade_term(response.text, (question.answer, *question.accepted), response)
         letters = LETTERS[: len(question.options)]
         known = AskedFor(letters, bare_options(question), len(self.shown(question)), response.ended)
         reading = read_letter(response.text, self.spec.extraction, known)

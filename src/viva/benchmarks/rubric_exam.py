@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.basics import FromTemplates, NoSimilarity, visible, without_word_list
-from viva.benchmarks.judged import JudgedExam, ask_judge, nothing_visible
+from viva.benchmarks.basics import FromTemplates, NoSimilarity, spread, visible, without_word_list
+from viva.benchmarks.judged import JudgedExam, ask_judge, blank_reply, unread
 from viva.contracts import ContextWindow
 from viva.prompting import Templates, clip, estimate_tokens, fence, fill, prompt_text
-from viva.scorers.reading import Reading, grade_reading, no_reply, refusal
+from viva.scorers.reading import no_reply, refusal
 from viva.scorers.rubric.code import assemble, canonical, default_seconds
 from viva.scorers.rubric.keywords import words_of
 from viva.scorers.rubric.packages import imported
@@ -80,15 +80,16 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         fingerprint: str,
         templates: Templates,
         defects: Sequence[Defect] = (),
-        layouts: tuple[TableSpec, ...] = (),
+        layouts: Callable[[Sequence[Question]], tuple[TableSpec, ...]] = lambda _: (),
         headline: Aggregate | None = None,
     ) -> None:
         self.spec = spec
         self.fingerprint = fingerprint
+        items = [items[index] for index in spread(len(items), spec.limit)]
         self.defects = [*defects, *without_word_list(item.question.language for item in items)]
         self._items = {item.question.id: item for item in items}
         self._texts = templates
-        self._layouts = layouts
+        self._layouts = layouts([item.question for item in items])
         self._headline = headline or Aggregate("Overall")
 
     def __len__(self) -> int:
@@ -223,7 +224,7 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
         text = self._visible(response)
         silent = not text.strip()
         if silent and not self.spec.as_published:
-            return nothing_visible(response)
+            return blank_reply(response)
         graded = self.graded(question, text, evidence)
         lines = [f"{name}: {line}" for name, part in graded.parts.items() for line in part.details]
         explanation = "\n".join(lines[:SHOWN_LINES])
@@ -231,9 +232,9 @@ class RubricExam(JudgedExam, NoSimilarity, FromTemplates):
             outcome: Outcome = "unsound" if graded.invalid_gold else "ungraded"
             why = graded.invalid_gold or graded.pending
             return Score(value=None, outcome=outcome, explanation=f"{why}\n{explanation}".strip())
-        unread = [part.unread for part in graded.parts.values()]
-        if all(unread) and graded.share == 0 and not self.spec.as_published:
-            score = grade_reading(Reading(unread[0], rule="commits to no answer"), "", response)
+        lost = [part.unread for part in graded.parts.values()]
+        if all(lost) and graded.share == 0 and not self.spec.as_published:
+            score = unread(response, "commits to no answer", lost[0])
             return msgspec.structs.replace(score, explanation=explanation)
         summary = f"{graded.points:g} of {graded.total:g} points"
         return Score(

@@ -58,6 +58,11 @@ class ExamWrapper:
         self.fingerprint = inner.fingerprint
 
     @property
+    def inner(self) -> Exam:
+        """The exam inside."""
+        return self._inner
+
+    @property
     def defects(self) -> Sequence[Defect]:
         """Those of the exam inside."""
         return self._inner.defects
@@ -153,11 +158,6 @@ class Selected(ExamWrapper):
                 f"these options{like}"
             )
 
-    @property
-    def inner(self) -> Exam:
-        """The whole exam."""
-        return self._inner
-
     def __len__(self) -> int:
         return len(self._listed)
 
@@ -205,11 +205,6 @@ class Sharded(ExamWrapper):
                 f"can be at most {len(inner):,} shards",
                 field="shard",
             )
-
-    @property
-    def inner(self) -> Exam:
-        """The whole exam."""
-        return self._inner
 
     def __len__(self) -> int:
         return len(range(self.shard.number - 1, len(self._inner), self.shard.of))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import msgspec
@@ -15,16 +15,14 @@ from viva.benchmarks.card.cardmodel import Card, Format, Macro
 from viva.benchmarks.card.cardtable import MOST_TAGS, QuestionTable
 from viva.benchmarks.card.cells import FILE
 from viva.benchmarks.card.instructions import follows
-from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.judged import JudgedExam, blank_reply, unread
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.prompting import Templates, fill, gap_between
 from viva.scorers.mathanswer import same_answer
 from viva.scorers.number import same_number
 from viva.scorers.phrase import read_phrase
-from viva.scorers.reading import UNPARSED, Reading, grade_reading, no_reply, outcome_of
-from viva.scorers.reading.parsers import grade_term, read_formula, read_number
-from viva.scorers.selection import grade_choices
-from viva.scorers.truth import read_truth
+from viva.scorers.reading import grade_reading, no_reply, outcome_of, scored
+from viva.scorers.reading.parsers import read_formula, read_number
 from viva.scorers.wordoverlap import drop_scores, exact_match, token_f1
 from viva.types import (
     NOTHING,
@@ -34,7 +32,6 @@ from viva.types import (
     Defect,
     Evidence,
     ExamSpec,
-    Outcome,
     Question,
     Response,
     Score,
@@ -130,23 +127,9 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         about = fill(self._texts.text("about"), {"group": group}) if group and group != "none" else ""
         return {"subject": about}
 
-    def reply(self, shot: Question) -> str:
-        """Return the exemplar's answer in the format's words."""
-        if shot.kind == "truth":
-            shot = msgspec.structs.replace(shot, answer=self._texts.text(str(shot.answer)))
-        elif shot.kind == "choices":
-            shot = msgspec.structs.replace(shot, answer=", ".join(str(shot.answer)))
-        return super().reply(shot)
-
     def answer_separator(self, question: Question) -> str:
         """Return what stands between lead and answer in the exemplars."""
         return gap_between("", self._texts.text("answer"))
-
-    def choices(self, question: Question) -> tuple[str, ...]:
-        """Return letters or truth values; other formats have no list of answers."""
-        if question.kind == "truth":
-            return (self._texts.text("true"), self._texts.text("false"))
-        return super().choices(question)
 
     def constant(self) -> Constant | None:
         """Return the best constant answer; none to instructions, whose gold is what is checked and no answer."""
@@ -167,9 +150,7 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         if response.text.strip() or (self.spec.as_published and _replied(evidence)):
             score = self._of_text(question, question.answer, response, evidence)
         else:
-            nothing: dict[str, Outcome] = {"length": "truncated", "filter": "refused"}
-            outcome = nothing.get(response.stop_reason, "empty")
-            score = Score(value=None, outcome=outcome, explanation="the reply holds nothing visible")
+            score = blank_reply(response)
         if score.outcome not in UNREADABLE:
             return score
         return msgspec.structs.replace(score, parts=self._unearned(question, question.answer))
@@ -193,7 +174,10 @@ class CardExam(JudgedExam, MultipleChoiceExam):
             return _instructions(response, gold, published=self.spec.as_published)
         if self._card.format == "letters":
             return _letters(response, gold, self._points.get(question.id, 1.0))
-        return self._by_rule(question, gold, response)
+        graded = _GRADED.get(self._card.format)
+        if graded is None:
+            return super().score(question, response)
+        return graded(self._card, response, (gold, *question.accepted))
 
     def _fact(self, judged: Score, evidence: Evidence) -> Score:
         """Correct, incorrect or not attempted, by the most verdicts. One that cannot be read is not judged; the authors
@@ -210,19 +194,6 @@ class CardExam(JudgedExam, MultipleChoiceExam):
         correct = float(verdict == 1.0)
         parts = _fact_parts(correct, attempted=float(verdict != 0.5))  # the middle one of VERDICTS
         return msgspec.structs.replace(judged, value=correct, outcome=outcome_of(correct), parts=parts)
-
-    def _by_rule(self, question: Question, gold: str, response: Response) -> Score:
-        accepted = (gold, *question.accepted)
-        if question.kind == "truth":
-            return grade_reading(read_truth(response.text, ended=response.ended), gold, response)
-        if question.kind == "choices":
-            return grade_choices(question, gold, response)
-        if self._card.format in ("number", "math"):
-            graded = _number if self._card.format == "number" else _math
-            return graded(response, accepted, self._card.tolerance)
-        if self._card.format == "phrase":
-            return _phrase(response, accepted, drop=self._card.metric == "drop")
-        return grade_term(response.text, accepted, response)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the overall score, a table for every tag, and what phrases are graded by."""
@@ -270,52 +241,50 @@ def _followed(strict: Sequence[bool], loose: Sequence[bool]) -> dict[str, float]
     }
 
 
-def _graded(value: float, answer: str, why: str, parts: Mapping[str, float] = {}) -> Score:
-    value = float(value)
-    return Score(value=value, outcome=outcome_of(value), answer=answer[:500], explanation=why, parts=dict(parts))
-
-
-def _unread(response: Response, why: str) -> Score:
-    return grade_reading(Reading(UNPARSED, rule=why), "", response)
-
-
-def _number(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
+def _number(card: Card, response: Response, accepted: Sequence[str]) -> Score:
     number, reading = read_number(response.text, ended=response.ended)
     if number is None:
         return grade_reading(reading, "", response)
-    same = same_number(number, accepted, tolerance) is not None
-    return _graded(same, number.text, f"{'is' if same else 'is not'} {accepted[0]} ({reading.rule})")
+    same = same_number(number, accepted, card.tolerance) is not None
+    return scored(same, number.text, f"{'is' if same else 'is not'} {accepted[0]} ({reading.rule})")
 
 
-def _math(response: Response, accepted: Sequence[str], tolerance: float) -> Score:
+def _math(card: Card, response: Response, accepted: Sequence[str]) -> Score:
     said, reading = read_formula(response.text, accepted, ended=response.ended)
     if said is None:
         return grade_reading(reading, "", response)
-    same = same_answer(said, accepted, tolerance)
+    same = same_answer(said, accepted, card.tolerance)
     why = f"the same as {same!r}" if same is not None else f"not {accepted[0]!r}"
-    return _graded(same is not None, said, f"{why} ({reading.rule})")
+    return scored(same is not None, said, f"{why} ({reading.rule})")
 
 
-def _phrase(response: Response, accepted: Sequence[str], *, drop: bool = False) -> Score:
+def _phrase(card: Card, response: Response, accepted: Sequence[str]) -> Score:
     """Exact match is the score, F1 a part of it: of what the reply states as its answer."""
     said, reading = read_phrase(response.text, ended=response.ended)
     if said is None:
         return grade_reading(reading, "", response)
-    exact, overlap = drop_scores(said, accepted) if drop else (exact_match(said, accepted), token_f1(said, accepted))
+    dropped = card.metric == "drop"
+    exact, overlap = drop_scores(said, accepted) if dropped else (exact_match(said, accepted), token_f1(said, accepted))
     why = f"exact match {exact:.0f}, F1 {overlap:.3f} ({reading.rule})"
-    return _graded(exact, said, why, {EM: exact, F1: overlap})
+    return scored(exact, said, why, {EM: exact, F1: overlap})
+
+
+_GRADED: dict[Format, Callable[[Card, Response, Sequence[str]], Score]] = {
+    "number": _number, "math": _math, "phrase": _phrase,
+}  # fmt: skip
+"""Formats of terms with a rule of their own."""
 
 
 def _instructions(response: Response, asked: str, *, published: bool) -> Score:
     """Return all instructions of a prompt followed, or not: the score; loosely, and how many of them, as parts."""
     text = visible(response)
     if text is None:
-        return _unread(response, "thinking without an end")
+        return unread(response, "thinking without an end")
     strict, loose = follows(text, asked, published=published)
     names = [name for name, _ in msgspec.json.decode(asked)]
     broken = ", ".join(name for name, done in zip(names, strict, strict=True) if not done)
     why = f"not followed: {broken}" if broken else "all instructions are followed"
-    return _graded(all(strict), text.strip(), why, _followed(strict, loose))
+    return scored(all(strict), text.strip(), why, _followed(strict, loose))
 
 
 def _letters(response: Response, gold: str, worth: float) -> Score:
@@ -330,14 +299,14 @@ def _letters(response: Response, gold: str, worth: float) -> Score:
     read = None if text is None else _read_letters(text, [len(blank) for blank in wanted])
     if read is None:
         why = f"the reply gives no {len(wanted)} answers" if text is not None else "thinking without an end"
-        return _unread(response, why)
+        return unread(response, why)
     shares = [
         1.0 if said == right else 0.5 if said and set(said) < set(right) else 0.0
         for said, right in zip(read, wanted, strict=True)
     ]
     why = f"{sum(shares):g} of {len(shares)} blanks, {worth:g} points each"
     parts = {"points": worth * sum(shares), "possible": worth * len(shares)}
-    return _graded(sum(shares) / len(shares), " ".join(read), why, parts)
+    return scored(sum(shares) / len(shares), " ".join(read), why, parts)
 
 
 def _read_letters(text: str, sizes: Sequence[int]) -> list[str] | None:

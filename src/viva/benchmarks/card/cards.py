@@ -133,9 +133,8 @@ def _meaning(card: Card) -> bytes:
     named = msgspec.to_builtins(card)
     for field in ("title", "data", "split", "exemplars", "prompt", "cluster", "encoding"):
         del named[field]
-    for field, usual in (("metric", "squad"),):
-        if named[field] == usual:
-            del named[field]
+    if card.metric == "squad":
+        del named["metric"]
     if isinstance(named["answer"], dict):
         for field in ("arguments", "points"):
             if not named["answer"][field]:
@@ -246,7 +245,7 @@ def _by_rubric(
         fingerprint=content,
         templates=Templates(bundled, own),
         defects=defects,
-        layouts=tag_layouts([item.question for item in items]),
+        layouts=tag_layouts,
     )
 
 

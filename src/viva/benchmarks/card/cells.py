@@ -80,16 +80,19 @@ def _inside(found: Any, part: str) -> Any:
     raise Absent(part)
 
 
-def _decoded(text: str) -> Any:
+def _decoded(text: str, kind: type | tuple[type, ...] = dict) -> Any:
+    """Return what a text spells in JSON, or a value of a kind as Python writes it; else the text itself."""
     try:
         return msgspec.json.decode(text)
     except UNREADABLE:
         pass
     try:
-        found = ast.literal_eval(text.strip()) if len(text) <= _LONGEST_LIST else text  # constants alone
+        found = (
+            ast.literal_eval(text.strip()) if len(text) <= _LONGEST_LIST else text
+        )  # constants alone: nothing is called
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text
-    return found if isinstance(found, dict) else text
+    return found if isinstance(found, kind) else text
 
 
 def text_of(value: Any) -> str:
@@ -154,12 +157,7 @@ def list_of(value: Any) -> list[Any] | None:
         return list(value.values())
     if not isinstance(value, str) or value.strip()[:1] != "[" or len(value) > _LONGEST_LIST:
         return None
-    found = _decoded(value)
-    if isinstance(found, str):
-        try:
-            found = ast.literal_eval(value.strip())  # constants alone: nothing is called
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return None
+    found = _decoded(value, (list, tuple))
     return list(found) if isinstance(found, list | tuple) else None
 
 

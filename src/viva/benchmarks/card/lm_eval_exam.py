@@ -24,9 +24,10 @@ from viva.benchmarks.card.cells import FILE, ROW, InvalidGold
 from viva.benchmarks.card.lm_eval_file import Filter, LmEvalTask, Metric, Shown, joined
 from viva.benchmarks.card.questions import written
 from viva.benchmarks.card.templating import SECONDS, match
+from viva.benchmarks.judged import blank_reply, unread
 from viva.errors import DataError
 from viva.prompting import Templates
-from viva.scorers.reading import EMPTY, UNPARSED, Reading, grade_reading, outcome_of
+from viva.scorers.reading import scored
 from viva.types import (
     NOTHING,
     Aggregate,
@@ -134,26 +135,23 @@ class LmEvalExam(CardExam):
             return super().score(question, response, evidence)
         text = visible(response)
         if text is None:
-            return grade_reading(Reading(UNPARSED, rule="thinking without an end"), "", response)
+            return unread(response, "thinking without an end")
         text = text[:_LONGEST]
         if not text.strip():
-            return grade_reading(Reading(EMPTY, rule="the reply holds nothing visible"), "", response)
+            return blank_reply(response)
         text = text[
             : min((at for stop in self._task.generation_kwargs.until if (at := text.find(stop)) >= 0), default=None)
         ]
         found = match(text, [question.answer, *question.accepted], self._pipelines, self._metric)
         if found is None:
-            why = f"a pattern of the card takes more than {SECONDS:g} s on this reply"
-            return grade_reading(Reading(UNPARSED, rule=why), "", response)
+            return unread(response, f"a pattern of the card takes more than {SECONDS:g} s on this reply")
         parts = {name: float(one.same) for name, one in found.items()}
         first = next(iter(found))
         read = found[first]
         if read.lost and not read.same:
-            unread = grade_reading(Reading(UNPARSED, rule=f"{first}: the pattern finds nothing"), "", response)
-            return msgspec.structs.replace(unread, parts=parts)
-        value = float(read.same)
-        why = f"{first}: {'is' if value else 'is not'} the gold answer, as the task compares them"
-        return Score(value=value, outcome=outcome_of(value), answer=read.text[:500], explanation=why, parts=parts)
+            return msgspec.structs.replace(unread(response, f"{first}: the pattern finds nothing"), parts=parts)
+        why = f"{first}: {'is' if read.same else 'is not'} the gold answer, as the task compares them"
+        return scored(read.same, read.text, why, parts)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return the tables of a card, and one of the pipelines where there are several."""

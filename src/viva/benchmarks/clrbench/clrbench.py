@@ -19,14 +19,11 @@ from pathlib import Path
 
 from viva.benchmarks.basics import fingerprint, locate, rows_by
 from viva.benchmarks.clrbench.schema import TITLES, read_records, to_questions
-from viva.benchmarks.judged import JudgedExam
+from viva.benchmarks.judged import JudgedExam, unread, with_judge
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.benchmarks.rationale.combining import compared
-from viva.prompting import Templates, fill, read_prompts
-from viva.scorers.reading import because, grade_reading
-from viva.scorers.reading.parsers import grade_term
-from viva.scorers.selection import grade_choices
-from viva.scorers.truth import read_truth
+from viva.prompting import Templates, fill
+from viva.scorers.reading import EMPTY
 from viva.types import (
     ANSWER,
     NOTHING,
@@ -35,7 +32,6 @@ from viva.types import (
     Compare,
     Evidence,
     ExamSpec,
-    Outcome,
     Question,
     Response,
     Score,
@@ -69,7 +65,7 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
                 exemplars.setdefault(shot.kind, [shot])
         super().__init__(
             spec,
-            Templates(read_prompts(HERE), templates),
+            Templates(with_judge(HERE), templates),
             fingerprint=fingerprint(contents),
             questions=questions,
             exemplars=exemplars,
@@ -95,12 +91,7 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
 
     def reply(self, shot: Question) -> str:
         """Return the form of the reply, as the protocol of rationales asks for it."""
-        answer = str(shot.answer)
-        if shot.kind == "truth":
-            answer = self.text(shot, answer)
-        elif shot.kind == "choices":
-            answer = ", ".join(answer)
-        reply = json.dumps({"Rationale": shot.explanation, "Answer": answer}, ensure_ascii=False)
+        reply = json.dumps({"Rationale": shot.explanation, "Answer": self.said(shot)}, ensure_ascii=False)
         return self._texts.before("answer", fill(self.text(shot, "reply"), {"reply": reply}))
 
     def ending(self, question: Question) -> str:
@@ -114,8 +105,6 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
     def choices(self, question: Question) -> tuple[str, ...]:
         """Return letters, selections of letters, truth values; a blank or an open question has no list of answers."""
         letters = super().choices(question)
-        if question.kind == "truth":
-            return (self.text(question, "true"), self.text(question, "false"))
         if question.kind == "choices" and len(letters) <= MANY_OPTIONS:
             sizes = range(1, len(letters) + 1)
             return tuple(", ".join(some) for size in sizes for some in itertools.combinations(letters, size))
@@ -137,22 +126,11 @@ class CLRBenchExam(JudgedExam, MultipleChoiceExam):
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Q→A: letters, truth values and terms by rule, open-ended answers by similarity or judge."""
-        gold, text = str(question.answer), response.text
-        if response.error or (question.kind == "choice" and text.strip()):
-            return super().score(question, response)
-        if not text.strip():
-            nothing: dict[str, Outcome] = {"length": "truncated", "thinking": "truncated", "filter": "refused"}
-            outcome = nothing.get(response.stop_reason, "empty")
-            return Score(value=None, outcome=outcome, explanation=because("the reply holds no answer", response))
-        match question.kind:
-            case "truth":
-                return grade_reading(read_truth(text, ended=response.ended), gold, response)
-            case "choices":
-                return grade_choices(question, gold, response)
-            case "term":
-                return grade_term(text, (gold, *question.accepted), response)
-            case _:
-                return self.judged(question, response, evidence)
+        if not (response.error or response.text.strip()):
+            return unread(response, "the reply holds no answer", EMPTY)
+        if question.kind == "open" and not response.error:
+            return self.judged(question, response, evidence)
+        return super().score(question, response)
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return rows for the tables: types, disciplines, difficulty; and the paper's main table, a row a model."""

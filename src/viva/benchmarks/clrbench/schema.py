@@ -105,15 +105,11 @@ def _undecodable(line: bytes, problem: Exception) -> Iterator[str]:
     unknown = [brief(key) for key in given if key not in Record.__struct_fields__]
     if unknown:
         yield f"{name}: unknown fields: {some(unknown, 5)}"
-    if "type" in given and not _is_type(given["type"]):
+    if "type" in given and given["type"] not in tuple(TITLES):  # it may be a list, which has no hash
         types = ", ".join(f"{short} ({title.lower()})" for short, title in TITLES.items())
         yield f"{name}: type {brief(given['type'])} is none of {types}"
     elif not missing and not unknown:
         yield f"{name}: {problem}"
-
-
-def _is_type(value: object) -> bool:
-    return isinstance(value, str) and value in TITLES
 
 
 def problems(record: Record) -> Iterator[str]:
@@ -139,21 +135,14 @@ def problems(record: Record) -> Iterator[str]:
 
 def _control_characters(record: Record) -> Iterator[str]:
     """Line feeds and tabs may stand in texts; an id, a discipline or a topic is one line of a table."""
-    labels = {"id": (record.id,), "discipline": (record.discipline,), "topic": record.topic}
-    labels["difficulty"] = (record.difficulty,)
-    texts: dict[str, tuple[object, ...]] = {
-        "question": (record.question,),
-        "rationale": (record.rationale,),
-        "options": record.options,
-        "answer": (record.answer,),
-        "answers": record.answers,
-        "source": (record.source,),
-    }
-    for named, pattern in ((labels, _CONTROL), (texts, _CONTROL_IN_TEXT)):
-        for name, values in named.items():
-            found = next((match for one in values if isinstance(one, str) and (match := pattern.search(one))), None)
-            if found:
-                yield f"its {name} holds the control character U+{ord(found[0]):04X}"
+    labels = ("id", "discipline", "topic", "difficulty")
+    for name in (*labels, "question", "rationale", "options", "answer", "answers", "source"):
+        given = getattr(record, name)
+        values = given if isinstance(given, tuple) else (given,)
+        pattern = _CONTROL if name in labels else _CONTROL_IN_TEXT
+        found = next((match for one in values if isinstance(one, str) and (match := pattern.search(one))), None)
+        if found:
+            yield f"its {name} holds the control character U+{ord(found[0]):04X}"
 
 
 def _answer_problems(record: Record) -> Iterator[str]:

@@ -33,6 +33,7 @@ from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError
 from viva.files import shipped_table
 from viva.prompting import Templates, read_templates
+from viva.scorers.reading import scored
 from viva.types import (
     NOTHING,
     Aggregate,
@@ -243,9 +244,7 @@ class CMMLUExam(MultipleChoiceExam):
             return super().score(question, response, evidence)
         if found := published_letter(response.text):
             letter, stage = found
-            how = f"stage {stage} of the authors' script (as published)"
-            right = letter == question.answer
-            return Score(value=float(right), outcome="right" if right else "wrong", answer=letter, explanation=how)
+            return scored(letter == question.answer, letter, f"stage {stage} of the authors' script (as published)")
         score = super().score(question, response, evidence)
         # The authors' script draws a random letter here; a quarter is its expectation, and reproducible.
         outcome = score.outcome if score.value is None else "unparsed"

@@ -58,14 +58,13 @@ from viva.benchmarks.csbench.recordfiles import (
     read_records,
     to_questions,
 )
-from viva.benchmarks.judged import JudgedExam, nothing_visible
+from viva.benchmarks.judged import JudgedExam, blank_reply, with_judge
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.errors import DataError, option
 from viva.languages import renumbered
-from viva.prompting import BREAKS, Templates, chosen_text, fill, gap_between, read_prompts, read_templates
-from viva.scorers.reading import grade_reading
+from viva.prompting import BREAKS, Templates, fill, gap_between, read_templates
+from viva.scorers.reading import scored
 from viva.scorers.resolution import Decision
-from viva.scorers.truth import read_truth
 from viva.scorers.verdict import reasons
 from viva.types import (
     NOTHING,
@@ -255,13 +254,9 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         """Return the answer with its explanation; without, as German and French exemplars were published, the answer
         alone.
         """
-        answer = str(shot.answer)
-        if shot.kind == "truth":
-            answer = self.text(shot, answer)
-        elif shot.kind == "choice" and self.spec.choose == "likelihood":
-            answer = chosen_text(shot)
         template = self.text(shot, self.way("answer") if shot.explanation else "answer")
-        return self._texts.before("answer", fill(template, {"answer": answer, "explanation": shot.explanation}))
+        values = {"answer": self.said(shot), "explanation": shot.explanation}
+        return self._texts.before("answer", fill(template, values))
 
     def ending(self, question: Question) -> str:
         """Return how to reply; for a base model the beginning of the answer."""
@@ -274,12 +269,6 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
     def answer_separator(self, question: Question) -> str:
         """Return what the exemplars have between the lead and the answer."""
         return gap_between(self.text(question, "lead"), self.text(question, "answer"))
-
-    def choices(self, question: Question) -> tuple[str, ...]:
-        """Return letters or truth values; a blank or an open question has no list of answers."""
-        if question.kind == "truth":
-            return (self.text(question, "true"), self.text(question, "false"))
-        return super().choices(question)
 
     def marks(self, question: Question) -> Sequence[float]:
         """Return a blank's 0 or 1; an open-ended answer's 1 to 10."""
@@ -302,23 +291,20 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
 
     def score(self, question: Question, response: Response, evidence: Evidence = NOTHING) -> Score:
         """Letter and truth value by rule, blanks and open-ended by the judge's verdicts (their mean)."""
-        if response.error or question.answer is None or (question.kind == "choice" and not self.spec.as_published):
-            return super().score(question, response, evidence)
-        if question.kind == "choice":
-            letter = first_letter(response.text)
-            return _plain_score(letter, question.answer, "the first standalone a-d (as published)")
-        if question.kind == "truth":
-            return self._truth(question, question.answer, response)
+        if question.kind == "choice" and self.spec.as_published and question.answer and not response.error:
+            how, letter = "the first standalone a-d (as published)", first_letter(response.text)
+            if letter is None:
+                return Score(value=None, outcome="unparsed", explanation=how)
+            return scored(letter == question.answer, letter, how)
+        if response.error or question.answer is None or not self.marks(question):
+            score = super().score(question, response, evidence)
+            if question.kind == "truth" and self.spec.as_published and question.answer and not response.error:
+                why = "as published: the script compares lower case with upper case, so no assertion is ever right"
+                return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
+            return score
         if not response.text.strip() and not self.spec.as_published:
-            return nothing_visible(response)
+            return blank_reply(response)
         return self.judged(question, response, evidence)
-
-    def _truth(self, question: Question, gold: str, response: Response) -> Score:
-        score = grade_reading(read_truth(response.text, ended=response.ended), gold, response)
-        if self.spec.as_published:
-            why = "as published: the script compares lower case with upper case, so no assertion is ever right"
-            return Score(value=0.0, outcome="wrong", answer=score.answer, explanation=why)
-        return score
 
     def layouts(self) -> tuple[TableSpec, ...]:
         """Return tables 2 to 5 of the paper in shape: domains, formats, the 26 subfields, each by knowledge and
@@ -343,13 +329,6 @@ class CSBenchExam(JudgedExam, MultipleChoiceExam):
         )
 
 
-def _plain_score(read: str | None, gold: str, how: str) -> Score:
-    if read is None:
-        return Score(value=None, outcome="unparsed", explanation=how)
-    right = read == gold
-    return Score(value=float(right), outcome="right" if right else "wrong", answer=read, explanation=how)
-
-
 def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
     for other in ("en", "zh"):
         path = folder.parent / FOLDERS[other] / "test.json"
@@ -358,12 +337,11 @@ def _siblings(folder: Path, language: Language) -> tuple[list[Record], bytes]:
     return [], b""
 
 
-@cache
 def _own_templates(language: Language, folder: Path) -> dict[str, object]:
     """Return the bundled templates; for another language those of its data (prompts.toml, as `[en]`), or the English
     ones.
     """
-    bundled = read_prompts(HERE)
+    bundled = with_judge(HERE)
     if language in bundled:
         return bundled
     said = folder / PROMPTS
@@ -373,7 +351,7 @@ def _own_templates(language: Language, folder: Path) -> dict[str, object]:
 
 
 def _asked_in_english(language: Language, folder: Path) -> list[Defect]:
-    if language in read_prompts(HERE) or (folder / PROMPTS).exists():
+    if language in with_judge(HERE) or (folder / PROMPTS).exists():
         return []
     detail = f"no prompts in {language!r}: the task is put in English ({PROMPTS} beside test.json can say it otherwise)"
     return [Defect("test", "English prompts", detail, "noted")]

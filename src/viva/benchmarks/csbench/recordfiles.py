@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from viva.benchmarks.basics import fingerprint, holds_json_list, read_bytes
+from viva.benchmarks.basics import alike, fingerprint, holds_json_list, read_bytes
 from viva.errors import DataError, option
 from viva.files import UNREADABLE
 from viva.languages import LANGUAGES
@@ -335,11 +335,7 @@ def _note_repetitions(questions: Sequence[Question], defects: list[Defect]) -> N
         earlier = texts.setdefault((question.text, question.options), question.id)
         if earlier != question.id:
             defects.append(Defect(question.id, "duplicated question", f"same as {earlier}", "noted"))
-        folded = [" ".join(option.split()).casefold() for option in question.options]
-        if len(set(folded)) < len(folded):
-            gold = question.answer in tuple(_LETTERS) and folded.count(folded[_LETTERS.index(str(question.answer))]) > 1
-            detail = "two options read alike" + (", and one of them is the gold" if gold else "")
-            defects.append(Defect(question.id, "equal options", detail, "noted"))
+        defects += alike(question.id, question.options, question.answer)
 
 
 def missing_explanations(split: str, records: Sequence[Record]) -> list[Defect]:

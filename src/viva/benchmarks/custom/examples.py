@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from viva.benchmarks.custom.positions import Node, Scalar
+from viva.benchmarks.custom.positions import Scalar
 from viva.benchmarks.custom.questionmodel import Example, Expected, OwnQuestion, Problem
-from viva.benchmarks.custom.strictfields import Notes, Section, shown, to_number
+from viva.benchmarks.custom.strictfields import Field, Section, shown
 from viva.errors import VivaError
 from viva.scorers.rubric.rubrics import Graded, Rubric
 
@@ -26,33 +26,28 @@ _FRACTION = re.compile(r"([0-9]{1,9}) ?/ ?([0-9]{1,9})")
 _MAX_SCORES = 500
 
 
-def read_example(notes: Notes, node: Node, where: str) -> Example:
+def read_example(field: Field) -> Example:
     """Return an answer with the score that it must get."""
-    section = Section(notes, node, where, "example")
+    section = Section(field, "example")
     section.need("answer", "the answer as a model would give it")
     section.need("score", "full, none, a number from 0 to 1 (or 1/3), `below 1` or `above 0`")
     wanted: Expected = 0.0
     if "score" in section:
-        written = section.known["score"]
-        words = " ".join(written.value.lower().split()) if isinstance(written, Scalar) else ""
+        score = section["score"]
+        words = " ".join(score.node.value.lower().split()) if isinstance(score.node, Scalar) else ""
         if words in _WORDS:
             wanted = _WORDS[_WORDS.index(words)]
         elif fraction := _FRACTION.fullmatch(words):
-            wanted = _share(section, int(fraction[1]), int(fraction[2]))
+            points, total = int(fraction[1]), int(fraction[2])
+            if points <= total and total:
+                wanted = points / total
+            else:
+                score.error("must be from 0 to 1")
         elif words and not words.lstrip("+-.")[:1].isdigit():
-            section.error("score", f"{shown(words)} is no score: full, none, a number from 0 to 1, below 1, above 0")
+            score.error(f"{shown(words)} is no score: full, none, a number from 0 to 1, below 1, above 0")
         else:
-            wanted = to_number(notes, written, section.at("score"), most=1.0) or 0.0
-    answer = section.known.get("answer")
-    text = section.text("answer") if answer is not None else ""
-    return Example(answer=text, wanted=wanted, line=node.line)
-
-
-def _share(section: Section, points: int, total: int) -> float:
-    if points <= total and total:
-        return points / total
-    section.error("score", "must be from 0 to 1")
-    return 0.0
+            wanted = score.number(most=1.0) or 0.0
+    return Example(answer=section.text("answer"), wanted=wanted, line=field.node.line)
 
 
 # --- which scores there can be ---

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.basics import fingerprint, read_bytes, spread, tables_by
+from viva.benchmarks.basics import fingerprint, read_bytes, tables_by
 from viva.benchmarks.custom.questionloading import usable_questions
 from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion
 from viva.benchmarks.rubric_exam import Item, RubricExam
@@ -96,15 +96,14 @@ class CustomQuestions:
         items += [
             Item(question=_left_out(one, read.language), rubric=Rubric(), system=read.system) for one in read.left_out
         ]
-        chosen = [items[index] for index in spread(len(items), spec.limit)]
         contents = [read_bytes(path) for path in (data, *read.files)]
         return RubricExam(
             msgspec.structs.replace(spec, language=read.language),
-            chosen,
+            items,
             fingerprint=fingerprint(contents),
             templates=Templates(read_templates(HERE / "prompts.toml"), templates, {}),
             defects=[Defect(one.id, "error in the file", one.why, "unsound") for one in read.left_out],
-            layouts=tag_layouts([item.question for item in chosen]),
+            layouts=tag_layouts,
         )
 
 

@@ -30,7 +30,7 @@ from viva.benchmarks.custom.parts import (
 from viva.benchmarks.custom.positions import Bounds, Listing, Mapping, Node, Scalar, Unreadable, read_yaml, refuse_deep
 from viva.benchmarks.custom.questionmodel import LeftOut, OwnQuestion, QuestionFile, tables
 from viva.benchmarks.custom.rubricrules import read_blanks, read_keywords
-from viva.benchmarks.custom.strictfields import MANY, Notes, Section, TooManyErrors, shown, to_text
+from viva.benchmarks.custom.strictfields import MANY, Field, Notes, Section, TooManyErrors, shown
 from viva.benchmarks.custom.traps import (
     Patience,
     check_examples_possible,
@@ -177,11 +177,11 @@ def read_content(content: bytes, path: Path, *, languages: Collection[str] | Non
     language = "en"
     placed: list[tuple[Node, OwnQuestion | LeftOut]] = []
     with contextlib.suppress(TooManyErrors):
-        section = _top(notes, root)
+        section = _top(Field(notes, root, ""))
         title, system = section.text("title"), section.text("system")
         language = section.text("language", language)
         if not is_language_tag(language):
-            section.error("language", f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
+            section["language"].error(f"{shown(language)} is no language tag, such as en, zh, es or pt-BR")
         placed = _questions(notes, section, folder, tested)
         warn_of_repetitions(notes, [(node, one) for node, one in placed if isinstance(one, OwnQuestion)])
     return QuestionFile(
@@ -237,14 +237,13 @@ def _tree(content: bytes, suffix: str) -> Node:
     return root
 
 
-def _top(notes: Notes, root: Node) -> Section:
-    if isinstance(root, Listing):
-        notes.error(root, "", "a list where a mapping belongs: write `questions:` above it")
-        root = Mapping((), root.line, root.column)
-        section = Section(notes, root, "", "file")
+def _top(root: Field) -> Section:
+    if isinstance(root.node, Listing):
+        root.error("a list where a mapping belongs: write `questions:` above it")
+        section = Section(Field(root.notes, Mapping((), root.node.line, root.node.column), ""), "file")
         section.sound = False
         return section
-    section = Section(notes, root, "", "file")
+    section = Section(root, "file")
     section.need("questions", "the list of questions")
     return section
 
@@ -255,7 +254,7 @@ def _questions(
     """Return the questions, with where they stand."""
     entries = section.items("questions", "every question", "no question in it")
     reader = _Reader(notes, folder, languages)
-    return [(node, reader.question(node, number)) for number, (node, _) in enumerate(entries, 1)]
+    return [(entry.node, reader.question(entry.node, number)) for number, entry in enumerate(entries, 1)]
 
 
 class _Reader:
@@ -270,18 +269,18 @@ class _Reader:
         """Return one question; left out if anything in it is an error."""
         notes, before, found = self._notes, self._notes.errors, len(self._notes.problems)
         known = len(self._lines)
-        section = Section(notes, node, _called(node, number), "question")
+        section = Section(Field(notes, node, _called(node, number)), "question")
         identity = self._id(section)
         section.need("question", "what is asked")
         text = section.text("question").rstrip("\n")
-        if section.given("question") and not text.strip():
-            section.error("question", "an empty question")
+        if "question" in section and section["question"].is_text and not text.strip():
+            section["question"].error("an empty question")
         tags = _tags(section)
         rubric = self._grading(section, text)
         placed = section.items("examples", "every example")
-        examples = tuple(read_example(notes, item, where) for item, where in placed)
+        examples = tuple(map(read_example, placed))
         if notes.errors == before:
-            check_examples_possible(notes, placed, examples, rubric)
+            check_examples_possible(placed, examples, rubric)
             warn_of_missing_examples(section, examples, rubric)
         if notes.errors > before:
             first = next(problem for problem in notes.problems[found:] if problem.severity == "error")
@@ -295,34 +294,32 @@ class _Reader:
     def _id(self, section: Section) -> str:
         if not section.need("id", "a short name of its own for every question"):
             return ""
-        node, identity = section.known["id"], section.text("id")
-        if not section.given("id"):
+        field, identity = section["id"], section.text("id")
+        if not field.is_text:
             return ""
         if not _ID.fullmatch(identity):
-            section.error("id", f"{shown(identity)}: letters, digits, `.`, `_` and `-` only, a letter or digit first")
+            field.error(f"{shown(identity)}: letters, digits, `.`, `_` and `-` only, a letter or digit first")
         elif identity in self._lines:
-            section.error("id", f"{shown(identity)} is the id of the question in line {self._lines[identity]} already")
+            field.error(f"{shown(identity)} is the id of the question in line {self._lines[identity]} already")
         else:
-            self._lines[identity] = node.line
+            self._lines[identity] = field.node.line
         return identity
 
     def _grading(self, question: Section, text: str) -> Rubric:
         if not question.need("grading", "what earns points"):
             return Rubric()
         notes, before = self._notes, self._notes.errors
-        section = Section(notes, question.known["grading"], question.where, "grading")
+        section = Section(Field(notes, question["grading"].node, question.field.where), "grading")
 
-        def part(key: str, read: Callable[[Notes, Node, str], Part]) -> Part | None:
-            return read(notes, section.known[key], section.at(key)) if key in section else None
+        def part(key: str, read: Callable[[Field], Part]) -> Part | None:
+            return read(section[key]) if key in section else None
 
         similarity = section.items("similarity", "every comparison")
         rubric = Rubric(
             keywords=part("keywords", read_keywords) or (),
             blanks=part("blanks", read_blanks),
-            tests=part(
-                "tests", lambda notes, node, where: read_tests(notes, node, where, self._folder, self._languages)
-            ),
-            similarity=tuple(read_similarity(notes, item, where) for item, where in similarity),
+            tests=part("tests", lambda field: read_tests(field, self._folder, self._languages)),
+            similarity=tuple(map(read_similarity, similarity)),
             choice=part("choice", read_choice),
             truth=part("truth", read_truth),
             judge=part("judge", read_judge),
@@ -345,16 +342,16 @@ def _called(node: Node, number: int) -> str:
 
 
 def _tags(section: Section) -> dict[str, str]:
-    node = section.known.get("tags")
-    if node is None:
-        return {}
-    notes, where = section.notes, section.at("tags")
-    if not isinstance(node, Mapping):
-        notes.error(node, where, "expected a mapping of names to texts, as in {area: back-end}")
-        return {}
     tags: dict[str, str] = {}
-    for key, value in node.entries:
+    if "tags" not in section:
+        return tags
+    field = section["tags"]
+    if not isinstance(field.node, Mapping):
+        field.error("expected a mapping of names to texts, as in {area: back-end}")
+        return tags
+    for key, value in field.node.entries:
         if not key.value.strip() or key.value in tags:
-            notes.error(key, where, f"{shown(key.value)} stands here already" if key.value in tags else "an empty name")
-        tags[key.value] = to_text(notes, value, f"{where}, {shown(key.value)}")
+            problem = f"{shown(key.value)} stands here already" if key.value in tags else "an empty name"
+            field.notes.error(key, field.where, problem)
+        tags[key.value] = field.at(value, shown(key.value)).text()
     return tags

@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from msgspec import Struct
+
 from viva.benchmarks.custom.positions import Listing, Mapping, Node, Scalar
 from viva.benchmarks.custom.questionmodel import Problem, tables
 
@@ -29,10 +31,6 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
-def _is_null(node: Node) -> bool:
-    return isinstance(node, Scalar) and node.null
-
-
 class TooManyErrors(Exception):  # noqa: N818 - it ends the reading, and is no error to anybody
     """Enough is known of this file; nothing behind the last error was read."""
 
@@ -43,7 +41,7 @@ class Notes:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self.errors = self.warnings = 0
-        self.patterns: list[tuple[Node, str, str]] = []
+        self.patterns: list[tuple[Field, str]] = []
         """The regular expressions of the question at hand, with where they are."""
 
     def error(self, node: Node, where: str, text: str) -> None:
@@ -71,149 +69,161 @@ class Notes:
         self.problems.append(Problem(node.line, node.column, where, text, severity))
 
 
-def to_text(notes: Notes, node: Node, where: str) -> str:
-    """Return a text as it is written: 1.0 and yes are texts too."""
-    if isinstance(node, Scalar) and not node.null:
-        return node.value
-    if isinstance(node, Scalar):
-        hint = "" if node.value else "; a text that begins with # needs quotes"
-        notes.error(node, where, f"is empty{hint}" if not node.value else 'is null; for the word itself write "null"')
-    elif isinstance(node, Listing):
-        notes.error(node, where, "a list where a text belongs; a text that begins with [ or - needs quotes")
-    else:
-        notes.error(
-            node, where, "a mapping where a text belongs; a text that begins with { or has a colon in it needs quotes"
-        )
-    return ""
+class Field(Struct, frozen=True):
+    """A value of the file, where it is in words, and the notes on the file."""
 
+    notes: Notes
+    node: Node
+    where: str
 
-def to_number(notes: Notes, node: Node, where: str, *, least: float = 0.0, most: float = MOST) -> float | None:
-    """Return a finite number from `least` to `most`, or None (and an error)."""
-    value = node.value if isinstance(node, Scalar) else ""
-    if not isinstance(node, Scalar) or node.null:
-        notes.error(node, where, "expected a number")
-    elif value in FLAGS or value.lower() in _LIKE_FLAGS:
-        notes.error(node, where, f"expected a number, and {value} is a truth value")
-    elif value.lower().lstrip("+-") in _UNBOUNDED:
-        notes.error(node, where, f"expected a finite number, not {value}")
-    elif not _NUMBER.fullmatch(value):
-        notes.error(node, where, f"expected a number, not {shown(value)}")
-    elif node.quoted:
-        notes.error(node, where, f"{shown(value)} is a text: a number stands without quotes")
-    elif not math.isfinite(number := float(value)) or not least <= number <= most:
-        notes.error(node, where, f"must be from {least:g} to {most:,.10g}, and is {shown(value)}")
-    else:
-        return number
-    return None
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text (or number, or truth value)."""
+        return isinstance(self.node, Scalar) and not self.node.null
+
+    def at(self, node: Node, name: str) -> Field:
+        """Return a value inside this one."""
+        return Field(self.notes, node, f"{self.where}, {name}" if self.where else name)
+
+    def error(self, text: str) -> None:
+        """Note what leaves the question out."""
+        self.notes.error(self.node, self.where, text)
+
+    def warn(self, text: str) -> None:
+        """Note what is probably not meant."""
+        self.notes.warn(self.node, self.where, text)
+
+    def text(self) -> str:
+        """Return a text as it is written (1.0 and yes are texts too), or "" (and an error)."""
+        node = self.node
+        if isinstance(node, Listing):
+            self.error("a list where a text belongs; a text that begins with [ or - needs quotes")
+        elif isinstance(node, Mapping):
+            self.error("a mapping where a text belongs; a text that begins with { or has a colon in it needs quotes")
+        elif not node.null:
+            return node.value
+        elif node.value:
+            self.error('is null; for the word itself write "null"')
+        else:
+            self.error("is empty; a text that begins with # needs quotes")
+        return ""
+
+    def number(self, *, least: float = 0.0, most: float = MOST) -> float | None:
+        """Return a finite number from `least` to `most`, or None (and an error)."""
+        node = self.node
+        value = node.value if isinstance(node, Scalar) else ""
+        if not isinstance(node, Scalar) or node.null:
+            self.error("expected a number")
+        elif value in FLAGS or value.lower() in _LIKE_FLAGS:
+            self.error(f"expected a number, and {value} is a truth value")
+        elif value.lower().lstrip("+-") in _UNBOUNDED:
+            self.error(f"expected a finite number, not {value}")
+        elif not _NUMBER.fullmatch(value):
+            self.error(f"expected a number, not {shown(value)}")
+        elif node.quoted:
+            self.error(f"{shown(value)} is a text: a number stands without quotes")
+        elif not math.isfinite(number := float(value)) or not least <= number <= most:
+            self.error(f"must be from {least:g} to {most:,.10g}, and is {shown(value)}")
+        else:
+            return number
+        return None
+
+    def items(self, what: str, empty: str = "") -> list[Field]:
+        """Return the entries of a list; anything else is an error, and with `empty` no entry. `what` says what
+        belongs into the list.
+        """
+        node = self.node
+        if isinstance(node, Listing):
+            if empty and not node.items:
+                self.error(empty)
+            return [self.at(item, f"item {number}") for number, item in enumerate(node.items, 1)]
+        self.error(f"{self.called} where a list belongs: put a dash before {what}")
+        return []
+
+    @property
+    def called(self) -> str:
+        """What it is, where something else belongs."""
+        if isinstance(self.node, Scalar):
+            return "nothing" if self.node.null else "a text"
+        return "a list" if isinstance(self.node, Listing) else "a mapping"
 
 
 class Section:
-    """One mapping: its entries by name, and where it is, for messages."""
+    """One mapping: its entries by name."""
 
-    def __init__(self, notes: Notes, node: Node, where: str, level: str) -> None:
-        self.notes, self.node, self.where, self.level = notes, node, where, level
-        self.known: dict[str, Node] = {}
+    def __init__(self, field: Field, level: str) -> None:
+        self.field, self.level = field, level
+        self.known: dict[str, Field] = {}
         self.sound = True
         """False if it is no mapping or has unknown keys: then it is not said as well that others are missing."""
-        if not isinstance(node, Mapping):
+        keys = tables()["levels"][level]["keys"]
+        if not isinstance(field.node, Mapping):
             self.sound = False
-            self._not_a_mapping(node)
+            field.error(f"{field.called} where a mapping belongs, with {_listed(keys)}")
             return
         lines: dict[str, int] = {}
-        for key, value in node.entries:
+        for key, value in field.node.entries:
             if key.value in lines:
-                notes.error(key, where, f"`{key.value[:60]}` stands here already, in line {lines[key.value]}")
-                self.sound = False
-                continue
-            lines[key.value] = key.line
-            if key.value in tables()["levels"][level]["keys"]:
-                self.known[key.value] = value
+                problem = f"`{key.value[:60]}` stands here already, in line {lines[key.value]}"
+            elif key.value in keys:
+                problem = ""
+                self.known[key.value] = field.at(value, key.value)
             else:
+                problem = unknown_key(key.value, level)
+            lines.setdefault(key.value, key.line)
+            if problem:
                 self.sound = False
-                notes.error(key, where, unknown_key(key.value, level))
-
-    def _not_a_mapping(self, node: Node) -> None:
-        keys = tables()["levels"][self.level]["keys"]
-        what = "a list" if isinstance(node, Listing) else "nothing" if _is_null(node) else "a text"
-        self.notes.error(node, self.where, f"{what} where a mapping belongs, with {_listed(keys)}")
+                field.notes.error(key, field.where, problem)
 
     def __contains__(self, key: str) -> bool:
         return key in self.known
 
-    def given(self, key: str) -> bool:
-        """Tell whether the entry is there and a text (of which nothing has been said yet)."""
-        node = self.known.get(key)
-        return isinstance(node, Scalar) and not node.null
-
-    def at(self, key: str) -> str:
-        """Return where an entry is, in words."""
-        return f"{self.where}, {key}" if self.where else key
-
-    def error(self, key: str, text: str) -> None:
-        """An error at an entry (at the mapping itself if it is not there)."""
-        self.notes.error(*self._place(key), text)
-
-    def warn(self, key: str, text: str) -> None:
-        """A warning there."""
-        self.notes.warn(*self._place(key), text)
-
-    def _place(self, key: str) -> tuple[Node, str]:
-        return (self.known[key], self.at(key)) if key in self.known else (self.node, self.where)
+    def __getitem__(self, key: str) -> Field:
+        """Return an entry; the mapping itself where it is not there, for what is to be said of that."""
+        return self.known.get(key, self.field)
 
     def need(self, key: str, what: str) -> bool:
         """Tell whether the entry is there; if not, that is an error."""
-        if key not in self.known and self.sound:
-            self.notes.error(self.node, self.where, f"`{key}` is missing: {what}")
-        return key in self.known
+        if key not in self and self.sound:
+            self.field.error(f"`{key}` is missing: {what}")
+        return key in self
 
     def text(self, key: str, default: str = "") -> str:
         """Return a text; the default if it is not there or is none."""
-        return to_text(self.notes, self.known[key], self.at(key)) if key in self.known else default
+        return self[key].text() if key in self else default
 
     def number(self, key: str, default: float, *, least: float = 0.0, most: float = MOST) -> float:
         """Return a number; the default if it is not there or is none."""
-        if key not in self.known:
-            return default
-        value = to_number(self.notes, self.known[key], self.at(key), least=least, most=most)
+        value = self[key].number(least=least, most=most) if key in self else None
         return default if value is None else value
 
     def weight(self) -> float:
         """Return what it is worth: a positive number, 1 if nothing is said."""
-        node = self.known.get("weight")
+        if "weight" not in self:
+            return 1.0
+        node = self["weight"].node
         if isinstance(node, Scalar) and not node.quoted and re.match(r"-[0-9.]*[1-9]", node.value):
             instead = "`negative: true` takes points away" if self.level == "item" else "only keyword items take away"
-            self.error("weight", f"a weight is not negative; {instead}")
+            self["weight"].error(f"a weight is not negative; {instead}")
             return 1.0
         weight = self.number("weight", 1.0)
         if weight == 0:
-            self.warn("weight", "a weight of 0 counts for nothing")
+            self["weight"].warn("a weight of 0 counts for nothing")
         return weight
 
     def flag(self, key: str) -> bool:
         """True or false; false if it is not there."""
-        node = self.known.get(key)
-        if node is None:
+        if key not in self:
             return False
+        node = self[key].node
         if isinstance(node, Scalar) and not node.quoted and node.value in FLAGS:
             return FLAGS[node.value]
-        self.error(key, "expected true or false" + (f", not {shown(node.value)}" if isinstance(node, Scalar) else ""))
+        self[key].error("expected true or false" + (f", not {shown(node.value)}" if isinstance(node, Scalar) else ""))
         return False
 
-    def items(self, key: str, what: str, empty: str = "") -> list[tuple[Node, str]]:
-        """Return the entries of a list, each with where it is. `what` says what belongs into the list."""
-        node = self.known.get(key)
-        return [] if node is None else to_items(self.notes, node, self.at(key), what, empty)
-
-
-def to_items(notes: Notes, node: Node, where: str, what: str, empty: str = "") -> list[tuple[Node, str]]:
-    """Return the entries of a list, each with where it is; anything else is an error, and with `empty` no entry."""
-    if isinstance(node, Listing):
-        if empty and not node.items:
-            notes.error(node, where, empty)
-        return [(item, f"{where}, item {number}") for number, item in enumerate(node.items, 1)]
-    given = "a mapping" if isinstance(node, Mapping) else "nothing" if _is_null(node) else "a text"
-    notes.error(node, where, f"{given} where a list belongs: put a dash before {what}")
-    return []
+    def items(self, key: str, what: str, empty: str = "") -> list[Field]:
+        """Return the entries of a list, none where it is not there. `what` says what belongs into the list."""
+        return self[key].items(what, empty) if key in self else []
 
 
 def unknown_key(key: str, level: str) -> str:

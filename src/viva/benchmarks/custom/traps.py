@@ -31,7 +31,7 @@ import msgspec
 from viva.benchmarks.custom.examples import impossible, shares_of, total_of
 from viva.benchmarks.custom.positions import Node
 from viva.benchmarks.custom.questionmodel import Example, OwnQuestion, tables
-from viva.benchmarks.custom.strictfields import Notes, Section, shown
+from viva.benchmarks.custom.strictfields import Field, Notes, Section, shown
 from viva.errors import VivaError
 from viva.scorers.rubric import blanks as filling
 from viva.scorers.rubric import patterns
@@ -359,51 +359,43 @@ def _changed_parameters(function: ast.FunctionDef) -> frozenset[int]:
     return frozenset(place for place, name in enumerate(names) if name in changed)
 
 
-Placed = tuple[Node, str]
-"""A node, and where it is in words."""
-
-
 def note_traps(section: Section, rubric: Rubric, question: str, patience: Patience) -> None:
     """Note the traps of a rubric where they are; where nothing can be earned, that alone."""
-    notes = section.notes
     for trap in total_traps(rubric):
-        key = trap.part if trap.part in section else "max" if trap.part == "min" else ""
-        (section.error if trap.error else section.warn)(key, trap.text)
+        field = section[trap.part if trap.part in section or trap.part != "min" else "max"]
+        (field.error if trap.error else field.warn)(trap.text)
         if trap.error:
             return
-    check_patterns(notes, patience)
+    check_patterns(section.field.notes, patience)
     placed = {"keywords": section.items("keywords", "")}
     if rubric.tests:
-        placed["tests"] = Section(notes, section.known["tests"], section.at("tests"), "tests").items("cases", "")
+        placed["tests"] = Section(section["tests"], "tests").items("cases", "")
     for trap in (*keyword_traps(rubric, question, patience), *test_traps(rubric.tests, question)):
-        node, where = placed[trap.part][trap.index]
-        notes.warn(node, where, trap.text)
+        placed[trap.part][trap.index].warn(trap.text)
     if blank := blank_trap(rubric.blanks, patience):
-        (section.error if blank.error else section.warn)("blanks", blank.text)
+        (section["blanks"].error if blank.error else section["blanks"].warn)(blank.text)
     check_choice(section, rubric.choice, question)
 
 
 def check_patterns(notes: Notes, patience: Patience) -> None:
     """Expressions that are slow on the wrong text; `notes` knows them all."""
     untried = 0
-    for node, where, pattern in notes.patterns:
+    for field, pattern in notes.patterns:
         if patience.exhausted and pattern not in patience.verdicts:
             untried += 1
         elif is_slow(pattern, patience):
-            notes.warn(node, where, slow_text(pattern))
+            field.warn(slow_text(pattern))
     if untried:
-        node, where, _ = notes.patterns[-1]
-        notes.warn(node, where, f"{untried} expressions were not tried for speed: that took too long already")
+        last, _ = notes.patterns[-1]
+        last.warn(f"{untried} expressions were not tried for speed: that took too long already")
 
 
-def check_examples_possible(
-    notes: Notes, placed: Sequence[Placed], examples: Sequence[Example], rubric: Rubric
-) -> None:
+def check_examples_possible(placed: Sequence[Field], examples: Sequence[Example], rubric: Rubric) -> None:
     """Wanted scores that no answer can get."""
     shares = shares_of(rubric)
-    for (node, where), example in zip(placed, examples, strict=True):
+    for field, example in zip(placed, examples, strict=True):
         if problem := impossible(shares, example.wanted):
-            notes.error(node, where, f"this score is not possible: {problem}")
+            field.error(f"this score is not possible: {problem}")
 
 
 def check_choice(section: Section, choice: ChoicePart | None, question: str) -> None:
@@ -413,8 +405,8 @@ def check_choice(section: Section, choice: ChoicePart | None, question: str) -> 
         [option for option in choice.options if " ".join(option.split()).casefold() not in folded] if choice else []
     )
     if unseen:
-        section.warn(
-            "choice", f"the question is asked as it is written, and does not show the option {shown(unseen[0])}"
+        section["choice"].warn(
+            f"the question is asked as it is written, and does not show the option {shown(unseen[0])}"
         )
 
 
@@ -424,15 +416,15 @@ def warn_of_missing_examples(section: Section, examples: Sequence[Example], rubr
     What a judge will say cannot be demanded, so its examples may be of any kind.
     """
     if not examples:
-        section.warn("", "no `examples`: nothing shows that the grading does what is meant")
+        section.field.warn("no `examples`: nothing shows that the grading does what is meant")
         return
     if rubric.judge:
         return
     full = [example for example in examples if example.wanted in ("full", 1.0)]
     if not full:
-        section.warn("examples", "no example that must score full")
+        section["examples"].warn("no example that must score full")
     if len(full) + sum(example.wanted == "above 0" for example in examples) == len(examples):
-        section.warn("examples", "no example of a wrong answer (score: none, below 1, or a number)")
+        section["examples"].warn("no example of a wrong answer (score: none, below 1, or a number)")
 
 
 def warn_of_repetitions(notes: Notes, asked: Sequence[tuple[Node, OwnQuestion]]) -> None:

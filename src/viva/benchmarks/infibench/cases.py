@@ -22,14 +22,14 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from viva.benchmarks.infibench.handlers import AFTER_BLANKS, AFTER_KEYWORDS, CUSTOM
-from viva.benchmarks.infibench.reading import Reading, shown
+from viva.benchmarks.infibench.reading import Place, Reading, shown
 from viva.benchmarks.infibench.repairs import as_meant, without_redefinitions
 from viva.files import shipped_table, shipped_text
 from viva.scorers.rubric.code import canonical
@@ -53,128 +53,132 @@ from viva.scorers.rubric.rubrics import (
 )
 from viva.scorers.rubric.trivial import PROVES_NOTHING
 
-_ITEM = "content weight to_lower neg post_handler"
-_RULE = ("regex", "cond", "or", "and")
 _CONDITION = re.compile(
     r"(?P<not>not\s+)?context\[\s*(?P<index>-?\d{1,4})\s*\]\s*"
     r"(?:\.startswith\(\s*(?P<start>['\"])(?P<prefix>match|unmatch)(?P=start)\s*\)|==\s*(?P<quote>['\"])(?P<word>match|unmatch)(?P=quote))"
 )
 _FOLDED_CLASS = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Z]")
+_OF_RULES = ("regex", "cond", "or", "and")
+"""What a rule says, and an item has no say in."""
 
 
-def read_keywords(value: object, reading: Reading) -> tuple[tuple[Keyword, ...], bool]:
+class _Item(Struct):
+    content: Place
+    weight: float = 1.0
+    neg: bool = False
+    to_lower: bool = False
+
+
+class _Rule(Struct):
+    content: Place
+    regex: bool | None = None
+    to_lower: bool | None = None
+
+
+def read_keywords(keywords: Place) -> tuple[tuple[Keyword, ...], bool]:
     """Return the scored items, and whether the list asks for a handler of its own at its end."""
     items: list[Keyword] = []
     handled = False
-    for number, node in enumerate(reading.sequence(value, "grading.keywords")):
-        key = f"grading.keywords[{number}]"
-        if isinstance(node, str):
-            items.append(Keyword(rule=Literally(node)))
-        elif "post_handler" in (item := reading.mapping(node, key)):
+    for place in keywords.sequence():
+        if isinstance(place.value, str):
+            items.append(Keyword(rule=Literally(place.value)))
+        elif "post_handler" in place.mapping():
             handled = True
         else:
-            items.append(_item(item, key, reading))
+            items.append(_item(place))
     return tuple(items), handled
 
 
-def _item(item: dict[str, object], key: str, reading: Reading) -> Keyword:
-    reading.known_keys(item, " ".join((_ITEM, *_RULE)), key)
-    misplaced = [name for name in _RULE if name in item]
+def _item(place: Place) -> Keyword:
+    item, reading = place.mapping(), place.of
+    misplaced = [name for name in _OF_RULES if name in item]
     for name in misplaced:
-        reading.quirk("attribute at the wrong level", f"{key}.{name} stands on the item, where only a rule has it")
-    weight, negative = reading.number_at(item, "weight", key, 1.0), reading.flag_at(item, "neg", key)
-    ignore_case = reading.flag_at(item, "to_lower", key)
-    content = item.get("content")
-    if isinstance(content, dict):
-        weight = _lifted_weight(content, weight, "weight" in item, key, reading)
+        detail = f"{place.key}.{name} stands on the item, where only a rule has it"
+        reading.quirk("attribute at the wrong level", detail)
+    own = place.fields(_Item, _OF_RULES)
+    content, weight = own.content, own.weight
+    if isinstance(content.value, dict) and "weight" in content.value and "weight" not in item:
+        deep = content.at("weight").number()
+        if deep != weight:
+            reading.quirk("attribute at the wrong level", f"{content.key}.weight: {deep:g} belongs one level up")
+            weight = weight if reading.published else deep
     if misplaced and not reading.published:
-        content = {name: item[name] for name in ("content", *_RULE) if name in item}
-    rule = _Rules(reading, ignore_case).read(content, f"{key}.content", regex=False, folded=False)
+        moved = {name: item[name] for name in ("content", *_OF_RULES) if name in item}
+        content = Place(reading, moved, content.key)
     return Keyword(
-        rule=rule,
+        rule=_rule(content, own.to_lower),
         weight=weight,
-        negative=negative,
-        ignore_case=ignore_case,
-        fold_pattern=ignore_case and reading.published,
+        negative=own.neg,
+        ignore_case=own.to_lower,
+        fold_pattern=own.to_lower and reading.published,
     )
 
 
-def _lifted_weight(content: Mapping[str, object], weight: float, own: bool, key: str, reading: Reading) -> float:
-    """Return the item's weight; the one that stands a level too deep, if the item has none."""
-    if "weight" not in content or own:
-        return weight
-    deep = reading.number(content["weight"], f"{key}.content.weight")
-    if deep == weight:
-        return weight
-    reading.quirk("attribute at the wrong level", f"{key}.content.weight: {deep:g} belongs one level up")
-    return weight if reading.published else deep
+def _rule(place: Place, ignore_case: bool, regex: bool = False, folded: bool = False) -> Rule:
+    """Return one rule with what it inherits: the item's own flag, which covers all its rules, whether its texts are
+    patterns, and whether case is ignored (if repaired).
+    """
+    node = place.value
+    if isinstance(node, str):
+        return _leaf(node, place, ignore_case, regex, folded)
+    if not isinstance(node, dict):
+        raise place.wrong(f"a text or a mapping with content, or, and belongs here, not {shown(node)}")
+    own = place.fields(_Rule, (*_OF_RULES, "weight", "neg"))
+    if own.to_lower and not ignore_case and not folded:
+        place.of.quirk("attribute at the wrong level", f"{place.key}.to_lower counts only on the item itself")
+    inherited = (
+        ignore_case,
+        regex if own.regex is None else own.regex,
+        folded if own.to_lower is None else own.to_lower,
+    )
+    if "or" in node:
+        rule: Rule = AnyOf(tuple(_rule(inner, *inherited) for inner in place.at("or").sequence()))
+    elif "and" in node:
+        rule = AllOf(tuple(_rule(inner, *inherited) for inner in place.at("and").sequence()))
+    else:
+        rule = _rule(own.content, *inherited)
+    return When(rule, _condition(place.at("cond"))) if "cond" in node else rule
 
 
-class _Rules:
-    """The rules of one item. `ignore_case` is the item's own flag, which covers all of them."""
+def _leaf(text: str, place: Place, ignore_case: bool, regex: bool, folded: bool) -> Rule:
+    if ignore_case and regex and _FOLDED_CLASS.search(text):
+        detail = f"{place.key}: the pattern itself is put in lower case, which turns \\S into \\s"
+        place.of.quirk("pattern in lower case", detail)
+    if regex and (problem := compile_error(text)):
+        place.of.give_up("malformed pattern", f"{place.key}: {problem}")
+    if folded and not ignore_case and not place.of.published:
+        return Pattern(f"(?i:{text if regex else re.escape(text)})")
+    return Pattern(text) if regex else Literally(text)
 
-    def __init__(self, reading: Reading, ignore_case: bool) -> None:
-        self._reading = reading
-        self._ignore_case = ignore_case
 
-    def read(self, node: object, key: str, *, regex: bool, folded: bool) -> Rule:
-        """Return one rule with what it inherits: whether its texts are patterns, and whether case is ignored (if
-        repaired).
-        """
-        if isinstance(node, str):
-            return self._leaf(node, key, regex, folded)
-        if not isinstance(node, dict):
-            raise self._reading.wrong(key, f"a text or a mapping with content, or, and belongs here, not {shown(node)}")
-        mapping = self._reading.mapping(node, key)
-        self._reading.known_keys(mapping, " ".join((*_RULE, "content to_lower weight neg")), key)
-        regex = self._reading.flag_at(mapping, "regex", key, regex)
-        folded = self._folded(mapping, key, folded)
-        if "or" in mapping:
-            rule: Rule = AnyOf(self._children(mapping["or"], f"{key}.or", regex=regex, folded=folded))
-        elif "and" in mapping:
-            rule = AllOf(self._children(mapping["and"], f"{key}.and", regex=regex, folded=folded))
-        else:
-            rule = self.read(mapping.get("content"), f"{key}.content", regex=regex, folded=folded)
-        return When(rule, self._condition(mapping["cond"], f"{key}.cond")) if "cond" in mapping else rule
-
-    def _children(self, value: object, key: str, *, regex: bool, folded: bool) -> tuple[Rule, ...]:
-        nodes = self._reading.sequence(value, key)
-        return tuple(self.read(node, f"{key}[{n}]", regex=regex, folded=folded) for n, node in enumerate(nodes))
-
-    def _folded(self, mapping: Mapping[str, object], key: str, folded: bool) -> bool:
-        if "to_lower" not in mapping:
-            return folded
-        own = self._reading.flag(mapping["to_lower"], f"{key}.to_lower")
-        if own and not self._ignore_case and not folded:
-            self._reading.quirk("attribute at the wrong level", f"{key}.to_lower counts only on the item itself")
-        return own
-
-    def _leaf(self, text: str, key: str, regex: bool, folded: bool) -> Rule:
-        if self._ignore_case and regex and _FOLDED_CLASS.search(text):
-            detail = f"{key}: the pattern itself is put in lower case, which turns \\S into \\s"
-            self._reading.quirk("pattern in lower case", detail)
-        if regex and (problem := compile_error(text)):
-            self._reading.give_up("malformed pattern", f"{key}: {problem}")
-        if folded and not self._ignore_case and not self._reading.published:
-            return Pattern(f"(?i:{text if regex else re.escape(text)})")
-        return Pattern(text) if regex else Literally(text)
-
-    def _condition(self, value: object, key: str) -> str:
-        """Return `context[-1].startswith('match')` and its like, in Viva's words (conditions.py)."""
-        text = self._reading.text(value, key)
-        found = _CONDITION.fullmatch(text.strip())
-        index = int(found["index"]) if found else 0
-        if found is None or index < -1:
-            known = "context[-1].startswith('match')"
-            raise self._reading.wrong(
-                key, f"the condition {shown(text)} is Python; Viva runs none and knows only {known}"
-            )
-        subject = "previous matched" if index == -1 else f"item {index + 1} matched"
-        negated = bool(found["not"]) != ((found["prefix"] or found["word"]) == "unmatch")
-        return f"not {subject}" if negated else subject
+def _condition(place: Place) -> str:
+    """Return `context[-1].startswith('match')` and its like, in Viva's words (conditions.py)."""
+    text = place.text()
+    found = _CONDITION.fullmatch(text.strip())
+    index = int(found["index"]) if found else 0
+    if found is None or index < -1:
+        known = "context[-1].startswith('match')"
+        raise place.wrong(f"the condition {shown(text)} is Python; Viva runs none and knows only {known}")
+    subject = "previous matched" if index == -1 else f"item {index + 1} matched"
+    negated = bool(found["not"]) != ((found["prefix"] or found["word"]) == "unmatch")
+    return f"not {subject}" if negated else subject
 
 
 _DEFAULTS = Blanks(template="", targets=())
+
+
+class _Section(Struct):
+    template: str
+    targets: list[Place]
+    marker: str = field(name="blank_str", default=_DEFAULTS.marker)
+    strip: str = field(name="escape", default=_DEFAULTS.strip)
+
+
+class _Target(Struct):
+    content: Place
+    weight: float = 1.0
+    to_lower: bool = False
+    substr_match: bool = False
 
 
 class _Filling(Struct, frozen=True):
@@ -183,54 +187,42 @@ class _Filling(Struct, frozen=True):
     folded: bool
 
 
-def read_blanks(value: object, reading: Reading) -> tuple[Blanks, bool]:
+def read_blanks(place: Place) -> tuple[Blanks, bool]:
     """Return the template with its blanks, and whether a handler of the case's own takes over."""
-    key = "grading.blank_filling"
-    section = reading.mapping(value, key)
-    reading.known_keys(section, "template blank_str escape targets post_handler", key)
-    template = reading.text(section.get("template"), f"{key}.template")
-    marker = reading.text(section.get("blank_str", _DEFAULTS.marker), f"{key}.blank_str")
-    targets = reading.sequence(section.get("targets"), f"{key}.targets")
+    section = place.fields(_Section, ("post_handler",))
+    template, marker, targets = section.template, section.marker, section.targets
     if not marker:
-        raise reading.wrong(f"{key}.blank_str", "it is empty: nothing marks a blank")
+        raise place.at("blank_str").wrong("it is empty: nothing marks a blank")
     if (blanks := template.count(marker)) != len(targets):
-        raise reading.wrong(key, f"the template has {blanks} blanks ({marker!r}) and there are {len(targets)} targets")
-    blanks_read = Blanks(
-        template=template,
-        targets=tuple(_blank(target, f"{key}.targets[{n}]", reading) for n, target in enumerate(targets)),
-        marker=marker,
-        strip=reading.text(section.get("escape", _DEFAULTS.strip), f"{key}.escape"),
-    )
-    return blanks_read, "post_handler" in section
+        raise place.wrong(f"the template has {blanks} blanks ({marker!r}) and there are {len(targets)} targets")
+    read = Blanks(template=template, targets=tuple(map(_blank, targets)), marker=marker, strip=section.strip)
+    return read, "post_handler" in place.mapping()
 
 
-def _blank(value: object, key: str, reading: Reading) -> Blank:
-    if isinstance(value, str):
-        return Blank(accepted=(Accepted(value),))
-    node = reading.mapping(value, key)
-    reading.known_keys(node, "content weight to_lower substr_match", key)
-    ignore_case = reading.flag_at(node, "to_lower", key)
-    content = node.get("content")
-    if isinstance(content, dict):
-        names = ", ".join(map(str, content))
-        reading.quirk(
-            "mapping as accepted answers", f"{key}.content is a mapping: its key names ({names}) are accepted"
-        )
-    if isinstance(content, dict) and reading.published:
-        fillings = [_Filling(name, False, False) for name in reading.mapping(content, f"{key}.content")]
+def _blank(place: Place) -> Blank:
+    if isinstance(place.value, str):
+        return Blank(accepted=(Accepted(place.value),))
+    target, reading = place.fields(_Target), place.of
+    content, ignore_case = target.content, target.to_lower
+    if isinstance(content.value, dict):
+        names = ", ".join(map(str, content.value))
+        detail = f"{content.key} is a mapping: its key names ({names}) are accepted"
+        reading.quirk("mapping as accepted answers", detail)
+    if isinstance(content.value, dict) and reading.published:
+        fillings = [_Filling(name, False, False) for name in content.mapping()]
     else:
-        fillings = list(_fillings(content, f"{key}.content", reading))
+        fillings = list(_fillings(content))
     if not reading.published and fillings and all(filling.folded for filling in fillings):
         ignore_case = True
     for filling in fillings:
         if filling.regex and (problem := compile_error(filling.text)):
-            reading.give_up("malformed pattern", f"{key}: {problem}")
+            reading.give_up("malformed pattern", f"{place.key}: {problem}")
     honour = not reading.published and not ignore_case
     return Blank(
         accepted=tuple(_accepted(filling, honour) for filling in fillings),
-        weight=reading.number_at(node, "weight", key, 1.0),
+        weight=target.weight,
         ignore_case=ignore_case,
-        substring=reading.flag_at(node, "substr_match", key),
+        substring=target.substr_match,
         fold_pattern=ignore_case and reading.published,
     )
 
@@ -241,37 +233,30 @@ def _accepted(filling: _Filling, honour_case: bool) -> Accepted:
     return Accepted(filling.text, filling.regex)
 
 
-def _fillings(
-    value: object, key: str, reading: Reading, *, regex: bool = False, folded: bool = False
-) -> Iterator[_Filling]:
+def _fillings(place: Place, regex: bool = False, folded: bool = False) -> Iterator[_Filling]:
     """Yield every text that is accepted, however deep it stands, with what it inherits."""
+    value = place.value
     if isinstance(value, str):
         yield _Filling(value, regex, folded)
     elif isinstance(value, list):
-        for number, entry in enumerate(reading.sequence(value, key)):
-            yield from _fillings(entry, f"{key}[{number}]", reading, regex=regex, folded=folded)
+        for entry in place.sequence():
+            yield from _fillings(entry, regex, folded)
     elif isinstance(value, dict):
-        node = reading.mapping(value, key)
-        reading.known_keys(node, "content or regex to_lower", key)
-        if "cond" in node or "and" in node:
-            raise reading.wrong(key, "a blank knows no `and` and no `cond`: give the texts that are accepted")
-        regex = reading.flag_at(node, "regex", key, regex)
-        folded = reading.flag_at(node, "to_lower", key, folded)
-        name = "or" if "or" in node else "content"
-        yield from _fillings(node.get(name), f"{key}.{name}", reading, regex=regex, folded=folded)
+        if "cond" in value or "and" in value:
+            raise place.wrong("a blank knows no `and` and no `cond`: give the texts that are accepted")
+        own = place.fields(_Rule, ("or",))
+        regex = regex if own.regex is None else own.regex
+        folded = folded if own.to_lower is None else own.to_lower
+        yield from _fillings(place.at("or") if "or" in value else own.content, regex, folded)
     else:
-        raise reading.wrong(key, f"a text, or a list of texts, belongs here, not {shown(value)}")
+        raise place.wrong(f"a text, or a list of texts, belongs here, not {shown(value)}")
 
 
 SECTIONS = ("keywords", "blank_filling", "unit_test", "similarity", "customized")
 METRICS = SECTIONS[:4]
-_GRADING = " ".join((*SECTIONS, "max_score", "min_score"))
 _HIGH: dict[Overlap, float] = {"rouge1": 0.53, "rouge2": 0.51, "rougeL": 0.51, "rougeLsum": 0.51}
 _LOW = 0.30
 _PUBLISHED_ID = re.compile(r"(\d{1,3})-\d{1,3}-\d{1,9}")
-
-Fetch = Callable[[str, str], str]
-"""A path as the case gives it, and the key it stands under → the file's text. Raises DataError."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -320,63 +305,61 @@ def area_of(identity: str, language: str) -> str:
     return next((area.name for area in areas() if number and area.number == number[1]), "other")
 
 
-def read_case(node: dict[str, object], prompt: str, fetch: Fetch, reading: Reading) -> Case:
-    """Return a case from its YAML mapping, worth 1 as all published ones are. What is odd goes to `reading`.
+def read_case(case: Place, prompt: str) -> Case:
+    """Return a case from its YAML mapping, worth 1 as all published ones are. What is odd goes to its reading.
 
     Raises DataError for what cannot be read.
     """
-    language = reading.text(node.get("lang"), "lang")
-    grading = reading.mapping(node.get("grading"), "grading")
-    reading.known_keys(grading, _GRADING, "grading")
-    rubric = _rubric(grading, language, prompt, fetch, reading)
-    sections = [name for name in SECTIONS if name in grading]
+    reading, grading = case.of, case.at("grading")
+    language = case.at("lang").text()
+    sections = [name for name in SECTIONS if name in grading.mapping()]
+    rubric = _rubric(grading, sections, language, prompt)
     if not sections:
-        raise reading.wrong("grading", f"nothing grades this case; it needs one of {', '.join(SECTIONS)}")
-    metrics = dict.fromkeys(_metric(name, grading, reading) for name in sections)
+        raise grading.wrong(f"nothing grades this case; it needs one of {', '.join(SECTIONS)}")
+    metrics = dict.fromkeys(_metric(grading.at(name)) if name == "customized" else name for name in sections)
     if not prompt.strip():
         raise reading.wrong("prompt", "the question is empty")
     return Case(
         id=reading.case,
         prompt=prompt,
-        type=reading.text(node.get("type"), "type"),
+        type=case.at("type").text(),
         language=language,
         area=area_of(reading.case, language),
-        system="brief" if "similarity" in grading else "plain",
+        system="brief" if "similarity" in sections else "plain",
         rubric=rubric,
         metrics=tuple(metrics),
         invalid_gold=reading.invalid_gold,
     )
 
 
-def _metric(name: str, grading: Mapping[str, object], reading: Reading) -> str:
-    """Return the metric that a section counts as; a rule of the case's own says as which."""
-    if name != "customized":
-        return name
-    section = reading.mapping(grading[name], "grading.customized")
-    metric = section.get("real_metric_type", "keywords")
+def _metric(section: Place) -> str:
+    """Return the metric that a rule of the case's own counts as."""
+    metric = section.mapping().get("real_metric_type", "keywords")
     if metric not in METRICS:
         known = ", ".join(METRICS)
-        raise reading.wrong("grading.customized.real_metric_type", f"one of {known} belongs here, not {shown(metric)}")
+        raise section.at("real_metric_type").wrong(f"one of {known} belongs here, not {shown(metric)}")
     return str(metric)
 
 
-def _rubric(grading: dict[str, object], language: str, prompt: str, fetch: Fetch, reading: Reading) -> Rubric:
-    keywords, after_keywords = read_keywords(grading["keywords"], reading) if "keywords" in grading else ((), False)
-    blanks, after_blanks = (
-        read_blanks(grading["blank_filling"], reading) if "blank_filling" in grading else (None, False)
-    )
-    tests = _tests(grading["unit_test"], language, prompt, fetch, reading) if "unit_test" in grading else None
-    similarity = _similarity(grading["similarity"], fetch, reading) if "similarity" in grading else ()
+class _Bounds(Struct):
+    max_score: float | None = None
+    min_score: float | None = None
+
+
+def _rubric(grading: Place, sections: Collection[str], language: str, prompt: str) -> Rubric:
+    bounds = grading.fields(_Bounds, SECTIONS)
+    keywords, after_keywords = read_keywords(grading.at("keywords")) if "keywords" in sections else ((), False)
+    blanks, after_blanks = read_blanks(grading.at("blank_filling")) if "blank_filling" in sections else (None, False)
     rubric = Rubric(
         keywords=keywords,
         blanks=blanks,
-        tests=tests,
-        similarity=similarity,
-        handler=_handler(reading, after_keywords, after_blanks, "customized" in grading),
-        max_score=reading.number_at(grading, "max_score", "grading", 0.0) if "max_score" in grading else None,
-        min_score=reading.number_at(grading, "min_score", "grading", 0.0) if "min_score" in grading else None,
+        tests=_tests(grading.at("unit_test"), language, prompt) if "unit_test" in sections else None,
+        similarity=tuple(map(_similarity, grading.at("similarity").sequence())) if "similarity" in sections else (),
+        handler=_handler(grading.of, after_keywords, after_blanks, "customized" in sections),
+        max_score=bounds.max_score,
+        min_score=bounds.min_score,
     )
-    _check_total(rubric, reading)
+    _check_total(rubric, grading.of)
     return rubric
 
 
@@ -407,13 +390,33 @@ def _check_total(rubric: Rubric, reading: Reading) -> None:
         reading.note("unreachable total", f"max_score is {rubric.max_score:g}, and all items together give {total:g}")
 
 
-def _tests(value: object, language: str, prompt: str, fetch: Fetch, reading: Reading) -> UnitTests:
-    key = "grading.unit_test"
-    section = reading.mapping(value, key)
-    reading.known_keys(section, "lang tests", key)
-    language = canonical(reading.text(section.get("lang", language), f"{key}.lang"))
-    nodes = reading.sequence(section.get("tests"), f"{key}.tests")
-    tests = tuple(_test(node, f"{key}.tests[{n}]", language, prompt, fetch, reading) for n, node in enumerate(nodes))
+class _Tests(Struct):
+    tests: list[Place]
+    lang: str | None = None
+
+
+class _Test(Struct):
+    content: Place
+    path: Place | None = None
+    prefix: str = ""
+    prefix_path: Place | None = None
+    weight: float = 1.0
+    timeout: float = 0.0
+    only_longest: bool = False
+
+
+class _Similarity(Struct):
+    metric: Place
+    references: list[Place]
+    min_score: float = _LOW
+    max_score: float | None = None
+    weight: float = 1.0
+
+
+def _tests(place: Place, language: str, prompt: str) -> UnitTests:
+    section, reading = place.fields(_Tests), place.of
+    language = canonical(language if section.lang is None else section.lang)
+    tests = tuple(_test(test, language, prompt) for test in section.tests)
     passed = [weak_tests(reading.published).get(key_of_test(test)) for test in tests]
     if all(passed):
         reading.note(PROVES_NOTHING, f"a program passes that {passed[0]}")
@@ -432,20 +435,14 @@ def key_of_test(test: Test) -> str:
     return hashlib.sha256("\n".join((test.before, test.prefix, test.code)).encode()).hexdigest()[:24]
 
 
-def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, reading: Reading) -> Test:
-    node = {"content": value} if isinstance(value, str) else reading.mapping(value, key)
-    reading.known_keys(node, "path content prefix prefix_path cleanup_path weight timeout only_longest", key)
-    if "path" in node:
-        code = fetch(reading.text(node["path"], f"{key}.path"), f"{key}.path")
-    else:
-        code = reading.text(node.get("content"), f"{key}.content")
-    before = ""
-    if "prefix_path" in node:
-        before = fetch(reading.text(node["prefix_path"], f"{key}.prefix_path"), f"{key}.prefix_path")
-    prefix = reading.text(node.get("prefix", ""), f"{key}.prefix")
-    if prefix:
-        detail = f"{key}.prefix is lost as soon as an answer has fences"
-        reading.quirk("lost prefix", detail)
+def _test(place: Place, language: str, prompt: str) -> Test:
+    key, reading = place.key, place.of
+    given = Place(reading, {"content": place.value}, key) if isinstance(place.value, str) else place
+    node = given.fields(_Test, ("cleanup_path",))
+    code = node.content.text() if node.path is None else node.path.file()
+    before = "" if node.prefix_path is None else node.prefix_path.file()
+    if node.prefix:
+        reading.quirk("lost prefix", f"{key}.prefix is lost as soon as an answer has fences")
     repaired, names = without_redefinitions(code, language, prompt)
     if names:
         detail = f"{key} defines {', '.join(names)} itself, which the answer should: any answer passes"
@@ -455,42 +452,30 @@ def _test(value: object, key: str, language: str, prompt: str, fetch: Fetch, rea
         reading.quirk(kind, f"{key}: {wrong}")
     if not code.strip():
         reading.note("empty test", f"{key} is empty: every answer passes that runs to its end")
-    seconds = reading.number_at(node, "timeout", key, 0.0)
-    if seconds < 0 or seconds > 600:
-        raise reading.wrong(f"{key}.timeout", f"{seconds:g} seconds; it may be up to 600")
+    if not 0 <= node.timeout <= 600:
+        raise place.at("timeout").wrong(f"{node.timeout:g} seconds; it may be up to 600")
     return Test(
         code=code if reading.published else repaired,
-        prefix=prefix,
+        prefix=node.prefix,
         before=before,
-        weight=reading.number_at(node, "weight", key, 1.0),
-        seconds=seconds or None,
-        longest_only=reading.flag_at(node, "only_longest", key),
+        weight=node.weight,
+        seconds=node.timeout or None,
+        longest_only=node.only_longest,
     )
 
 
-def _similarity(value: object, fetch: Fetch, reading: Reading) -> tuple[Similarity, ...]:
-    entries = []
-    for number, entry in enumerate(reading.sequence(value, "grading.similarity")):
-        key = f"grading.similarity[{number}]"
-        node = reading.mapping(entry, key)
-        reading.known_keys(node, "metric references max_score min_score weight", key)
-        name = node.get("metric")
-        if name not in _HIGH:
-            raise reading.wrong(f"{key}.metric", f"one of {', '.join(_HIGH)} belongs here, not {shown(name)}")
-        metric: Overlap = name
-        low = reading.number_at(node, "min_score", key, _LOW)
-        high = reading.number_at(node, "max_score", key, _HIGH[metric])
-        if not low < high:
-            raise reading.wrong(key, f"min_score {low:g} must be below max_score {high:g}")
-        references = reading.sequence(node.get("references"), f"{key}.references")
-        texts = tuple(_reference(item, f"{key}.references[{n}]", fetch, reading) for n, item in enumerate(references))
-        weight = reading.number_at(node, "weight", key, 1.0)
-        entries.append(Similarity(metric=metric, references=texts, low=low, high=high, weight=weight))
-    return tuple(entries)
-
-
-def _reference(value: object, key: str, fetch: Fetch, reading: Reading) -> str:
-    if isinstance(value, str):
-        return value
-    node = reading.mapping(value, key)
-    return fetch(reading.text(node.get("path"), f"{key}.path"), f"{key}.path")
+def _similarity(place: Place) -> Similarity:
+    node = place.fields(_Similarity)
+    metric = next((name for name in _HIGH if name == node.metric.value), None)
+    if metric is None:
+        raise node.metric.wrong(f"one of {', '.join(_HIGH)} belongs here, not {shown(node.metric.value)}")
+    low, high = node.min_score, _HIGH[metric] if node.max_score is None else node.max_score
+    if not low < high:
+        raise place.wrong(f"min_score {low:g} must be below max_score {high:g}")
+    return Similarity(
+        metric=metric,
+        references=tuple(one.value if isinstance(one.value, str) else one.at("path").file() for one in node.references),
+        low=low,
+        high=high,
+        weight=node.weight,
+    )

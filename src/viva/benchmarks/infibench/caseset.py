@@ -12,6 +12,7 @@ Its questions are in Viva's own grading language (docs/data.md), as those of the
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from viva.benchmarks.basics import decoded, read_bytes, table_rows
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.benchmarks.custom.questionmodel import OwnQuestion
 from viva.benchmarks.infibench.cases import Case, read_case
-from viva.benchmarks.infibench.reading import Reading, read_yaml, shown
+from viva.benchmarks.infibench.reading import Place, Reading, shown
 from viva.errors import DataError, MissingDataError, option
 from viva.files import UNREADABLE
 from viva.types import Defect
@@ -155,17 +156,18 @@ def _from_csv(file: Path, content: bytes, published: bool) -> tuple[list[Case], 
     rows = table_rows(file, content, ("prompt", "eval_spec"), MAX_FIELD)
     for number, (_, row) in enumerate(rows, start=2):  # the header is row 1, and blank lines are none
         where = f"{file.name}, row {number}"
-        node, reading = _open_case(row["eval_spec"], where, published, seen)
-        files = _dependencies(row.get("dependencies", ""), f"{where}, case {reading.case}, dependencies")
-
-        def fetch(path: str, key: str, files: dict[str, str] = files, reading: Reading = reading) -> str:
-            if path not in files:
-                raise reading.wrong(key, f"{shown(path)} is not among the dependencies of the case")
-            return files[path]
-
-        cases.append(read_case(node, row["prompt"], fetch, reading))
-        defects.extend(reading.defects)
+        case = _open_case(row["eval_spec"], where, published, seen)
+        files = _dependencies(row.get("dependencies", ""), f"{where}, case {case.of.case}, dependencies")
+        case.of.fetch = partial(_dependency, files)
+        cases.append(read_case(case, row["prompt"]))
+        defects.extend(case.of.defects)
     return cases, defects
+
+
+def _dependency(files: dict[str, str], place: Place) -> str:
+    if (path := place.text()) not in files:
+        raise place.wrong(f"{shown(path)} is not among the dependencies of the case")
+    return files[path]
 
 
 def _dependencies(text: str, where: str) -> dict[str, str]:
@@ -181,28 +183,26 @@ def _dependencies(text: str, where: str) -> dict[str, str]:
 
 
 def _from_suite(file: Path, contents: list[bytes], published: bool) -> tuple[list[Case], list[Defect]]:
-    suite = Reading(str(file), published=published)
-    node = suite.mapping(read_yaml(decoded(file, contents[0]), str(file)), "the suite")
+    suite = Reading(str(file), published=published).document(decoded(file, contents[0]), "the suite")
     cases: list[Case] = []
     defects: list[Defect] = []
     seen: set[str] = set()
-    for number, entry in enumerate(suite.sequence(node.get("cases"), "cases")):
-        key = f"cases[{number}]"
-        name = suite.text(entry if isinstance(entry, str) else suite.mapping(entry, key).get("path"), key)
-        path = _inside(file.parent, file.parent, name, f"{file}, {key}")
+    for entry in suite.at("cases").sequence():
+        name = (entry if isinstance(entry.value, str) else entry.at("path")).text()
+        path = _inside(file.parent, file.parent, name, f"{file}, {entry.key}")
         contents.append(read_bytes(path, MAX_FILE))
-        node, reading = _open_case(decoded(path, contents[-1]), str(path), published, seen)
+        case = _open_case(decoded(path, contents[-1]), str(path), published, seen)
 
-        def fetch(name: str, key: str, path: Path = path, reading: Reading = reading) -> str:
-            found = _inside(file.parent, path.parent, name, f"{reading.file}, case {reading.case}, {key}")
-            contents.append(
-                read_bytes(found, MAX_FILE, empty="unit_test" in key)
-            )  # an empty test asks that the answer runs
+        def fetch(place: Place, path: Path = path) -> str:
+            where = f"{place.of.file}, case {place.of.case}, {place.key}"
+            found = _inside(file.parent, path.parent, place.text(), where)
+            empty = "unit_test" in place.key  # an empty test asks that the answer runs
+            contents.append(read_bytes(found, MAX_FILE, empty=empty))
             return decoded(found, contents[-1]).replace("\r\n", "\n").replace("\r", "\n")
 
-        prompt = fetch(reading.text(node.get("prompt_path"), "prompt_path"), "prompt_path")
-        cases.append(read_case(node, prompt, fetch, reading))
-        defects.extend(reading.defects)
+        case.of.fetch = fetch
+        cases.append(read_case(case, case.at("prompt_path").file()))
+        defects.extend(case.of.defects)
     return cases, defects
 
 
@@ -227,20 +227,19 @@ def _inside(root: Path, folder: Path, name: str, where: str) -> Path:
 # --- both ---
 
 
-def _open_case(text: str, where: str, published: bool, seen: set[str]) -> tuple[dict[str, object], Reading]:
-    """Return a case's mapping, and the reading that its id is known to."""
-    reading = Reading(where, published=published)
-    node = reading.mapping(read_yaml(text, where), "the case")
-    identity = node.get("id")
+def _open_case(text: str, where: str, published: bool, seen: set[str]) -> Place:
+    """Return a case, whose reading knows its id."""
+    case = Reading(where, published=published).document(text, "the case")
+    identity = case.at("id").value
     if not isinstance(identity, str) or not _ID.fullmatch(identity):
-        raise reading.wrong("id", f"letters, digits, dots and hyphens belong here, not {shown(identity)}")
+        raise case.at("id").wrong(f"letters, digits, dots and hyphens belong here, not {shown(identity)}")
     if len(seen) >= MAX_CASES:
         raise DataError(f"{where}: more than {MAX_CASES:,} cases")
     if identity in seen:
-        raise reading.wrong("id", f"{identity} stands twice in this set")
+        raise case.at("id").wrong(f"{identity} stands twice in this set")
     seen.add(identity)
-    reading.case = identity
-    return node, reading
+    case.of.case = identity
+    return case
 
 
 def _levels(file: Path, contents: list[bytes]) -> dict[str, str]:
@@ -248,14 +247,13 @@ def _levels(file: Path, contents: list[bytes]) -> dict[str, str]:
     if not file.is_file():
         return {}
     contents.append(read_bytes(file, MAX_FILE))
-    reading = Reading(str(file), published=True)
+    listed = Reading(str(file), published=True).document(decoded(file, contents[-1]), "the file")
     levels: dict[str, str] = {}
-    for name, paths in reading.mapping(read_yaml(decoded(file, contents[-1]), str(file)), "the file").items():
+    for name in listed.mapping():
         level = _LEVEL.fullmatch(name)
         if level is None:
-            raise reading.wrong(name, "levels are called level-1, level-2, ...")
-        for number, path in enumerate(reading.sequence(paths, name)):
-            levels[_id_of(reading.text(path, f"{name}[{number}]"))] = level[1]
+            raise listed.at(name).wrong("levels are called level-1, level-2, ...")
+        levels |= {_id_of(path.text()): level[1] for path in listed.at(name).sequence()}
     return levels
 
 

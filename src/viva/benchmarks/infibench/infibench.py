@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.basics import fingerprint, read_bytes, rows_by, spread
+from viva.benchmarks.basics import fingerprint, read_bytes, rows_by
 from viva.benchmarks.custom.questionfiles import own_items
 from viva.benchmarks.custom.questionloading import sound_questions
 from viva.benchmarks.infibench.cases import Case, areas
@@ -156,14 +156,13 @@ class InfiBench:
             items, defects, contents = _built(built, texts)
         else:
             items, defects, contents = _published(spec, data, texts)
-        chosen = [items[index] for index in spread(len(items), spec.limit)]
         return RubricExam(
             spec,
-            chosen,
+            items,
             fingerprint=fingerprint(contents),
             templates=texts,
             defects=defects,
-            layouts=layouts([item.question for item in chosen]),
+            layouts=layouts,
             headline=BEST,
         )
 

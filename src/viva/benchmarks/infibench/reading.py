@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection
+from typing import TypeVar, get_args
+
+import msgspec
+from msgspec import Struct
 
 from viva.errors import DataError
 from viva.io.bounded import yaml_value
@@ -13,6 +17,7 @@ MAX_TEXT = 1_000_000
 """Characters of one YAML file. The longest published one has 13,000."""
 MAX_DEPTH = 50
 MAX_NODES = 50_000
+T = TypeVar("T", bound=Struct)
 
 
 def read_yaml(text: str, where: str) -> object:
@@ -37,6 +42,13 @@ class Reading:
         self.defects: list[Defect] = []
         self.invalid_gold = ""
         """Why the case cannot be graded; "" if it can."""
+        self.fetch: Callable[[Place], str] = Place.text
+        """A place that names a file → the file's text, as soon as it is known where the files are."""
+
+    def document(self, text: str, called: str) -> Place:
+        """Return a YAML document that is a mapping."""
+        value = read_yaml(text, self.file)
+        return Place(self, Place(self, value, called).mapping(), "")
 
     def wrong(self, key: str, problem: str) -> DataError:
         """Return the error that names file, case and key."""
@@ -56,48 +68,76 @@ class Reading:
         self.invalid_gold = self.invalid_gold or detail
         self.defects.append(Defect(self.case, kind, detail, "unsound"))
 
-    def mapping(self, value: object, key: str) -> dict[str, object]:
+
+class Place(Struct, frozen=True):
+    """A value of a case, the keys that lead to it, and the reading that it is a part of."""
+
+    of: Reading
+    value: object
+    key: str
+
+    def wrong(self, problem: str) -> DataError:
+        """Return the error that names file, case and key."""
+        return self.of.wrong(self.key, problem)
+
+    def mapping(self) -> dict[str, object]:
         """Return a mapping whose keys are texts."""
-        if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
-            raise self.wrong(key, f"a mapping belongs here, not {shown(value)}")
-        return value
+        if not isinstance(self.value, dict) or not all(isinstance(name, str) for name in self.value):
+            raise self.wrong(f"a mapping belongs here, not {shown(self.value)}")
+        return self.value
 
-    def sequence(self, value: object, key: str) -> list[object]:
-        """Return a list that is not empty."""
-        if not isinstance(value, list) or not value:
-            raise self.wrong(key, f"a list with at least one entry belongs here, not {shown(value)}")
-        return value
+    def at(self, name: str) -> Place:
+        """Return what a mapping has under a name; nothing where it has none."""
+        return Place(self.of, self.mapping().get(name), f"{self.key}.{name}" if self.key else name)
 
-    def text(self, value: object, key: str) -> str:
+    def sequence(self) -> list[Place]:
+        """Return the entries of a list that is not empty."""
+        if not isinstance(self.value, list) or not self.value:
+            raise self.wrong(f"a list with at least one entry belongs here, not {shown(self.value)}")
+        return [Place(self.of, entry, f"{self.key}[{number}]") for number, entry in enumerate(self.value)]
+
+    def text(self) -> str:
         """Return a text. A number or `yes` without quotes is none."""
-        if not isinstance(value, str):
-            raise self.wrong(key, f"a text belongs here, not {shown(value)}; put it in quotes if it is one")
-        return value
+        if not isinstance(self.value, str):
+            raise self.wrong(f"a text belongs here, not {shown(self.value)}; put it in quotes if it is one")
+        return self.value
 
-    def number(self, value: object, key: str) -> float:
+    def number(self) -> float:
         """Return a finite number."""
+        value = self.value
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e9:
-            raise self.wrong(key, f"a number belongs here, not {shown(value)}")
+            raise self.wrong(f"a number belongs here, not {shown(value)}")
         return float(value)
 
-    def flag(self, value: object, key: str) -> bool:
+    def flag(self) -> bool:
         """True or false."""
-        if not isinstance(value, bool):
-            raise self.wrong(key, f"true or false belongs here, not {shown(value)}")
-        return value
+        if not isinstance(self.value, bool):
+            raise self.wrong(f"true or false belongs here, not {shown(self.value)}")
+        return self.value
 
-    def number_at(self, node: Mapping[str, object], name: str, key: str, default: float) -> float:
-        """Return the number under `name`, the default where there is none."""
-        return self.number(node[name], f"{key}.{name}") if name in node else default
+    def file(self) -> str:
+        """Return the text of the file that is named here."""
+        return self.of.fetch(self)
 
-    def flag_at(self, node: Mapping[str, object], name: str, key: str, default: bool = False) -> bool:
-        """Return the flag under `name`, the default where there is none."""
-        return self.flag(node[name], f"{key}.{name}") if name in node else default
+    def fields(self, kind: type[T], besides: Collection[str] = ()) -> T:
+        """Return a mapping as a struct, each field checked by its type. Keys that neither it nor the caller reads
+        (`besides`) are noted.
+        """
+        node = self.mapping()
+        known = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+        for name in node.keys() - known.keys() - set(besides):  # a slip of the pen, usually
+            self.of.note("unknown key", f"{self.key}.{name} is read by nothing")
+        given: dict[str, object] = {}
+        for name, field in known.items():
+            if name in node or field.required:
+                read = next((_CHECKS[one] for one in (field.type, *get_args(field.type)) if one in _CHECKS), None)
+                given[field.name] = read(self.at(name)) if read else self.at(name)
+        return kind(**given)
 
-    def known_keys(self, node: Mapping[str, object], known: str, key: str) -> None:
-        """Note keys that nothing reads: a slip of the pen, usually."""
-        for name in node.keys() - set(known.split()):
-            self.note("unknown key", f"{key}.{name} is read by nothing")
+
+_CHECKS: dict[object, Callable[[Place], object]] = {
+    str: Place.text, float: Place.number, bool: Place.flag, list[Place]: Place.sequence,
+}  # fmt: skip
 
 
 def shown(value: object) -> str:

@@ -15,7 +15,7 @@ row that cannot be asked is refused with its file and line: a set that is half r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -212,16 +212,6 @@ def changed(folder: Path, found: str) -> Iterator[Defect]:
         raise DataError(f"{folder / BUILD} is damaged: {_explained(problem)}") from None
     if built and built != found:
         yield Defect("set", "changed since it was built", f"build.json has {_short(built)}, the files {found}", "noted")
-
-
-def alike(listed: Sequence[Listed]) -> Iterator[Defect]:
-    """Yield questions with options that read alike."""
-    for one in listed:
-        folded = [" ".join(option.split()).casefold() for option in one.item.options]
-        if len(set(folded)) < len(folded):
-            gold = folded.count(folded[LETTERS.index(one.item.answer)]) > 1
-            detail = "two options read alike" + (", and one of them is the gold" if gold else "")
-            yield Defect(one.item.id, "equal options", detail, "noted")
 
 
 def _wrong(item: Item) -> str:

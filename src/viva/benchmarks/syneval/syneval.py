@@ -39,7 +39,7 @@ from pathlib import Path
 
 import msgspec
 
-from viva.benchmarks.basics import GradedByRule, fingerprint, read_bytes, rows_by, spread
+from viva.benchmarks.basics import GradedByRule, alike, fingerprint, read_bytes, rows_by, spread
 from viva.benchmarks.syneval import facts, synevalprompts
 from viva.benchmarks.syneval.facts import FORMATS, KNOWLEDGE_POINTS, LETTERS, Format, Item, KnowledgePoint
 from viva.contracts import ContextWindow
@@ -48,7 +48,7 @@ from viva.prompting import BREAKS, ESTIMATED, Templates, fit_to_context, gap_bet
 from viva.scorers.choice import read_choice
 from viva.scorers.phrase import read_phrase
 from viva.scorers.phrasemask import clean
-from viva.scorers.reading import grade_reading, no_reply
+from viva.scorers.reading import grade_reading, no_reply, outcome_of, scored
 from viva.scorers.spans import SpanScore, score_span
 from viva.scorers.truth import read_truth
 from viva.types import (
@@ -289,12 +289,7 @@ def as_published(item: Item, response: Response, lead: str) -> Score:
         right = read == item.answer
     if read is None:
         return Score(value=None, outcome="unparsed", explanation="wrong format (as published)")
-    return Score(
-        value=float(right),
-        outcome="right" if right else "wrong",
-        answer=read,
-        explanation="the first line, by its form (as published)",
-    )
+    return scored(right, read, "the first line, by its form (as published)")
 
 
 def phrase_score(best: SpanScore, how: str) -> Score:
@@ -304,7 +299,7 @@ def phrase_score(best: SpanScore, how: str) -> Score:
     held = f", held to {best.accepted!r}" if best.accepted else ""
     return Score(
         value=value,
-        outcome="right" if value == 1.0 else "partly" if value else "wrong",
+        outcome=outcome_of(value),
         answer=best.candidate,
         explanation=f"{how}{held}: F1 {best.f1:.3f}, {'exact' if best.exact else 'not exact'}",
         parts={"exact": exact, "f1": best.f1},
@@ -335,7 +330,9 @@ class SynEvalExam(GradedByRule):
         listed = facts.read_test(folder / facts.TEST, test)
         # Exemplars count even where none is shown, so that a set has one fingerprint: that of its build.json.
         self.fingerprint = fingerprint([test] if exemplars is None else [test, exemplars])
-        self.defects = [*facts.changed(folder, self.fingerprint), *facts.alike(listed)]
+        self.defects = [*facts.changed(folder, self.fingerprint)]
+        for item in (one.item for one in listed):
+            self.defects += alike(item.id, item.options, item.answer)
         self._pools: facts.Pools = {}
         if spec.shots:
             if not exemplars or not exemplars.strip():

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
 from itertools import islice
@@ -70,13 +70,10 @@ def grade_reading(reading: Reading, gold: str, response: Response) -> Score:
     where = f"{reading.rule}" + (f" at {reading.span[0]}-{reading.span[1]}" if reading.span else "")
     if reading.read in _UNREAD:
         outcome = _UNREAD[reading.read]
-        if response.stop_reason in CUT_OFF and outcome in ("unparsed", "empty"):
-            outcome = "truncated"
-        if response.stop_reason == "filter" and outcome in ("unparsed", "empty"):
-            outcome = "refused"
+        if outcome != "refused" and response.stop_reason in (*CUT_OFF, "filter"):
+            outcome = "refused" if response.stop_reason == "filter" else "truncated"
         return Score(value=None, outcome=outcome, explanation=because(where, response))
-    right = reading.read == gold
-    return Score(value=float(right), outcome="right" if right else "wrong", answer=reading.read, explanation=where)
+    return scored(reading.read == gold, reading.read, where)
 
 
 def because(explanation: str, response: Response) -> str:
@@ -89,6 +86,11 @@ def no_reply(failure: Failure) -> Score:
     if failure.kind == NOT_ASKED:
         return Score(value=None, outcome=NOT_ASKED, explanation=failure.message)
     return Score(value=None, outcome="error", explanation=f"{failure.kind}: {failure.message}")
+
+
+def scored(value: float, answer: str, why: str, parts: Mapping[str, float] = {}) -> Score:
+    """Return the score of an answer that was read."""
+    return Score(value=float(value), outcome=outcome_of(value), answer=answer[:500], explanation=why, parts=dict(parts))
 
 
 def outcome_of(value: float) -> Outcome:

@@ -26,9 +26,9 @@ from viva.scorers.reading import (
     grade_reading,
     held,
     marked,
-    outcome_of,
     read_visible,
     resolve,
+    scored,
     stated,
     undressed,
     whole,
@@ -226,9 +226,8 @@ def grade_term(reply: str, accepted: Sequence[str], response: Response) -> Score
     term, reading = read_term(reply, accepted, ended=response.ended)
     if term is None:
         return grade_reading(reading, "", response)
-    value = float(term.same is not None)
     why = "none of the accepted answers, normalised" if term.same is None else f"accepted as {term.same!r}"
-    return Score(value=value, outcome=outcome_of(value), answer=term.text[:500], explanation=f"{why} ({reading.rule})")
+    return scored(term.same is not None, term.text, f"{why} ({reading.rule})")
 
 
 def is_last_resort(slot: Slot) -> bool:
