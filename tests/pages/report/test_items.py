@@ -46,10 +46,8 @@ def unpacked(blocks: list[Block]) -> dict[str, Any]:
         if block.name != "items-index"
     }
     index = json.loads(next(block.text for block in blocks if block.name == "items-index"))
-    asked = numbers(index["asked"])
     for column in index["columns"].values():
-        codes = numbers(column["codes"])
-        column["codes"] = [codes[question] for question in asked] if column["shared"] else codes
+        column["codes"] = numbers(column["codes"])
     return {**content, "items-index": {**index["columns"], "firsts": index["firsts"]}}
 
 

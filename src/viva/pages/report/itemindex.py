@@ -156,18 +156,17 @@ class ItemWriter:
         self._heads: dict[str, str] = {}
         self._firsts = array("i")
         self._chunk = _Chunk()
+        self._rows: list[ScoreRow] = []
         self._last: Answer | None = None
 
     def add(self, item: Answer) -> bool:
         """Take in one answer; whether there is room for more."""
         row, last = item.row, self._last
         same = last is not None and item.request is last.request is not None and row.tags == last.row.tags
-        if not same:
-            self.index.ask(row.exam, row.question, row.tags)
-            if item.asked:
-                self._heads.setdefault(f"{label(row.exam)}\t{label(row.question)}", one_line(item.asked, HEAD))
+        if not same and item.asked:
+            self._heads.setdefault(f"{label(row.exam)}\t{label(row.question)}", one_line(item.asked, HEAD))
         self._last = item
-        self.index.add(row)
+        self._rows.append(row)
         written, reply = self.written, item.reply
         written.cut += self._chunk.add(item, reply, same=same)
         written.marked = written.marked or bool(_SIGN.search(f"\n{reply}"))
@@ -191,7 +190,8 @@ class ItemWriter:
     def _flush(self) -> None:
         self._firsts.append(self.written.items - len(self._chunk.items))
         self._put(Block(f"items-{len(self._firsts) - 1}", packed(self._chunk.plain())))
-        self._chunk, self._last = _Chunk(), None
+        self.index.add(self._rows)
+        self._chunk, self._rows, self._last = _Chunk(), [], None
 
     def _put(self, block: Block) -> None:
         self.written.size += len(block.text)

@@ -60,6 +60,11 @@ class Sheet(Struct):
         question, sample = self.questions[place // self.evaluation.samples], place % self.evaluation.samples
         return self.evaluation.exam.variant(question, sample), sample
 
+    def leveled(self, place: int) -> ScoreRow:
+        """Return the row of an answer; that of a varied run is found by its levels."""
+        row, vary = self.rows[place], self.evaluation.exam.spec.vary
+        return row if vary is UNSET else msgspec.structs.replace(row, tags={**row.tags, **vary.named(row.sample)})
+
     def sample_name(self, sample: int) -> str:
         """Return which of a question's answers it is, for people: `sample 1`, of a varied run `prompt base, order
         2`.

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -26,6 +27,7 @@ from viva.engine.budget import Price, list_price
 from viva.engine.folder import BATCHES, ModelRecord, RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
 from viva.pages.runs import following
+from viva.pages.runs.answerfilters import Answers
 from viva.pages.runs.following import Followed, RunEntry, Tokens
 from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
 from viva.pages.runs.runblocks import Tables, live_tables
@@ -50,7 +52,7 @@ Sizes = tuple[tuple[int, int, int], ...]
 """Inode, bytes and time of change of files: what tells whether anything is new."""
 
 
-class Graded(Struct, frozen=True):
+class Graded(Struct, frozen=True, dict=True):
     """A grading that was finished."""
 
     number: int
@@ -61,6 +63,11 @@ class Graded(Struct, frozen=True):
     sheets: Sequence[Sheet]
     tables: Tables
     opened: OpenRun
+
+    @cached_property
+    def index(self) -> Answers:
+        """The answers by what they are listed."""
+        return Answers(self.sheets)
 
 
 class Work(Struct):

@@ -18,10 +18,10 @@ from starlette.routing import Route
 from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
 from viva.files import read_regular
-from viva.pages.answerindex import Chosen, noteworthy, number_in
+from viva.pages.answerindex import Chosen, number_in
 from viva.pages.leaderboard.sitepages import CHARTS, STYLES, SitePages
 from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
-from viva.pages.runs.answerfilters import ROWS, Answers, Matrix, Place, matrix
+from viva.pages.runs.answerfilters import ROWS, Matrix, Place, matrix
 from viva.pages.runs.following import RunEntry, slug
 from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
@@ -45,8 +45,6 @@ class Pages(PairPages):
 
     def __init__(self, views: RunViews, access: Access) -> None:
         self._found = Kept[Sequence[Place]]()
-        self._answers = Kept[Answers](2)
-        self._noted = Kept[list[tuple[str, str, str, int]]]()
         self._matrices = Kept[Matrix](8)
         self._sites = Kept[Mapping[str, Callable[[], str]]](1)
         super().__init__(
@@ -127,24 +125,17 @@ class Pages(PairPages):
 
     def run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return what was asked, how far it is, its tables."""
-
-        def noted() -> list[tuple[str, str, str, int]]:
-            return noteworthy([row for sheet in graded.sheets for row in sheet.rows])
-
         return {
             "several": len({sheet.evaluation.model.name for sheet in graded.sheets}) > 1,
-            "noted": self._noted.get((view.path, graded.number), noted),
+            "noted": graded.index.noteworthy,
         }
-
-    def _answers_of(self, view: RunView, graded: Graded) -> Answers:
-        return self._answers.get((view.path, graded.number), lambda: Answers(graded.sheets))
 
     def _search(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
         """Return the answers of a filter, in its order. Raises StorageError where a search cannot read them."""
 
         def find() -> Sequence[Place]:
             with view.answers.reading() as reader:
-                return self._answers_of(view, graded).find(chosen, reader)
+                return graded.index.find(chosen, reader)
 
         return self._found.get((view.path, graded.number, chosen.query(view="")), find)
 
@@ -169,7 +160,7 @@ class Pages(PairPages):
         """Return the answers of a filter, a page at a time."""
         places, listed = paged(self._search(view, graded, chosen), chosen.page)
         rows = [self._line(graded, place) for place in places]
-        return {"facets": self._answers_of(view, graded).index.facets, "rows": rows, **listed}
+        return {"facets": graded.index.facets, "rows": rows, **listed}
 
     def _line(self, graded: Graded, place: Place) -> dict[str, object]:
         sheet = graded.sheets[place[0]]
@@ -213,13 +204,13 @@ class Pages(PairPages):
 
     def matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return the questions of an exam by models."""
-        answers, results = self._answers_of(view, graded), graded.tables.results
+        answers, results = graded.index, graded.tables.results
         made = self._matrices.get(
             (view.path, graded.number, chosen.query()), lambda: matrix(answers, graded.sheets, results, chosen)
         )
         rows, listed = paged(made.rows, chosen.page, ROWS)
         return {
-            "facets": answers.index.facets,
+            "facets": answers.facets,
             "matrix": made,
             "rows": rows,
             "design": graded.sheets[0].evaluation.exam.spec.vary is not UNSET,
