@@ -164,14 +164,7 @@ def open_run(path: str | PathLike[str], *, published_rows: str = "nearest") -> R
     folder = open_run_folder(Path(path))
     refuse_unknown(published_rows, settings_of(folder.record.exams))
     if is_fresh(folder):
-        found = read_run(folder.path, published_rows)
-        report = Report(
-            run=str(folder.path),
-            results=tuple(found.results),
-            notes=tuple(found.notes),
-            canaries=found.canaries,
-        )
-        return Run(folder.path, report)
+        return Run(folder.path, read_run(folder.path, published_rows).report)
     with folder.lock():
         output = OutputOptions(format=ALL_TABLES, published_rows=published_rows)
         return Run(folder.path, grade_run(prepare(folder, LimitOptions(progress="quiet")), output))

@@ -1,7 +1,7 @@
 """The index of answers: by what they are listed, chosen, searched and sorted, in served pages and in files alike.
 
-Answers to a question come together. A column holds a number an answer. `AnswerIndex.plain` is what the script of a page in a file reads (static/items.js), which chooses, searches
-and sorts by the same rules.
+Answers to a question come together. A column holds a number an answer. `AnswerIndex.plain` is what the script of a page
+in a file reads (static/items.js), which chooses, searches and sorts by the same rules.
 """
 
 from __future__ import annotations

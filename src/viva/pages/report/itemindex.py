@@ -62,7 +62,7 @@ LONGEST_PROMPT = 60_000
 """The same of a prompt: it holds the exemplars, which are written once a chunk."""
 HEAD = 110
 """Characters of a question that the list shows."""
-_SIGN = re.compile(r"[*_`#>|$\\\[<~]|\n(?:[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
+_SIGN = re.compile(r"[*_`#>|$\\\[<~\n](?:(?<!\n)|[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
 """Without one of these in a text that begins with a line's end, Markdown is paragraphs and line ends."""
 _FORMULA = re.compile(r"\$|\\[(\[b]")
 """Without one of these there is no formula in a text."""

@@ -213,7 +213,9 @@ def names_of(read: Sequence[Reported], *, whole: bool = False) -> Names:
     """Return models by their names, with the run's where a model sat an exam in several runs; paths without the folders
     that all of them have in common, unless they are to be `whole`.
     """
-    results = [(number, run.folder.path.name, result) for number, run in enumerate(read) for result in run.results]
+    results = [
+        (number, run.folder.path.name, result) for number, run in enumerate(read) for result in run.report.results
+    ]
     short = {result.model: result.model for *_, result in results}
     paths = {name for name in short if name.count("/") > 1 and "://" not in name and not whole}
     folders = zip(*(path.split("/")[:-1] for path in paths), strict=False)
@@ -236,15 +238,15 @@ def together(read: Sequence[Reported], names: Names) -> Report:
             result, model=name, tables=tuple(msgspec.structs.replace(table, model=name) for table in result.tables)
         )
         for number, run in enumerate(read)
-        for result in run.results
+        for result in run.report.results
         for name in (names[number, result.exam, result.model],)
     ]
-    notes = list(dict.fromkeys(note for run in read for note in run.notes))
+    notes = list(dict.fromkeys(note for run in read for note in run.report.notes))
     return Report(
         run=", ".join(str(run.folder.path) for run in read),
         results=tuple(results),
         notes=(*_uneven(results), *notes),
-        canaries=tuple(one for run in read for one in run.canaries),
+        canaries=tuple(one for run in read for one in run.report.canaries),
     )
 
 
@@ -261,7 +263,7 @@ def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tu
     )
     # Above all charts, not in a note below them: what they show beside each other is no comparison.
     warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
-    above = [*(note for run in read for note in run.estimates), *warnings]
+    above = [*(note for run in read for note in run.report.estimates), *warnings]
     page = {
         "title": config.title or title,
         "asked_of": [(record, one_line(name, 200)) for record, name in zip(records, called, strict=True)],

@@ -316,7 +316,7 @@ class _Reading(threading.Thread):
         results: Sequence[Result] = ()
         with self.turn:
             try:
-                results = read_run(self._path, "none").results
+                results = read_run(self._path, "none").report.results
             except (VivaError, OSError):
                 pass
             except Exception:
