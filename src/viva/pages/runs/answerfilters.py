@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -16,8 +17,16 @@ from viva.pages.runs.gradedrows import Sheet
 from viva.render.result import Result
 from viva.types import Question, points_of
 
-Place = tuple[int, int]
-"""An answer: the number of its sheet, and its place in it."""
+
+class Place(NamedTuple):
+    """An answer: the number of its sheet, and its place in it."""
+
+    sheet: int
+    at: int
+
+    def __str__(self) -> str:
+        """As an address calls it."""
+        return f"{self.sheet + 1}.{self.at + 1}"
 
 
 class Answers(AnswerIndex):
@@ -30,7 +39,7 @@ class Answers(AnswerIndex):
         for number, sheet in enumerate(sheets):  # those who sat one exam
             groups.setdefault((id(sheet.evaluation.exam), sheet.evaluation.samples), []).append(number)
         self.places: list[Place] = [
-            (number, place) for group in groups.values() for place in range(len(sheets[group[0]])) for number in group
+            Place(number, at) for group in groups.values() for at in range(len(sheets[group[0]])) for number in group
         ]
         self.add([sheets[number].leveled(place) for number, place in self.places])
         self.finish()
@@ -45,7 +54,7 @@ class Answers(AnswerIndex):
 
     def _text(self, place: Place, reader: Reader) -> str:
         """Return what a search looks at of an answer."""
-        sheet, number = self._sheets[place[0]], place[1]
+        sheet, number = self._sheets[place.sheet], place.at
         question, sample = sheet.question(number)
         entry = reader(sheet.key(number)) if sheet.places[number] else None
         reply = entry.text if entry else ""
@@ -53,7 +62,7 @@ class Answers(AnswerIndex):
             reply = reply_text(sheet.evaluation.request(question, sample), entry.response())
         return folded("\n".join((about(question), reply, sheet.rows[number].answer, question.answer or "")))
 
-    def questions(self, chosen: Chosen) -> set[Place]:
+    def questions(self, chosen: Chosen) -> set[tuple[int, int]]:
         """Return the questions that have an answer of a choice, by the first of their answers in each sheet."""
         left = (self.places[item] for item in self.chosen(chosen.picks))
         return {(number, place - place % self._sheets[number].evaluation.samples) for number, place in left}

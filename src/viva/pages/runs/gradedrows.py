@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 
 from viva.engine.answerrecord import Answer, answer_of, describe_evidence
 from viva.engine.journal import Entry
-from viva.engine.stages import DIGEST, NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
+from viva.engine.stages import NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
 from viva.errors import StorageError
 from viva.pages.runs.following import Followed, Reader
 from viva.runs.answers import SEVERAL, finer, of_answer
@@ -43,15 +43,10 @@ class Sheet(Struct):
     def __len__(self) -> int:
         return len(self.questions) * self.evaluation.samples
 
-    @property
-    def keyed(self) -> bool:
-        """Whether the keys of all answers are known."""
-        return len(self.evaluation.digests) == len(self) * DIGEST
-
     def key(self, place: int) -> bytes:
         """Return the request key of one answer."""
-        if self.keyed:
-            return bytes(self.evaluation.digests[place * DIGEST : (place + 1) * DIGEST])
+        if self.evaluation.keyed:
+            return self.evaluation.key(place)
         question, sample = self.question(place)
         return self.evaluation.keys.of(self.evaluation.request(question, sample))
 
@@ -101,11 +96,7 @@ def grade(
 
 
 def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore) -> ScoreRow:
-    question, sample = sheet.question(place)
-    entry = reader(sheet.key(place))
-    response = entry.response() if entry else NO_REPLY_YET
-    score = evidence_store.score(sheet.evaluation, question, sample, response)
-    return _short(row_of(sheet.evaluation, question, sample, response, score, sheet.shown))
+    return _short(evidence_store.row(sheet.evaluation, *sheet.question(place), reader(sheet.key(place)), sheet.shown))
 
 
 def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
@@ -119,7 +110,7 @@ def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> Non
     """Compute the keys of all answers, once: whose line in the journal is whose."""
     done = 0
     for sheet in sheets:
-        if sheet.keyed:
+        if sheet.evaluation.keyed:
             continue
         for _ in sheet.evaluation.requests():
             done += 1
