@@ -36,12 +36,9 @@ _FACETS = CHOICES["facets"]
 _TAG = "t."
 _SEVERAL = ","
 """Between values of a choice; a `slug` has none."""
-_WORDS = {"show": "show", "order": "sort", "view": "view"}
-"""Field of `Chosen` → its name in an address, one of a few words."""
-_NAMES = {"text": "q", **_WORDS, "a": "a", "b": "b"}
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
+class Chosen(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"text": "q", "order": "sort"}):
     """What an address chooses: questions or answers, their order, and how texts are shown.
 
     Names and values are `slug`s: those of models and tags are hostile texts, which addresses alter.
@@ -64,17 +61,16 @@ class Chosen(Struct, frozen=True, kw_only=True):
     def read(cls, query: Mapping[str, str]) -> Chosen:
         """From an address; what it says wrongly is left out."""
         picks = [(key, value) for key, value in query.items() if value and (key in _FACETS or key.startswith(_TAG))]
-        words = {field: query[name] for field, name in _WORDS.items() if query.get(name) in CHOICES[name]}
-        a, b, page = (number_in(query.get(name, "")) for name in ("a", "b", "page"))
+        words = {name: query[name] for name in ("show", "sort", "view") if query.get(name) in CHOICES[name]}
+        numbers = {name: number_in(query.get(name, "")) for name in ("a", "b", "page")}
         text = " ".join(query.get("q", "")[:LONGEST_QUERY].split())
-        return cls(picks=tuple(picks[:24]), text=text, a=a, b=b, page=max(1, page), **words)
+        found = {"picks": picks[:24], "q": text, **words, **numbers, "page": max(1, numbers["page"])}
+        return msgspec.convert(found, cls)
 
     def query(self, **changes: object) -> str:
         """Return the same as an address says it, or with changes; on the first page, unless they say another."""
-        one = msgspec.structs.replace(self, **{"page": 1, **changes})
-        said = dict(one.picks) | {name: getattr(one, field) for field, name in _NAMES.items()}
-        said["page"] = one.page if one.page > 1 else 0
-        return urlencode({name: value for name, value in said.items() if value}, errors="replace")
+        said = msgspec.to_builtins(msgspec.structs.replace(self, **{"page": 1, **changes}))
+        return urlencode(dict(said.pop("picks", ())) | said, errors="replace")
 
     def pick(self, key: str) -> str:
         """Return the value that is chosen of a facet; "" for any."""
