@@ -140,14 +140,12 @@ class AnswerIndex:
         self.samples = joined(self._chunks, "sample", np.int32(-1))
         for name, known in self._known.items():
             words, codes = list(known), joined(self._chunks, name, np.int32(-1))
-            if name in ("question", "value"):
-                self.columns[name] = Column("", Text(words, codes), words)
-            elif name in _SAID:
-                self.columns[name] = Column(_FACETS[name], Text(words, codes), list(map(_SAID[name], words)))
-            else:
-                tag = name.removeprefix("tag:")
-                key, title = (name, _FACETS[name]) if tag == name else (f"{_TAG}{slug(tag)}", label(tag) or "(no name)")
-                self.columns[key] = Column(title, Text(list(map(slug, words)), codes), list(map(label, words)))
+            tag = name.removeprefix("tag:")
+            key, title = (name, _FACETS.get(name, "")) if tag == name else (f"{_TAG}{slug(tag)}", label(tag))
+            texts = words if name == "value" else list(map(_SAID.get(name, label), words))
+            addressed = key != name or name in ("exam", "model")
+            keys = list(map(slug, words)) if addressed else texts if name == "question" else words
+            self.columns[key] = Column(title or "(no name)", Text(keys, codes), texts)
         self._chunks.clear()
 
     @cached_property
