@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from operator import attrgetter
@@ -161,16 +162,6 @@ class AnswerIndex:
                 made[key] = (column.title, sorted(known) if key.startswith(_TAG) else known)
         return made
 
-    @property
-    def noteworthy(self) -> list[tuple[str, str, str, int]]:
-        """What else than right and wrong answers there is: facet, word and text of each, and how many have it."""
-        return [
-            (key, *value)
-            for key in ("outcome", "finer")
-            for value in self.facets[key][1]
-            if value[0] not in ("right", "partly", "wrong")
-        ]
-
     def _is_facet(self, key: str) -> bool:
         return key in _FACETS or (key.startswith(_TAG) and 1 < len(self.columns[key].texts) <= MANY)
 
@@ -193,6 +184,17 @@ class AnswerIndex:
         """Return it as the page reads it: JSON, with whole numbers packed."""
         shown = {key: one.plain() for key, one in self.columns.items() if key[:2] != _TAG or self._is_facet(key)}
         return {"columns": shown, "sample": integers(self.samples)}
+
+
+def noteworthy(rows: Sequence[ScoreRow]) -> list[tuple[str, str, str, int]]:
+    """Return what else than right and wrong answers there is: facet, word and text of each, and how many have it."""
+    outcomes, causes = Counter(map(attrgetter("outcome"), rows)), Counter(finer(row, row.stopped) for row in rows)
+    return [
+        (key, word, _SAID[key](word), count)
+        for key, words, counts in (("outcome", OUTCOMES, outcomes), ("finer", tuple(FINER), causes))
+        for word in words
+        if (count := counts[word]) and word not in ("right", "partly", "wrong")
+    ]
 
 
 def integers(numbers: Sequence[int] | Numbers) -> dict[str, Any]:

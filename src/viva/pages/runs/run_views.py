@@ -26,6 +26,7 @@ from msgspec import Struct
 from viva.engine.budget import Price
 from viva.engine.folder import BATCHES, ModelRecord, RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
+from viva.pages.answerindex import noteworthy
 from viva.pages.runs import following
 from viva.pages.runs.answerfilters import Answers
 from viva.pages.runs.following import Followed, RunEntry, Tokens
@@ -60,6 +61,11 @@ class Graded(Struct, frozen=True, dict=True):
     sheets: Sequence[Sheet]
     tables: Tables
     opened: OpenRun
+
+    @cached_property
+    def noted(self) -> list[tuple[str, str, str, int]]:
+        """What else than right and wrong answers there is."""
+        return noteworthy([row for sheet in self.sheets for row in sheet.rows])
 
     @cached_property
     def index(self) -> Answers:

@@ -124,10 +124,7 @@ class Pages(PairPages):
 
     def run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return what was asked, how far it is, its tables."""
-        return {
-            "several": len({sheet.evaluation.model.name for sheet in graded.sheets}) > 1,
-            "noted": graded.index.noteworthy,
-        }
+        return {"several": len({sheet.evaluation.model.name for sheet in graded.sheets}) > 1}
 
     def _search(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
         """Return the answers of a filter, in its order. Raises StorageError where a search cannot read them."""
