@@ -408,11 +408,6 @@ def open_encoder(name: str, limits: LimitOptions) -> Encoder:
     return RemoteEncoder(limits.backend, partial(encoder_worker, name))
 
 
-def batches_at_once(encoder: Encoder) -> int:
-    """Return how many batches of pairs an encoder works on side by side."""
-    return int(getattr(encoder, "jobs", 1))
-
-
 def placed(model: Model, limits: LimitOptions) -> Model:
     """Weights on a disk are opened where --backend says; models of other providers are asked from here."""
     if limits.backend == "local" or model.rate_limit_group != "hf":
