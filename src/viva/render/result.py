@@ -215,12 +215,8 @@ class Report(Struct, frozen=True, kw_only=True):
     run: str
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
-    estimates: tuple[str, ...] = ()
-    """Those of the notes that say what the scores of an adaptive run are."""
     canaries: tuple[CanaryMarks, ...] = ()
     """What judges gave answers whose marks are known."""
-    judging: Mapping[str, Consumed] = {}
-    """What each judge took."""
 
 
 def comparable(rows: Iterable[Neighbour], results: Sequence[Result]) -> tuple[Neighbour, ...]:

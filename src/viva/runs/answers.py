@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct
 from viva.benchmarks import open_exam
 from viva.benchmarks.rationale.combining import Q_A, Q_R
 from viva.engine.answerrecord import Answer, answer_of, describe_evidence, thought_size
+from viva.engine.budget import Consumed
 from viva.engine.folder import ExamRecord, RunFolder, RunRecord
 from viva.engine.journal import Entry, Journal
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
@@ -269,6 +270,10 @@ class Reported(Struct, kw_only=True):
 
     folder: RunFolder
     report: Report
+    estimates: list[str]
+    """Those of its notes that say what the scores of an adaptive run are."""
+    judging: dict[str, Consumed]
+    """What each judge took."""
     strata: array[int]
     """For every row of scores.jsonl, in order: a number for its exam, model and outcome."""
     opened_run: OpenRun | None
@@ -309,8 +314,11 @@ def read_run(path: Path, beside: str) -> Reported:
         result = result_of(result, _noted(rows, len(results), strata), layouts[label])
         results.append(with_published_rows(result, beside, exam, folder.record))
     headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
-    report = report_of(folder, headline, results, opened_run, published=beside)
-    return Reported(folder=folder, report=report, strata=strata, opened_run=opened_run, warnings=warnings)
+    report, estimates, judging = report_of(folder, headline, results, opened_run, published=beside)
+    return Reported(
+        folder=folder, report=report, estimates=estimates, judging=judging, strata=strata, opened_run=opened_run,
+        warnings=warnings,
+    )  # fmt: skip
 
 
 def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:

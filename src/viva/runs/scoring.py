@@ -225,7 +225,7 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
                 result = msgspec.structs.replace(result, consumed=consumption.consumed())
             results.append(with_published_rows(result, output.published_rows, remembered[id(evaluation.exam)], record))
     headline = opened_run.exams[0].headline()
-    return report_of(folder, headline, results, opened_run, published=output.published_rows)
+    return report_of(folder, headline, results, opened_run, published=output.published_rows)[0]
 
 
 def report_of(
@@ -236,8 +236,9 @@ def report_of(
     *,
     published: str = NONE,
     rows: Sequence[Sequence[ScoreRow]] | None = None,
-) -> Report:
-    """Return a run's results with what must be known beside them, the same for terminal, report and page.
+) -> tuple[Report, list[str], dict[str, Consumed]]:
+    """Return a run's results with what must be known beside them, the same for terminal, report and page; which of the
+    notes say what the scores of an adaptive run are; and what each judge took.
 
     `opened`: None where its questions are not at hand; `published`: which rows were asked for; `rows` as
     `with_estimates` has them.
@@ -253,14 +254,9 @@ def report_of(
             f"`viva agreement {folder.path}` says how far the verdicts can be trusted, and what the experts' mean "
             f"would be."
         )
-    return Report(
-        run=str(folder.path),
-        results=tuple(results),
-        notes=(*notes, *canary_notes(canaries)),
-        estimates=tuple(estimates),
-        canaries=canaries,
-        judging=judging,
-    )
+    notes += canary_notes(canaries)
+    report = Report(run=str(folder.path), results=tuple(results), notes=tuple(notes), canaries=canaries)
+    return report, estimates, judging
 
 
 def regraded(path: Path) -> None:

@@ -216,7 +216,7 @@ def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tu
     )
     # Above all charts, not in a note below them: what they show beside each other is no comparison.
     warnings = [warning for run in read for warning in run.warnings] + list(_uneven(report.results))
-    above = [*(note for run in read for note in run.report.estimates), *warnings]
+    above = [*(note for run in read for note in run.estimates), *warnings]
     page = {
         "title": config.title or title,
         "asked_of": [(record, one_line(name, 200)) for record, name in zip(records, called, strict=True)],

@@ -93,7 +93,7 @@ def live_tables(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
         result_of(one, own, (evaluation.exam.headline(), evaluation.exam.layouts()))
         for evaluation, one, own in zip(opened.evaluations, known, rows, strict=True)
     ]
-    report = report_of(opened.folder, opened.exams[0].headline(), results, opened, rows=rows)
+    report, _, _ = report_of(opened.folder, opened.exams[0].headline(), results, opened, rows=rows)
     # What draws charts takes half a second to begin.
     return tables_of(report.results, report.notes, report.canaries, charted=False)
 

@@ -68,12 +68,12 @@ def _listed(path: Path) -> ListedRun:
             return known.ended(
                 f"grade again: viva score {path} ({wrong.why})" if graded else f"not graded: viva resume {path}"
             )
-        found = read_run(path, "none").report
+        found = read_run(path, "none")
     except VivaError as problem:
         return known.ended(f"cannot be read: {problem}")
     return known.ended(
-        _state(record, found.results),
-        found.results,
+        _state(record, found.report.results),
+        found.report.results,
         {judge: took.cost for judge, took in found.judging.items() if took.cost is not None},
     )
 
