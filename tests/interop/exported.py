@@ -61,7 +61,7 @@ def exported(run: Path, form: str, out: Path, *more: object) -> Path:
 
 def results(run: Path) -> dict[tuple[str, str], Result]:
     """(exam, model) → our own result."""
-    return {(result.exam, result.model): result for result in read_run(run, "none").results}
+    return {(result.exam, result.model): result for result in read_run(run, "none").report.results}
 
 
 def scores(run: Path) -> list[dict[str, object]]:

@@ -134,7 +134,9 @@ def tag_columns(rows: Sequence[Mapping[str, str]], known: dict[str, dict[str, in
 
 def joined(chunks: Sequence[Mapping[str, Numbers]], name: str, nothing: np.int32 | np.float64) -> Numbers:
     """Return a column of all chunks, of which some may not have it."""
-    return np.concatenate([one[name] if name in one else np.full(len(one["repeat"]), nothing) for one in chunks])
+    return np.concatenate(
+        [one[name] if name in one else np.full(len(next(iter(one.values()))), nothing) for one in chunks]
+    )
 
 
 def sums(values: Numbers, groups: NDArray[np.intp], count: int) -> Numbers:

@@ -96,16 +96,23 @@ class Evaluation(Struct):
 
     def answers(self, journal: Journal) -> Iterator[tuple[Question, int, Entry | None]]:
         """Yield every question and sample with what the journal holds of it."""
-        if len(self.digests) != len(self.exam) * self.samples * DIGEST:
+        if not self.keyed:
             for question, key, request in self.requests():
                 yield question, request.sample, journal.read(key)
             return
-        position = 0
-        for question in self.exam.questions():
+        for number, question in enumerate(self.exam.questions()):
             for sample in range(self.samples):
-                key = bytes(self.digests[position : position + DIGEST])
+                key = self.key(number * self.samples + sample)
                 yield self.exam.variant(question, sample), sample, journal.read(key)
-                position += DIGEST
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the keys of all requests are known."""
+        return len(self.digests) == len(self.exam) * self.samples * DIGEST
+
+    def key(self, place: int) -> bytes:
+        """Return the key of the request at a place in the order of questions and samples, once they are known."""
+        return bytes(self.digests[place * DIGEST : (place + 1) * DIGEST])
 
 
 class Judge(Struct):
@@ -461,6 +468,14 @@ class EvidenceStore(Struct):
         """Return the score of one answer."""
         return evaluation.exam.score(question, response, self.about(evaluation, question, sample, response))
 
+    def row(
+        self, evaluation: Evaluation, question: Question, sample: int, entry: Entry | None, shown: frozenset[str]
+    ) -> ScoreRow:
+        """Return one answer's score as a row, as `row_of`; `entry`: None where nothing has come in."""
+        response = entry.response() if entry else NO_REPLY_YET
+        score = self.score(evaluation, question, sample, response)
+        return row_of(evaluation, question, sample, response, score, shown)
+
 
 def recorded(evaluation: Evaluation) -> bool:
     """Return whether the replies of a sitting were there before: nobody knows what they took."""
@@ -480,9 +495,7 @@ def scores(
     exam = evaluation.exam
     shown = parts_shown(exam)
     for question, sample, entry in evaluation.answers(answers):
-        response = entry.response() if entry else NO_REPLY_YET
-        score = evidence_store.score(evaluation, question, sample, response)
-        row = row_of(evaluation, question, sample, response, score, shown)
+        row = evidence_store.row(evaluation, question, sample, entry, shown)
         if entry:
             seen(entry, row)
         yield row

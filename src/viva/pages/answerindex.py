@@ -1,27 +1,26 @@
 """The index of answers: by what they are listed, chosen, searched and sorted, in served pages and in files alike.
 
-Answers to a question come together. A column holds a number an answer, or a number a question where all answers to it
-share it. `AnswerIndex.plain` is what the script of a page in a file reads (static/items.js), which chooses, searches
-and sorts by the same rules.
+Answers to a question come together. A column holds a number an answer. `AnswerIndex.plain` is what the script of a page
+in a file reads (static/items.js), which chooses, searches and sorts by the same rules.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-import sys
 import unicodedata
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
+from viva.analysis.columns import Numbers, Text, coded, joined, tag_columns
 from viva.pages.runs.following import slug
 from viva.pages.shell import CHOICES
 from viva.runs.answers import FINER, finer
@@ -38,12 +37,9 @@ _FACETS = CHOICES["facets"]
 _TAG = "t."
 _SEVERAL = ","
 """Between values of a choice; a `slug` has none."""
-_WORDS = {"show": "show", "order": "sort", "view": "view"}
-"""Field of `Chosen` → its name in an address, one of a few words."""
-_NAMES = {"text": "q", **_WORDS, "a": "a", "b": "b"}
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
+class Chosen(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"text": "q", "order": "sort"}):
     """What an address chooses: questions or answers, their order, and how texts are shown.
 
     Names and values are `slug`s: those of models and tags are hostile texts, which addresses alter.
@@ -66,17 +62,16 @@ class Chosen(Struct, frozen=True, kw_only=True):
     def read(cls, query: Mapping[str, str]) -> Chosen:
         """From an address; what it says wrongly is left out."""
         picks = [(key, value) for key, value in query.items() if value and (key in _FACETS or key.startswith(_TAG))]
-        words = {field: query[name] for field, name in _WORDS.items() if query.get(name) in CHOICES[name]}
-        a, b, page = (number_in(query.get(name, "")) for name in ("a", "b", "page"))
+        words = {name: query[name] for name in ("show", "sort", "view") if query.get(name) in CHOICES[name]}
+        numbers = {name: number_in(query.get(name, "")) for name in ("a", "b", "page")}
         text = " ".join(query.get("q", "")[:LONGEST_QUERY].split())
-        return cls(picks=tuple(picks[:24]), text=text, a=a, b=b, page=max(1, page), **words)
+        found = {"picks": picks[:24], "q": text, **words, **numbers, "page": max(1, numbers["page"])}
+        return msgspec.convert(found, cls)
 
     def query(self, **changes: object) -> str:
         """Return the same as an address says it, or with changes; on the first page, unless they say another."""
-        one = msgspec.structs.replace(self, **{"page": 1, **changes})
-        said = dict(one.picks) | {name: getattr(one, field) for field, name in _NAMES.items()}
-        said["page"] = one.page if one.page > 1 else 0
-        return urlencode({name: value for name, value in said.items() if value}, errors="replace")
+        said = msgspec.to_builtins(msgspec.structs.replace(self, **{"page": 1, **changes}))
+        return urlencode(dict(said.pop("picks", ())) | said, errors="replace")
 
     def pick(self, key: str) -> str:
         """Return the value that is chosen of a facet; "" for any."""
@@ -99,79 +94,62 @@ def number_in(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-class Column:
-    """Words as numbers; -1 where there is none."""
+class Column(Struct, frozen=True):
+    """What answers have one of."""
 
-    def __init__(self, title: str = "", texts: Mapping[str, str] | None = None, *, shared: bool = False) -> None:
-        """`texts`: of all words, in their order, where they are known; `shared`: a number is a question's."""
-        self.title = title
-        self.shared = shared
-        self.codes = array("i")
-        self._texts: Mapping[str, str] = texts or {}
-        self.words: dict[Any, int] = {word: code for code, word in enumerate(texts or ())}
-
-    def add(self, word: str | float | None) -> None:
-        """Take in the next one's word."""
-        self.codes.append(-1 if word is None else self.words.setdefault(word, len(self.words)))
-
-    def fill(self, length: int) -> None:
-        """Bring the column to this length: those that come have no word."""
-        self.codes.extend([-1] * (length - len(self.codes)))
-
-    def keyed(self) -> Iterator[tuple[str, str]]:
-        """Yield of each word what an address calls it, and its text."""
-        for word in self.words:
-            yield (word, self._texts[word]) if self._texts else (slug(word), label(word))
+    title: str
+    words: Text
+    """As an address calls them."""
+    texts: Sequence[str]
+    """As people read them."""
 
     def plain(self) -> dict[str, Any]:
         """Return it as the page reads it."""
-        made: dict[str, Any] = {"codes": integers(self.codes), "shared": self.shared, "words": list(self.words)}
-        if self.title:
-            keys, texts = zip(*self.keyed(), strict=True) if self.words else ((), ())
-            made |= {"words": texts} | ({"keys": keys} if keys != texts else {})
-        return made
+        keys = {} if self.words.values == self.texts else {"keys": self.words.values}
+        return {"codes": integers(self.words.codes), "words": self.texts, **keys}
+
+
+_SAID: Mapping[str, Callable[[str], str]] = {"outcome": outcome_name, "finer": lambda word: FINER[word][1]}
+"""Columns whose words are known before, and what people read for them."""
 
 
 class AnswerIndex:
-    """Answers in columns. Made by `ask` for a question and `add` for every answer to it, then `finish`."""
+    """Answers in columns. Made by `add`, then `finish`."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, Column] = {
-            "exam": Column(_FACETS["exam"], shared=True),
-            "model": Column(_FACETS["model"]),
-            "outcome": Column(_FACETS["outcome"], {word: outcome_name(word) for word in OUTCOMES}),
-            "finer": Column(_FACETS["finer"], {word: text for word, (_, text) in FINER.items()}),
-            "question": Column("Question", shared=True),
-            "value": Column(),
+        self._known: dict[str, dict[Any, int]] = {
+            "exam": {}, "model": {}, "outcome": {word: at for at, word in enumerate(OUTCOMES)},
+            "finer": {word: at for at, word in enumerate(FINER)}, "question": {}, "value": {},
+        }  # fmt: skip
+        self._chunks: list[dict[str, Numbers]] = []
+        self.columns: dict[str, Column] = {}
+        self.add(())
+
+    def add(self, rows: Sequence[ScoreRow]) -> None:
+        """Take in answers; those to a question come together."""
+        texts: dict[str, list[Any]] = {
+            name: list(map(attrgetter(name), rows)) for name in ("exam", "model", "outcome", "question")
         }
-        self.samples, self.asked = array("i"), array("i")
-
-    def ask(self, exam: str, question: str, tags: Mapping[str, str]) -> None:
-        """Take in what the answers to a question share."""
-        before = len(self.columns["exam"].codes)
-        self.columns["exam"].add(exam)
-        self.columns["question"].add(question)
-        for name, value in tags.items():
-            key = f"{_TAG}{slug(name)}"
-            column = self.columns.setdefault(key, Column(label(name) or "(no name)", shared=True))
-            column.fill(before)
-            column.add(value)
-
-    def add(self, row: ScoreRow) -> None:
-        """Take in an answer to the last question."""
-        self.columns["model"].add(row.model)
-        self.columns["outcome"].add(row.outcome)
-        self.columns["finer"].add(finer(row, row.stopped) or None)
-        self.columns["value"].add(None if row.value is None else round(row.value, 4))
-        self.samples.append(row.sample)
-        self.asked.append(len(self.columns["exam"].codes) - 1)
+        texts["finer"] = [finer(row, row.stopped) or None for row in rows]
+        texts["value"] = [None if row.value is None else round(row.value, 4) for row in rows]
+        columns = {name: coded(words, self._known[name]) for name, words in texts.items()}
+        columns |= tag_columns([row.tags for row in rows], self._known)
+        self._chunks.append({"sample": np.array([row.sample for row in rows], dtype=np.int32), **columns})
 
     def finish(self) -> None:
-        """Bring all columns to their length."""
-        for column in self.columns.values():
-            column.fill(len(self.columns["exam"].codes if column.shared else self.asked))
+        """Make the columns of what was taken in."""
+        self.samples = joined(self._chunks, "sample", np.int32(-1))
+        for name, known in self._known.items():
+            words, codes = list(known), joined(self._chunks, name, np.int32(-1))
+            tag = name.removeprefix("tag:")
+            key, title = (name, _FACETS.get(name, "")) if tag == name else (f"{_TAG}{slug(tag)}", label(tag))
+            texts = words if name == "value" else list(map(_SAID.get(name, label), words))
+            addressed = key != name or name in ("exam", "model")
+            keys = list(map(slug, words)) if addressed else texts if name == "question" else words
+            self.columns[key] = Column(title or "(no name)", Text(keys, codes), texts)
+        self._chunks.clear()
 
-    @property
+    @cached_property
     def facets(self) -> Mapping[str, tuple[str, Sequence[tuple[str, str, int]]]]:
         """What the answers can be chosen by: title, and of each value that any has its word, its text and how many have
         it. A tag of `MANY` values or of one is left out.
@@ -179,63 +157,52 @@ class AnswerIndex:
         made = {}
         for key, column in self.columns.items():
             if self._is_facet(key):
-                counts = Counter(map(column.codes.__getitem__, self.asked) if column.shared else column.codes)
-                known = [(*named, counts[code]) for code, named in enumerate(column.keyed()) if counts[code]]
+                counts = np.bincount(column.words.codes + 1, minlength=len(column.texts) + 1)[1:].tolist()
+                known = [one for one in zip(column.words.values, column.texts, counts, strict=True) if one[2]]
                 made[key] = (column.title, sorted(known) if key.startswith(_TAG) else known)
         return made
 
     def _is_facet(self, key: str) -> bool:
-        return key in _FACETS or (key.startswith(_TAG) and 1 < len(self.columns[key].words) <= MANY)
+        return key in _FACETS or (key.startswith(_TAG) and 1 < len(self.columns[key].texts) <= MANY)
 
-    def chosen(self, picks: Iterable[tuple[str, str]]) -> list[int]:
+    def chosen(self, picks: Iterable[tuple[str, str]]) -> Numbers:
         """Return the answers that have what is chosen, in the order of the index."""
-        left: Iterable[int] = range(len(self.asked))
+        left = np.ones(len(self.samples), dtype=bool)
         for key, value in picks:
-            column, wanted = self.columns.get(key, Column()), value.split(_SEVERAL)
-            any_of = {code for code, (word, _) in enumerate(column.keyed()) if word in wanted}
-            codes, asked = column.codes, self.asked
-            left = [item for item in left if any_of and codes[asked[item] if column.shared else item] in any_of]
-        return list(left)
+            left &= key in self.columns and self.columns[key].words.among(value.split(_SEVERAL))
+        return np.flatnonzero(left)
 
-    def ordered(self, items: list[int], order: str) -> list[int]:
+    def ordered(self, items: Numbers, order: str) -> Numbers:
         """Return answers in an order; those without a score come last, those that are alike as asked."""
-        if order in ("lowest", "highest"):
-            values, sign = [*self.columns["value"].words, 2.0], 1 if order == "lowest" else -1
-            codes = self.columns["value"].codes
-            return sorted(items, key=lambda item: sign * values[codes[item]] if codes[item] >= 0 else 2.0)
-        return items
+        if order not in ("lowest", "highest"):
+            return items
+        words = self.columns["value"].words
+        values = np.array([*words.values, np.nan], dtype=float)[words.codes[items]]
+        return items[np.argsort(values if order == "lowest" else -values, kind="stable")]
 
     def plain(self) -> dict[str, Any]:
         """Return it as the page reads it: JSON, with whole numbers packed."""
-        columns = {
-            key: column.plain() for key, column in self.columns.items() if key[:2] != _TAG or self._is_facet(key)
-        }
-        return {"columns": columns, "sample": integers(self.samples), "asked": integers(self.asked)}
+        shown = {key: one.plain() for key, one in self.columns.items() if key[:2] != _TAG or self._is_facet(key)}
+        return {"columns": shown, "sample": integers(self.samples)}
 
 
 def noteworthy(rows: Sequence[ScoreRow]) -> list[tuple[str, str, str, int]]:
     """Return what else than right and wrong answers there is: facet, word and text of each, and how many have it."""
-    outcomes = Counter(map(attrgetter("outcome"), rows))
-    causes = Counter(finer(row, row.stopped) for row in rows)
-    common = ("right", "partly", "wrong")
+    outcomes, causes = Counter(map(attrgetter("outcome"), rows)), Counter(finer(row, row.stopped) for row in rows)
     return [
-        *(
-            ("outcome", word, outcome_name(word), outcomes[word])
-            for word in OUTCOMES
-            if word not in common and outcomes[word]
-        ),
-        *(("finer", word, text, causes[word]) for word, (_, text) in FINER.items() if causes[word]),
+        (key, word, _SAID[key](word), count)
+        for key, words, counts in (("outcome", OUTCOMES, outcomes), ("finer", tuple(FINER), causes))
+        for word in words
+        if (count := counts[word]) and word not in ("right", "partly", "wrong")
     ]
 
 
-def integers(numbers: Sequence[int]) -> dict[str, Any]:
+def integers(numbers: Sequence[int] | Numbers) -> dict[str, Any]:
     """Return whole numbers as base64 of signed little-endian integers, of as few `bytes` each as hold them all."""
-    largest = max(map(abs, numbers), default=0)
-    kind = "b" if largest < 1 << 7 else "h" if largest < 1 << 15 else "i"
-    written = array(kind, numbers)
-    if sys.byteorder == "big":
-        written.byteswap()
-    return {"bytes": written.itemsize, "packed": base64.b64encode(written.tobytes()).decode()}
+    written = np.asarray(numbers, dtype="<i4")
+    largest = np.abs(written).max(initial=0)
+    size = 1 if largest < 1 << 7 else 2 if largest < 1 << 15 else 4
+    return {"bytes": size, "packed": base64.b64encode(written.astype(f"<i{size}").tobytes()).decode()}
 
 
 @lru_cache(maxsize=10_000)

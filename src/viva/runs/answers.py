@@ -19,22 +19,10 @@ from viva.engine.journal import Entry, Journal
 from viva.engine.stages import NO_REPLY_YET, Evaluation, parts_shown, row_of
 from viva.errors import StorageError, VivaError, flag
 from viva.prompting import prompt_text
-from viva.render.result import CanaryMarks, Report, Result
-from viva.render.run_tables import judging_notes
+from viva.render.result import Report, Result
 from viva.runs.open import OpenRun, open_evidence, prepare
 from viva.runs.scorefile import SCORES, is_fresh, rows_by_evaluation, rows_by_place, score_rows
-from viva.runs.scoring import (
-    canary_marks,
-    canary_notes,
-    consumed_answers,
-    judging_consumed,
-    known_result,
-    known_results,
-    result_of,
-    unknown_notes,
-    with_estimates,
-    with_published_rows,
-)
+from viva.runs.scoring import known_result, known_results, report_of, result_of, with_published_rows
 from viva.scorers.reading import CUT_OFF_WORDS, reason
 from viva.types import (
     CUT_OFF,
@@ -280,23 +268,15 @@ class Reported(Struct, kw_only=True):
     """One run, read once."""
 
     folder: RunFolder
-    results: list[Result]
+    report: Report
+    estimates: list[str]
+    """Those of its notes that say what the scores of an adaptive run are."""
+    judging: dict[str, Consumed]
+    """What each judge took."""
     strata: array[int]
     """For every row of scores.jsonl, in order: a number for its exam, model and outcome."""
     opened_run: OpenRun | None
     warnings: list[str]
-    notes: list[str]
-    estimates: list[str] = []
-    """Those of the notes that say what the scores of an adaptive run are."""
-    canaries: tuple[CanaryMarks, ...] = ()
-    judging: dict[str, Consumed] = {}
-    """What each judge took."""
-
-    @property
-    def report(self) -> Report:
-        """What is said of the run."""
-        results, notes = tuple(self.results), tuple(self.notes)
-        return Report(run=str(self.folder.path), results=results, notes=notes, canaries=self.canaries)
 
     def items(self, wanted: Callable[[int], bool], name: Callable[[str, str], str]) -> Iterator[Answer]:
         """Yield the wanted answers (places in scores.jsonl), those to a question together. `name`: what the report
@@ -320,31 +300,24 @@ def read_run(path: Path, beside: str) -> Reported:
     """
     folder = RunFolder.open(path)
     opened_run, warnings = _opened(folder)
-    found = Reported(folder=folder, results=[], strata=array("i"), opened_run=opened_run, warnings=warnings, notes=[])
+    results, strata = list[Result](), array("i")
     layouts: dict[str, tuple[Aggregate, tuple[TableSpec, ...]] | None] = {}
-    known: dict[tuple[str, str], Result] = {}
-    if opened_run:
-        took = zip(known_results(opened_run), consumed_answers(opened_run), strict=True)
-        known = {(one.exam, one.model): msgspec.structs.replace(one, consumed=consumed) for one, consumed in took}
+    known = {(one.exam, one.model): one for one in known_results(opened_run)} if opened_run else {}
     for exam, model, rows in rows_by_evaluation(path, folder.record):
         label = exam.spec.label
         if label not in layouts:
-            layouts[label] = _layouts(found, exam, folder.record.exams.index(exam))
+            layouts[label] = _layouts(opened_run, exam, folder.record.exams.index(exam))
         result = known.get((label, model)) or known_result(
             folder.record, exam, model, folder.record.model(model), sound=layouts[label] is not None
         )
-        result = result_of(result, _noted(rows, found), layouts[label])
-        found.results.append(with_published_rows(result, beside, exam, folder.record))
+        result = result_of(result, _noted(rows, len(results), strata), layouts[label])
+        results.append(with_published_rows(result, beside, exam, folder.record))
     headline, _ = next(filter(None, layouts.values()), (Aggregate("mean"), ()))
-    found.results, found.estimates = with_estimates(folder, headline, found.results)
-    found.notes = list(found.estimates)
-    if opened_run:
-        found.canaries = canary_marks(opened_run)
-        found.judging = judging_consumed(opened_run)
-        found.notes += [*judging_notes(found.judging), *opened_run.notes(), *canary_notes(found.canaries)]
-    asked = [result.model for result in found.results]
-    found.notes = [*unknown_notes(beside, folder.record.exams, asked), *found.notes]
-    return found
+    report, estimates, judging = report_of(folder, headline, results, opened_run, published=beside)
+    return Reported(
+        folder=folder, report=report, estimates=estimates, judging=judging, strata=strata, opened_run=opened_run,
+        warnings=warnings,
+    )  # fmt: skip
 
 
 def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
@@ -358,10 +331,10 @@ def _opened(folder: RunFolder) -> tuple[OpenRun | None, list[str]]:
         ]
 
 
-def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Aggregate, tuple[TableSpec, ...]] | None:
+def _layouts(opened: OpenRun | None, record: ExamRecord, index: int) -> tuple[Aggregate, tuple[TableSpec, ...]] | None:
     """Return the exam's headline and tables: of the exam itself, else of its bundled sample; None for neither."""
-    if found.opened_run:
-        exam = found.opened_run.exams[index]
+    if opened:
+        exam = opened.exams[index]
         return exam.headline(), exam.layouts()
     try:
         sample = open_exam(record.spec, None, record.templates)
@@ -370,12 +343,12 @@ def _layouts(found: Reported, record: ExamRecord, index: int) -> tuple[Aggregate
     return sample.headline(), sample.layouts()
 
 
-def _noted(rows: Iterator[ScoreRow], found: Reported) -> Iterator[ScoreRow]:
-    """Yield the rows of a result, noting each one's stratum."""
-    first = len(OUTCOMES) * len(found.results)
+def _noted(rows: Iterator[ScoreRow], number: int, strata: array[int]) -> Iterator[ScoreRow]:
+    """Yield the rows of the result of a number, noting each one's stratum."""
+    first = len(OUTCOMES) * number
     stratum = {outcome: first + place for place, outcome in enumerate(OUTCOMES)}
     for row in rows:
-        found.strata.append(stratum[row.outcome])
+        strata.append(stratum[row.outcome])
         yield row
 
 

@@ -40,7 +40,7 @@ from viva.errors import VivaError, option
 from viva.keytable import KeyTable
 from viva.providers import traits_of
 from viva.runs.ask import Queue, Queues, ask_all, ending_of, forget, is_local, new_run, open_batch_dispatcher
-from viva.runs.open import OpenRun, batches_at_once, open_sandbox
+from viva.runs.open import OpenRun, open_sandbox
 from viva.runs.progress import (
     Closing,
     Screen,
@@ -351,7 +351,7 @@ class _Execution:
             await self._released.wait()
             answered = journaled(self._opened.evaluations, self._answers)
         queue = ComparisonQueue(encoder.identity, run.journal, self._reused("similarities"), run.tally, self._verdicts)
-        await run_comparisons(run, encoder, queue.about(answered), batches_at_once(encoder))
+        await run_comparisons(run, encoder, queue.about(answered), getattr(encoder, "jobs", 1))
         for feed in self._verdicts:
             feed.close()
         await end(self._comparing)

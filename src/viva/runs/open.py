@@ -313,6 +313,15 @@ def price_of(model: Model, given: Price | None) -> Price | None:
     return list_price(kind.priced_as or provider, model.identity.get("model", ""))
 
 
+def recorded_price(model: ModelRecord, given: Mapping[str, Price]) -> Price | None:
+    """Return what a model of run.json costs outside of batches: as the user says, else the vendor's list price."""
+    provider, _, name = model.name.partition("/")
+    if said := given.get(model.shown or model.name) or given.get(""):
+        return said
+    # A server of one's own: its list price would be somebody else's.
+    return None if model.base_url is not None else list_price(traits_of(model.name).priced_as or provider, name)
+
+
 def _price(model: Model, given: Mapping[str, Price], limits: LimitOptions) -> Price | None:
     """Return the user's price unchanged, or the list price with the batch discount."""
     said = given.get(model.name) or given.get("")
@@ -405,11 +414,6 @@ def open_encoder(name: str, limits: LimitOptions) -> Encoder:
     from viva.models.remote_workers import encoder_worker
 
     return RemoteEncoder(limits.backend, partial(encoder_worker, name))
-
-
-def batches_at_once(encoder: Encoder) -> int:
-    """Return how many batches of pairs an encoder works on side by side."""
-    return int(getattr(encoder, "jobs", 1))
 
 
 def placed(model: Model, limits: LimitOptions) -> Model:

@@ -216,7 +216,7 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
         averages = [(exam.headline(), exam.layouts()) for exam in opened_run.exams]
         write = stack.enter_context(new_scores(folder.path, averages)).write
         graded = itertools.count(1)
-        for evaluation, known in zip(opened_run.evaluations, known_results(opened_run), strict=True):
+        for evaluation, known in zip(opened_run.evaluations, known_results(opened_run, counted=False), strict=True):
             consumption = Consumption(evaluation.price)
             every = _shown(scores(evaluation, answers, evidence_store, consumption.count), screen, graded, expected)
             average = evaluation.exam.headline(), evaluation.exam.layouts()
@@ -224,23 +224,39 @@ def grade_run(opened_run: OpenRun, output: OutputOptions) -> Report:
             if not recorded(evaluation):
                 result = msgspec.structs.replace(result, consumed=consumption.consumed())
             results.append(with_published_rows(result, output.published_rows, remembered[id(evaluation.exam)], record))
-    results, estimated = with_estimates(folder, opened_run.exams[0].headline(), results)
-    asked = [result.model for result in results]
-    notes = [*estimated, *unknown_notes(output.published_rows, record.exams, asked)]
-    notes += [*judging_notes(judging_consumed(opened_run)), *opened_run.notes()]
+    headline = opened_run.exams[0].headline()
+    return report_of(folder, headline, results, opened_run, published=output.published_rows)[0]
+
+
+def report_of(
+    folder: RunFolder,
+    headline: Aggregate,
+    results: Sequence[Result],
+    opened: OpenRun | None,
+    *,
+    published: str = NONE,
+    rows: Sequence[Sequence[ScoreRow]] | None = None,
+) -> tuple[Report, list[str], dict[str, Consumed]]:
+    """Return a run's results with what must be known beside them, the same for terminal, report and page; which of the
+    notes say what the scores of an adaptive run are; and what each judge took.
+
+    `opened`: None where its questions are not at hand; `published`: which rows were asked for; `rows` as
+    `with_estimates` has them.
+    """
+    results, estimates = with_estimates(folder, headline, results, rows)
+    notes = [*estimates, *unknown_notes(published, folder.record.exams, [result.model for result in results])]
+    judging = judging_consumed(opened) if opened else {}
+    canaries = canary_marks(opened) if opened else ()
+    notes += [*judging_notes(judging), *(opened.notes() if opened else ())]
     if any(result.reviewed for result in results):
         notes.append(
             "Experts' marks count before verdicts, where there are any: a mean of both depends on what was marked. "
             f"`viva agreement {folder.path}` says how far the verdicts can be trusted, and what the experts' mean "
             f"would be."
         )
-    canaries = canary_marks(opened_run)
-    return Report(
-        run=str(folder.path),
-        results=tuple(results),
-        notes=(*notes, *canary_notes(canaries)),
-        canaries=canaries,
-    )
+    notes += canary_notes(canaries)
+    report = Report(run=str(folder.path), results=tuple(results), notes=tuple(notes), canaries=canaries)
+    return report, estimates, judging
 
 
 NO_ROWS = OutputOptions(published_rows="none")
@@ -261,17 +277,19 @@ def regraded(
         return grade_run(opened, output)
 
 
-def known_results(opened: OpenRun) -> list[Result]:
-    """Return of every evaluation what is known before its answers are graded."""
+def known_results(opened: OpenRun, *, counted: bool = True) -> list[Result]:
+    """Return of every evaluation what is known before its answers are graded; `counted`: what they took, too."""
     record = opened.folder.record
+    took = _consumed(opened) if counted else [None] * len(opened.evaluations)
     exams = dict(zip(map(id, opened.exams), record.exams, strict=True))
     models = dict(zip((model.name for model in opened.models), record.models, strict=True))
     return [
         msgspec.structs.replace(
             known_result(record, exams[id(evaluation.exam)], name, models[name], sound=True),
             constant=constant_of(evaluation.exam),
+            consumed=consumed,
         )
-        for evaluation in opened.evaluations
+        for evaluation, consumed in zip(opened.evaluations, took, strict=True)
         for name in (evaluation.model.name,)
     ]
 
@@ -343,7 +361,7 @@ def _by_tag(tags: Mapping[str, Collection[str]]) -> Iterator[TableSpec]:
             yield TableSpec(tag, f"By {tag}", (*rows, Aggregate("all")), (Aggregate("mean"),))
 
 
-def consumed_answers(opened: OpenRun) -> list[Consumed | None]:
+def _consumed(opened: OpenRun) -> list[Consumed | None]:
     """Return what the answers of every evaluation took; None for recorded replies."""
     found: list[Consumed | None] = []
     with ExitStack() as stack:

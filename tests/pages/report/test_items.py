@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
+import re
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +19,7 @@ from hypothesis import strategies as st
 
 from viva.engine.answerrecord import Answer
 from viva.pages.answerindex import integers
-from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, Block, ItemWriter, Written, beginning, stratified
+from viva.pages.report.itemindex import CHUNK_ITEMS, LONGEST, PackedItems, beginning, stratified
 from viva.review.items import allocated
 from viva.types import Generate, Response, Sampling, ScoreRow
 
@@ -29,27 +33,26 @@ def item(number: int = 0, *, prompt: str = "", reply: str = "", **fields: Any) -
     return Answer(row=ScoreRow(**row | fields), response=Response(text=reply), request=request)
 
 
-def blocks_of(items: Iterable[Answer], *, limit: int = 1 << 30) -> tuple[list[Block], Written]:
-    """All that the page's writer gives out; it is given items as long as it says that there is room."""
-    found: list[Block] = []
-    writer = ItemWriter(found.append, limit=limit)
-    for one in items:
-        if not writer.add(one):
-            break
-    return found, writer.finish()
+def blocks_of(items: Iterable[Answer], *, limit: int = 1 << 30) -> tuple[dict[str, str], PackedItems]:
+    """All that the page is given, by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = PackedItems(Path(folder), limit)
+        written.fill(items)
+        texts = io.StringIO()
+        written.copy_texts(texts)
+        written.close()
+    return dict(re.findall('id="block-(.*?)">(.*?)</script>', texts.getvalue() + written.first)), written
 
 
-def unpacked(blocks: list[Block]) -> dict[str, Any]:
+def unpacked(blocks: dict[str, str]) -> dict[str, Any]:
     content = {
-        block.name: json.loads(gzip.decompress(base64.b64decode(block.text)))
-        for block in blocks
-        if block.name != "items-index"
+        name: json.loads(gzip.decompress(base64.b64decode(text)))
+        for name, text in blocks.items()
+        if name != "items-index"
     }
-    index = json.loads(next(block.text for block in blocks if block.name == "items-index"))
-    asked = numbers(index["asked"])
+    index = json.loads(blocks["items-index"])
     for column in index["columns"].values():
-        codes = numbers(column["codes"])
-        column["codes"] = [codes[question] for question in asked] if column["shared"] else codes
+        column["codes"] = numbers(column["codes"])
     return {**content, "items-index": {**index["columns"], "firsts": index["firsts"]}}
 
 
@@ -74,8 +77,7 @@ def test_whole_numbers_are_read_as_they_were_written(given_numbers: list[int]) -
 def test_the_index_is_read_at_once_and_cannot_end_its_element() -> None:
     hostile = "</script><!--<script>"
     found, _ = blocks_of([item(model=hostile, value=None), item(1, value=0.25, tags={hostile: "x"})])
-    said = next(block.text for block in found if block.name == "items-index")
-    assert "<" not in said
+    assert "<" not in found["items-index"]
     index = unpacked(found)["items-index"]
     assert index["model"]["words"] == [hostile, "m"]
     assert [index["value"]["words"][code] if code >= 0 else None for code in index["value"]["codes"]] == [None, 0.25]
@@ -143,17 +145,17 @@ def test_the_page_is_told_whether_a_reply_may_have_markdown_or_a_formula() -> No
 
 
 def test_half_a_character_is_written_and_names_are_visible() -> None:
-    found, _ = blocks_of([item(reply="\ud800 \x00 \u202e", model="\udfff", tags={"a\x00": "\ud9ab"})])
+    found, _ = blocks_of([item(reply="\ud800 \x00 \u202e", model="\udfff", question="\0", tags={"a\x00": "\ud9ab"})])
     content = unpacked(found)
     assert content["items-0"]["items"][0]["reply"] == "\ud800 \x00 \u202e"
     assert content["items-0"]["asked"][0]["tags"] == {"a<U+0000>": "<U+D9AB>"}
-    assert content["items-index"]["model"]["words"] == ["<U+DFFF>"]
+    assert [content["items-index"][name]["words"] for name in ("model", "question")] == [["<U+DFFF>"], ["<U+0000>"]]
 
 
 def test_too_large_is_noticed_and_nothing_of_it_written_beyond_the_limit() -> None:
     found, written = blocks_of([item(n, reply=f"{n * n:x}" * 2000) for n in range(3000)], limit=5000)
     assert not written.whole
-    assert sum(len(block.text) for block in found) <= 5000
+    assert sum(map(len, found.values())) <= 5000
 
 
 def test_tags_that_some_items_lack_stay_with_their_items() -> None:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from viva.analysis.columns import sums
 from viva.analysis.estimate import clusters_of
-from viva.engine.budget import Consumption, Price, list_price
+from viva.engine.budget import Consumption, Price
 from viva.engine.folder import ModelRecord, RunFolder
 from viva.engine.journal import Entry
 from viva.errors import DataError, flag
 from viva.lab.planning.power import Floats, Measured, measured, measured_difference
 from viva.providers import traits_of
-from viva.runs.open import prices_of
+from viva.runs.open import prices_of, recorded_price
 from viva.types import UNANSWERED
 from viva.visible import one_line
 
@@ -196,14 +196,6 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _price(name: str, asked: ModelRecord, prices: Mapping[str, Price]) -> Price | None:
-    provider, _, model = name.partition("/")
-    if said := prices.get(name) or prices.get(""):
-        return said
-    # A server of one's own: its list price would be somebody else's.
-    return None if asked.base_url is not None else list_price(provider.removesuffix("-responses"), model)
-
-
 Consumptions = dict[tuple[str, str], tuple[Consumption, float]]
 """By model and benchmark: what its answers took, and the seconds from the first timed one to the last."""
 
@@ -213,7 +205,7 @@ def _answering(source: Path, runs: Sequence[Answers], prices: Mapping[str, Price
     benchmark.
     """
     found = {
-        (one.model, one.benchmark): Consumption(_price(one.model, one.asked, prices) if one.asked else None)
+        (one.model, one.benchmark): Consumption(recorded_price(one.asked, prices) if one.asked else None)
         for one in runs
     }
     answers: Counter[str] = Counter()
@@ -241,7 +233,7 @@ def _judging(source: Path, benchmark: str, prices: Mapping[str, Price]) -> _Judg
     nothing.
     """
     records = {one.name: one for one in RunFolder.open(source).record.judges}
-    found = {name: Consumption(_price(name, one, prices)) for name, one in records.items()}
+    found = {name: Consumption(recorded_price(one, prices)) for name, one in records.items()}
     verdicts: Counter[str] = Counter()
     span = _Span()
     for entry in _entries(source, "annotations"):

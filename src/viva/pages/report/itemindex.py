@@ -19,14 +19,18 @@ import gzip
 import json
 import random
 import re
+import shutil
+import tempfile
 from array import array
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any
 
 import msgspec
 from msgspec import Struct
 
 from viva.engine.answerrecord import Answer, thought_size
+from viva.errors import StorageError
 from viva.pages.answerindex import AnswerIndex, about, label
 from viva.review.items import allocated
 from viva.scorers.reading import CUT_OFF_WORDS, read_span, reason
@@ -62,34 +66,10 @@ LONGEST_PROMPT = 60_000
 """The same of a prompt: it holds the exemplars, which are written once a chunk."""
 HEAD = 110
 """Characters of a question that the list shows."""
-_SIGN = re.compile(r"[*_`#>|$\\\[<~]|\n(?:[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
+_SIGN = re.compile(r"[*_`#>|$\\\[<~\n](?:(?<!\n)|[ \t]*(?:[-+=]|\d+[.)])| {4}| {0,3}\t)")
 """Without one of these in a text that begins with a line's end, Markdown is paragraphs and line ends."""
 _FORMULA = re.compile(r"\$|\\[(\[b]")
 """Without one of these there is no formula in a text."""
-
-
-class Block(Struct, frozen=True):
-    """One packed block of the page."""
-
-    name: str
-    text: str
-    """Base64; of the index JSON that a script element can hold."""
-
-
-class Written(Struct, kw_only=True):
-    """What was written of the items."""
-
-    items: int = 0
-    size: int = 0
-    """Characters of all blocks."""
-    cut: int = 0
-    """Items with a text longer than the page holds."""
-    whole: bool = True
-    """Whether everything fitted."""
-    marked: bool = False
-    """Whether a reply may have Markdown."""
-    formulas: bool = False
-    """Whether a reply may have a formula."""
 
 
 class Asked(Struct, omit_defaults=True, gc=False):
@@ -144,60 +124,88 @@ def _place(row: ScoreRow, reply: str) -> tuple[int, int] | None:
     return start, end
 
 
-class ItemWriter:
-    """Takes in the answers one by one and gives out a block as often as a chunk is full."""
+class PackedItems:
+    """The answers of a page, packed into a temporary file: they are written after what is known only at their end."""
 
-    def __init__(self, write: Callable[[Block], None], *, limit: int) -> None:
-        """`limit`: characters of all blocks together."""
-        self.written = Written()
-        self._write = write
+    def __init__(self, beside: Path, limit: int) -> None:
+        """`beside`: the folder of the page, which has room for it or has not; `limit`: characters of all blocks."""
+        try:
+            self._texts: IO[str] = tempfile.TemporaryFile("w+", dir=beside, encoding="ascii")  # noqa: SIM115
+        except OSError as problem:
+            raise StorageError(f"cannot write in {beside}: {problem.strerror}") from None
         self._limit = limit
         self.index = AnswerIndex()
+        self.first = ""
+        """The blocks that are needed first, as elements."""
+        self.items = 0
+        self.size = 0
+        """Characters of all blocks."""
+        self.cut = 0
+        """Items with a text longer than the page holds."""
+        self.whole = True
+        """Whether everything fitted."""
+        self.marked = self.formulas = False
+        """Whether a reply may have Markdown, or a formula."""
         self._heads: dict[str, str] = {}
         self._firsts = array("i")
         self._chunk = _Chunk()
+        self._rows: list[ScoreRow] = []
         self._last: Answer | None = None
 
-    def add(self, item: Answer) -> bool:
-        """Take in one answer; whether there is room for more."""
-        row, last = item.row, self._last
-        same = last is not None and item.request is last.request is not None and row.tags == last.row.tags
-        if not same:
-            self.index.ask(row.exam, row.question, row.tags)
-            if item.asked:
-                self._heads.setdefault(f"{label(row.exam)}\t{label(row.question)}", one_line(item.asked, HEAD))
-        self._last = item
-        self.index.add(row)
-        written, reply = self.written, item.reply
-        written.cut += self._chunk.add(item, reply, same=same)
-        written.marked = written.marked or bool(_SIGN.search(f"\n{reply}"))
-        written.formulas = written.formulas or bool(_FORMULA.search(reply))
-        written.items += 1
-        if len(self._chunk.items) >= CHUNK_ITEMS or self._chunk.size >= CHUNK_TEXT:
-            self._flush()
-        return written.whole
-
-    def finish(self) -> Written:
-        """Write the last chunk, the index and the questions' beginnings."""
-        if self._chunk.items:
+    def fill(self, items: Iterable[Answer]) -> bool:
+        """Take in items, as long as there is room; whether all fitted."""
+        for item in items:
+            self._add(item)
+            if not self.whole:
+                break
+        if self._rows:
             self._flush()
         self.index.finish()
         content = {**self.index.plain(), "firsts": list(self._firsts)}
         said = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
-        self._put(Block("items-index", said))
-        self._put(Block("items-heads", packed(self._heads)))
-        return self.written
+        self.first = self._block("items-index", said) + self._block("items-heads", packed(self._heads))
+        return self.whole
+
+    def _add(self, item: Answer) -> None:
+        row, last = item.row, self._last
+        same = last is not None and item.request is last.request is not None and row.tags == last.row.tags
+        if not same and item.asked:
+            self._heads.setdefault(f"{label(row.exam)}\t{label(row.question)}", one_line(item.asked, HEAD))
+        self._last = item
+        self._rows.append(row)
+        reply = item.reply
+        self.cut += self._chunk.add(item, reply, same=same)
+        self.marked = self.marked or bool(_SIGN.search(f"\n{reply}"))
+        self.formulas = self.formulas or bool(_FORMULA.search(reply))
+        self.items += 1
+        if len(self._rows) >= CHUNK_ITEMS or self._chunk.size >= CHUNK_TEXT:
+            self._flush()
 
     def _flush(self) -> None:
-        self._firsts.append(self.written.items - len(self._chunk.items))
-        self._put(Block(f"items-{len(self._firsts) - 1}", packed(self._chunk.plain())))
-        self._chunk, self._last = _Chunk(), None
+        self._firsts.append(self.items - len(self._rows))
+        self._texts.write(self._block(f"items-{len(self._firsts) - 1}", packed(self._chunk.plain())))
+        self.index.add(self._rows)
+        self._chunk, self._rows, self._last = _Chunk(), [], None
 
-    def _put(self, block: Block) -> None:
-        self.written.size += len(block.text)
-        self.written.whole = self.written.whole and self.written.size <= self._limit
-        if self.written.whole:
-            self._write(block)
+    def _block(self, name: str, text: str) -> str:
+        """Return a block as an element; "" where there is no room for it."""
+        self.size += len(text)
+        self.whole = self.whole and self.size <= self._limit
+        return block(name, text) if self.whole else ""
+
+    def copy_texts(self, out: IO[str]) -> None:
+        """Write the blocks of texts."""
+        self._texts.seek(0)
+        shutil.copyfileobj(self._texts, out, 1 << 20)
+
+    def close(self) -> None:
+        """Give the temporary file back."""
+        self._texts.close()
+
+
+def block(name: str, text: str) -> str:
+    """Return a packed block as an element that no browser runs. `text`: base64, or JSON that ends no element."""
+    return f'<script type="text/plain" id="block-{name}">{text}</script>\n'
 
 
 class _Chunk:

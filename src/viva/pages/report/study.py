@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -32,7 +30,7 @@ from viva.files import replacing, shipped_table, shipped_text
 from viva.languages import language_name
 from viva.pages.answerindex import Chosen
 from viva.pages.leaderboard.boards import slug
-from viva.pages.report.itemindex import LONGEST, Block, ItemWriter, packed, stratified
+from viva.pages.report.itemindex import LONGEST, PackedItems, block, packed, stratified
 from viva.pages.runs.runblocks import tables_of
 from viva.pages.shell import PROSE, Inlined, templates
 from viva.published import about, bibtex, catalogue
@@ -98,54 +96,9 @@ class Downloads:
         return f"table-{number}"
 
 
-class Spooled:
-    """The items' blocks, packed into a temporary file: they are written after what is known only at their end."""
-
-    def __init__(self, beside: Path, limit: int) -> None:
-        """`beside`: the folder of the report, which has room for it or has not; `limit`: characters of all blocks."""
-        try:
-            self._texts: IO[str] = tempfile.TemporaryFile("w+", dir=beside, encoding="ascii")  # noqa: SIM115
-        except OSError as problem:
-            raise StorageError(f"cannot write in {beside}: {problem.strerror}") from None
-        self._first: list[Block] = []
-        self.writer = ItemWriter(self._take, limit=limit)
-        self.written = self.writer.written
-
-    def fill(self, items: Iterable[Answer]) -> bool:
-        """Take in all items; whether they fitted."""
-        for item in items:
-            if not self.writer.add(item):
-                break
-        return self.writer.finish().whole
-
-    def _take(self, block: Block) -> None:
-        if block.name in ("items-index", "items-heads"):
-            self._first.append(block)
-        else:
-            self._texts.write(_element(block))
-
-    @property
-    def first(self) -> Markup:
-        """The blocks that are needed first, as elements."""
-        return Markup("".join(map(_element, self._first)))  # noqa: S704 - base64, and JSON that ends no element
-
-    def copy_texts(self, out: IO[str]) -> None:
-        """Write the blocks of texts, as elements."""
-        self._texts.seek(0)
-        shutil.copyfileobj(self._texts, out, 1 << 20)
-
-    def close(self) -> None:
-        """Give the temporary file back."""
-        self._texts.close()
-
-
-def _element(block: Block) -> str:
-    return f'<script type="text/plain" id="block-{block.name}">{block.text}</script>\n'
-
-
-def _write(out: IO[str], report: Report, items: Spooled | None, left_out: Sequence[str], **page: object) -> None:
+def _write(out: IO[str], report: Report, items: PackedItems | None, left_out: Sequence[str], **page: object) -> None:
     """Write the page of a report with its answers; `left_out`: what it says of those that are not there."""
-    wanted = (items.written.marked, items.written.formulas, True) if items else ()
+    wanted = (items.marked, items.formulas, True) if items else ()
     rendering = [name for name, there in zip(PROSE, wanted, strict=False) if there]
     scripts = ("tables.js", "blocks.js", "report.js", *(["items.js"] if items else []), *rendering, "charts.js")
     downloads = Downloads(findings(report).to_csv())
@@ -158,8 +111,8 @@ def _write(out: IO[str], report: Report, items: Spooled | None, left_out: Sequen
             viva=__version__,
             tables=tables_of(report.results, canaries=report.canaries),
             signatures=[result.signature for result in report.results],
-            items={"shown": items is not None, "notes": left_out, "first": items.first if items else ""},
-            facets=items.writer.index.facets if items else {},
+            items={"shown": items is not None, "notes": left_out, "first": Markup(items.first if items else "")},  # noqa: S704
+            facets=items.index.facets if items else {},
             chosen=Chosen(),
             **page,
             **Inlined(("viva.css", "text.css", "report.css", "chart.css"), scripts),
@@ -167,7 +120,7 @@ def _write(out: IO[str], report: Report, items: Spooled | None, left_out: Sequen
     )
     head, _, end = made.rpartition("</body>")
     out.write(head)
-    out.write(_element(Block("downloads", packed(downloads.files))))
+    out.write(block("downloads", packed(downloads.files)))
     if items is not None:
         items.copy_texts(out)
     out.write(f"</body>{end}\n")
@@ -213,7 +166,9 @@ def names_of(read: Sequence[Reported], *, whole: bool = False) -> Names:
     """Return models by their names, with the run's where a model sat an exam in several runs; paths without the folders
     that all of them have in common, unless they are to be `whole`.
     """
-    results = [(number, run.folder.path.name, result) for number, run in enumerate(read) for result in run.results]
+    results = [
+        (number, run.folder.path.name, result) for number, run in enumerate(read) for result in run.report.results
+    ]
     short = {result.model: result.model for *_, result in results}
     paths = {name for name in short if name.count("/") > 1 and "://" not in name and not whole}
     folders = zip(*(path.split("/")[:-1] for path in paths), strict=False)
@@ -236,15 +191,15 @@ def together(read: Sequence[Reported], names: Names) -> Report:
             result, model=name, tables=tuple(msgspec.structs.replace(table, model=name) for table in result.tables)
         )
         for number, run in enumerate(read)
-        for result in run.results
+        for result in run.report.results
         for name in (names[number, result.exam, result.model],)
     ]
-    notes = list(dict.fromkeys(note for run in read for note in run.notes))
+    notes = list(dict.fromkeys(note for run in read for note in run.report.notes))
     return Report(
         run=", ".join(str(run.folder.path) for run in read),
         results=tuple(results),
         notes=(*_uneven(results), *notes),
-        canaries=tuple(one for run in read for one in run.canaries),
+        canaries=tuple(one for run in read for one in run.report.canaries),
     )
 
 
@@ -276,7 +231,7 @@ def write_report(read: Sequence[Reported], config: PageOptions, out: Path) -> tu
             text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
             _write(text, report, items, left_out, **page)
             text.detach()
-        return out.stat().st_size, items.written.items if items else 0, warnings
+        return out.stat().st_size, items.items if items else 0, warnings
     except OSError as problem:
         raise StorageError(f"cannot write {out}: {problem.strerror}") from None
     finally:
@@ -313,7 +268,7 @@ def _ways(results: Sequence[Result]) -> list[dict[str, str]]:
 
 def _spool_items(
     read: Sequence[Reported], names: Names, config: PageOptions, folder: Path
-) -> tuple[Spooled | None, list[str]]:
+) -> tuple[PackedItems | None, list[str]]:
     """Return the items packed, as many as fit, and what the page says of those that it leaves out."""
     total, capacity = sum(len(run.strata) for run in read), int((config.max_size - _FRAME) * 1e6)
     if not config.items or not total:
@@ -322,12 +277,12 @@ def _spool_items(
     count, because = min(total, config.items), f"{flag('items')} {config.items:,}"
     while True:
         chosen = stratified(strata, count, config.seed)
-        spooled = Spooled(folder, capacity)
-        if spooled.fill(_items(read, names, chosen)) or count == 1:
+        items = PackedItems(folder, capacity)
+        if items.fill(_items(read, names, chosen)) or count == 1:
             break
         # So many characters held so many items; a little less of that, since items differ.
-        held = spooled.written.items * capacity / max(1, spooled.written.size)
-        spooled.close()
+        held = items.items * capacity / max(1, items.size)
+        items.close()
         count, because = max(1, min(int(count * 0.9), int(held * 0.92))), f"{flag('max_size')} {config.max_size:g}"
     notes = []
     if chosen is not None:
@@ -335,12 +290,12 @@ def _spool_items(
             f"{count:,} of {total:,} answers are here ({because}): a sample of every exam, model and outcome in "
             f"proportion, seed {config.seed}. All numbers of this report come from all {total:,} scores."
         )
-    if spooled.written.cut:
+    if items.cut:
         notes.append(
-            f"{spooled.written.cut:,} answers have a text of more than {LONGEST:,} characters, which is cut there; the "
+            f"{items.cut:,} answers have a text of more than {LONGEST:,} characters, which is cut there; the "
             "run's responses.jsonl has it whole."
         )
-    return spooled, notes
+    return items, notes
 
 
 def _items(read: Sequence[Reported], names: Names, chosen: set[int] | None) -> Iterator[Answer]:

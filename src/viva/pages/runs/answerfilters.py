@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
-from msgspec import UNSET, Struct
+import numpy as np
+from msgspec import Struct
 
 from viva.engine.answerrecord import reply_text
 from viva.pages.answerindex import AnswerIndex, Chosen, about, folded, words_of
@@ -15,49 +17,44 @@ from viva.pages.runs.gradedrows import Sheet
 from viva.render.result import Result
 from viva.types import Question, points_of
 
-Place = tuple[int, int]
-"""An answer: the number of its sheet, and its place in it."""
+
+class Place(NamedTuple):
+    """An answer: the number of its sheet, and its place in it."""
+
+    sheet: int
+    at: int
+
+    def __str__(self) -> str:
+        """As an address calls it."""
+        return f"{self.sheet + 1}.{self.at + 1}"
 
 
-class Answers:
+class Answers(AnswerIndex):
     """The answers of some sheets, indexed."""
 
     def __init__(self, sheets: Sequence[Sheet]) -> None:
-        self.index = AnswerIndex()
-        self.places: list[Place] = []
+        super().__init__()
         self._sheets = sheets
-        groups: dict[tuple[int, int], list[tuple[int, Sheet]]] = {}
-        for number, sheet in enumerate(sheets):
-            groups.setdefault((id(sheet.evaluation.exam), sheet.evaluation.samples), []).append((number, sheet))
-        for group in groups.values():
-            self._take(group)
-        self.index.finish()
-
-    def _take(self, group: Sequence[tuple[int, Sheet]]) -> None:
-        """Take in the answers of those who sat one exam."""
-        evaluation, questions = group[0][1].evaluation, group[0][1].questions
-        vary, samples = evaluation.exam.spec.vary, evaluation.samples
-        for place in range(len(questions) * samples):
-            question = questions[place // samples]
-            if vary is not UNSET:  # an answer of a varied run is found by its levels
-                self.index.ask(evaluation.label, question.id, {**question.tags, **vary.named(place % samples)})
-            elif place % samples == 0:
-                self.index.ask(evaluation.label, question.id, question.tags)
-            for number, sheet in group:
-                self.index.add(sheet.rows[place])
-                self.places.append((number, place))
+        groups: dict[tuple[int, int], list[int]] = {}
+        for number, sheet in enumerate(sheets):  # those who sat one exam
+            groups.setdefault((id(sheet.evaluation.exam), sheet.evaluation.samples), []).append(number)
+        self.places: list[Place] = [
+            Place(number, at) for group in groups.values() for at in range(len(sheets[group[0]])) for number in group
+        ]
+        self.add([sheets[number].leveled(place) for number, place in self.places])
+        self.finish()
 
     def find(self, chosen: Chosen, reader: Reader) -> list[Place]:
         """Return the answers that a choice leaves, in its order."""
-        items, words = self.index.chosen(chosen.picks), words_of(chosen.text)
+        items, words = self.chosen(chosen.picks), words_of(chosen.text)
         if words:
             texts = ((item, self._text(self.places[item], reader)) for item in items)
-            items = [item for item, text in texts if all(word in text for word in words)]
-        return [self.places[item] for item in self.index.ordered(items, chosen.order)]
+            items = np.array([item for item, text in texts if all(word in text for word in words)], dtype=int)
+        return [self.places[item] for item in self.ordered(items, chosen.order)]
 
     def _text(self, place: Place, reader: Reader) -> str:
         """Return what a search looks at of an answer."""
-        sheet, number = self._sheets[place[0]], place[1]
+        sheet, number = self._sheets[place.sheet], place.at
         question, sample = sheet.question(number)
         entry = reader(sheet.key(number)) if sheet.places[number] else None
         reply = entry.text if entry else ""
@@ -65,9 +62,9 @@ class Answers:
             reply = reply_text(sheet.evaluation.request(question, sample), entry.response())
         return folded("\n".join((about(question), reply, sheet.rows[number].answer, question.answer or "")))
 
-    def questions(self, chosen: Chosen) -> set[Place]:
+    def questions(self, chosen: Chosen) -> set[tuple[int, int]]:
         """Return the questions that have an answer of a choice, by the first of their answers in each sheet."""
-        left = (self.places[item] for item in self.index.chosen(chosen.picks))
+        left = (self.places[item] for item in self.chosen(chosen.picks))
         return {(number, place - place % self._sheets[number].evaluation.samples) for number, place in left}
 
 

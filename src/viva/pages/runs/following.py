@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -23,6 +23,7 @@ from viva.engine.folder import RunFolder, RunRecord
 from viva.engine.journal import Entry
 from viva.errors import StorageError
 from viva.files import UNREADABLE, lines, open_regular, read_regular
+from viva.runs.scorefile import SCORES
 from viva.types import Failure, Usage
 
 _LENGTH = 0xFFFFFFFF
@@ -42,7 +43,7 @@ class Line(Struct, frozen=True):
 
 
 class Tokens(Struct):
-    """Tokens as servers counted them, over all answers of a journal."""
+    """Tokens as servers counted them, over answers of a journal."""
 
     input: int = 0
     output: int = 0
@@ -69,11 +70,10 @@ class Followed:
         self.failed: dict[bytes, int] = {}
         self.failed_of = Counter[str]()
         """The same by model."""
-        self.failures: dict[str, int] = {}
+        self.failures = Counter[str]()
         """Kind of failure → how often, of requests that have no answer yet; of all lines, a retried one again."""
-        self.tokens = Tokens()
         self.used = defaultdict[tuple[str, str], Tokens](Tokens)
-        """The same by model and benchmark."""
+        """By model and benchmark."""
         self.times: list[float] = []
         """When each new answer came, in the order of the lines."""
         self.damaged: list[str] = []
@@ -124,20 +124,20 @@ class Followed:
             if self.failed.pop(key, None) is not None:
                 self.failed_of[said.model] -= 1
             self.answered[key] = place
-            for tokens in (self.tokens, self.used[said.model, said.benchmark]):
-                tokens.answers += 1
-                if said.usage:
-                    tokens.input += said.usage.input
-                    tokens.output += said.usage.output
-                else:
-                    tokens.uncounted += 1
+            tokens = self.used[said.model, said.benchmark]
+            tokens.answers += 1
+            if said.usage:
+                tokens.input += said.usage.input
+                tokens.output += said.usage.output
+            else:
+                tokens.uncounted += 1
             if not said.reused and said.at:
                 self.times.append(said.at)
         elif key not in self.answered:
             if key not in self.failed:
                 self.failed_of[said.model] += 1
             self.failed[key] = place
-            self.failures[said.error.kind] = self.failures.get(said.error.kind, 0) + 1
+            self.failures[said.error.kind] += 1
 
     def place(self, key: bytes) -> int:
         """Return where the latest word on a request stands: another number for every other word; 0 where there is
@@ -199,6 +199,8 @@ class RunEntry(Struct, frozen=True):
     """What it is called in addresses."""
     changed: float
     """When something was last written, in seconds since 1970."""
+    graded: int
+    """When its scores were, in nanoseconds since then; 0 where there are none."""
 
 
 def slug(text: str) -> str:
@@ -237,14 +239,25 @@ def is_run(path: Path) -> bool:
     return any(os.path.lexists(file) and not file.is_dir() for file in named)
 
 
-def _found(path: Path) -> RunEntry:
-    changed = 0.0
-    for name in ("run.json", *(f"{stage}.jsonl" for stage in STAGES)):
+Sizes = tuple[tuple[int, int, int], ...]
+"""Inode, bytes and time of change of files: what tells whether anything is new."""
+
+
+def sizes(path: Path, names: Iterable[str]) -> Sizes:
+    """Return what tells whether files of a folder are others than before; zeros for one that is not there."""
+    found = []
+    for name in names:
         try:
-            changed = max(changed, (path / name).lstat().st_mtime)
+            stat = (path / name).lstat()
+            found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
         except OSError:
-            continue
-    return RunEntry(path, slug(path.resolve().name), changed)
+            found.append((0, 0, 0))
+    return tuple(found)
+
+
+def _found(path: Path) -> RunEntry:
+    *written, (*_, graded) = sizes(path, ("run.json", *(f"{stage}.jsonl" for stage in STAGES), SCORES))
+    return RunEntry(path, slug(path.resolve().name), max(at for *_, at in written) / 1e9, graded)
 
 
 def read_record(path: Path) -> RunRecord:

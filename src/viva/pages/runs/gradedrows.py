@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 
 from viva.engine.answerrecord import Answer, answer_of, describe_evidence
 from viva.engine.journal import Entry
-from viva.engine.stages import DIGEST, NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
+from viva.engine.stages import NO_REPLY_YET, Evaluation, EvidenceStore, parts_shown, row_of
 from viva.errors import StorageError
 from viva.pages.runs.following import Followed, Reader
 from viva.runs.answers import SEVERAL, finer, of_answer
@@ -43,15 +43,10 @@ class Sheet(Struct):
     def __len__(self) -> int:
         return len(self.questions) * self.evaluation.samples
 
-    @property
-    def keyed(self) -> bool:
-        """Whether the keys of all answers are known."""
-        return len(self.evaluation.digests) == len(self) * DIGEST
-
     def key(self, place: int) -> bytes:
         """Return the request key of one answer."""
-        if self.keyed:
-            return bytes(self.evaluation.digests[place * DIGEST : (place + 1) * DIGEST])
+        if self.evaluation.keyed:
+            return self.evaluation.key(place)
         question, sample = self.question(place)
         return self.evaluation.keys.of(self.evaluation.request(question, sample))
 
@@ -59,6 +54,11 @@ class Sheet(Struct):
         """Whose answer it is: question and sample."""
         question, sample = self.questions[place // self.evaluation.samples], place % self.evaluation.samples
         return self.evaluation.exam.variant(question, sample), sample
+
+    def leveled(self, place: int) -> ScoreRow:
+        """Return the row of an answer; that of a varied run is found by its levels."""
+        row, vary = self.rows[place], self.evaluation.exam.spec.vary
+        return row if vary is UNSET else msgspec.structs.replace(row, tags={**row.tags, **vary.named(row.sample)})
 
     def sample_name(self, sample: int) -> str:
         """Return which of a question's answers it is, for people: `sample 1`, of a varied run `prompt base, order
@@ -96,11 +96,7 @@ def grade(
 
 
 def _row(sheet: Sheet, place: int, reader: Reader, evidence_store: EvidenceStore) -> ScoreRow:
-    question, sample = sheet.question(place)
-    entry = reader(sheet.key(place))
-    response = entry.response() if entry else NO_REPLY_YET
-    score = evidence_store.score(sheet.evaluation, question, sample, response)
-    return _short(row_of(sheet.evaluation, question, sample, response, score, sheet.shown))
+    return _short(evidence_store.row(sheet.evaluation, *sheet.question(place), reader(sheet.key(place)), sheet.shown))
 
 
 def _short(row: ScoreRow, tags: dict[str, str] | None = None) -> ScoreRow:
@@ -114,7 +110,7 @@ def render_keys(sheets: Sequence[Sheet], progress: Callable[[int], None]) -> Non
     """Compute the keys of all answers, once: whose line in the journal is whose."""
     done = 0
     for sheet in sheets:
-        if sheet.keyed:
+        if sheet.evaluation.keyed:
             continue
         for _ in sheet.evaluation.requests():
             done += 1

@@ -27,7 +27,7 @@ from viva.analysis.comparing import Difference, compared, paired
 from viva.errors import DataError, StorageError
 from viva.files import UNREADABLE, read_regular, write_whole
 from viva.pages.answerindex import CHANGES, Chosen, number_in
-from viva.pages.runs.answerfilters import Answers, QuestionRow, question_rows, wanted
+from viva.pages.runs.answerfilters import Answers, Place, QuestionRow, question_rows, wanted
 from viva.pages.runs.gradedrows import Sheet, item_of
 from viva.pages.runs.run_views import Graded, RunView, RunViews
 from viva.pages.serving.guard import Access
@@ -218,8 +218,9 @@ class PairPages(Served):
             "said": request.query_params.get("said") == "kept",
             "longest_note": LONGEST_NOTE,
             "note": two.note(match),
-            "sheets": [[(one.evaluation.label, one.evaluation.model.name) for one in g.sheets] for g in two.graded],
-        }
+            "sheets": [[(one.evaluation.label, one.evaluation.model.name) for one in side.graded.sheets]
+                       for side in two.sides],
+        }  # fmt: skip
         return self.page_with_form(request, "pair.html", **shown, **(_question(two, match) if match else _list(two)))
 
     async def keep_note(self, request: Request) -> Response:
@@ -231,7 +232,7 @@ class PairPages(Served):
         _, two = self._two(request)
         if two is None:
             raise HTTPException(503, "The runs are still being read; the note was not kept. Try again in a moment.")
-        write_note(two.views[1].path, two.key(two.match(request)), text)
+        write_note(two.sides[1].view.path, two.key(two.match(request)), text)
         return RedirectResponse(f"{request.url.path}?{two.chosen.query()}&said=kept", 303)
 
     def _two(self, request: Request) -> tuple[dict[str, object], _Two | None]:
@@ -240,33 +241,56 @@ class PairPages(Served):
         runs = [request.path_params[name] for name in ("first", "second")]
         views = {run: self._views.view(run) for run in runs}
         looked = {run: view.look(PATIENCE) for run, view in views.items()}
-        names = [views[run].path.resolve().name for run in runs]
         problems = dict.fromkeys(view.problem for view in views.values() if view.problem)
+        names = [views[run].path.resolve().name for run in runs]
         shown: dict[str, object] = {
             "pair": None, "match": None, "runs": runs, "names": names, "problems": problems, "chosen": chosen
         }  # fmt: skip
         graded = [known for run in runs if (known := looked[run])]
         if len(graded) < len(runs):
             return shown, None
-        sheets = fitting(graded[0].sheets, graded[1].sheets, chosen)
-        both = graded[0].sheets[sheets[0]], graded[1].sheets[sheets[1]]
-        key = (*(views[run].path for run in runs), graded[0].number, graded[1].number, *sheets)
-        chosen = msgspec.structs.replace(chosen, a=sheets[0] + 1, b=sheets[1] + 1)
-        pair = self._pairs.get(key, lambda: pair_of(*both))
-        return shown, _Two(runs, [views[run] for run in runs], graded, names, both, pair, chosen)
+        numbers = fitting(graded[0].sheets, graded[1].sheets, chosen)
+        first, second = (
+            _Side(run, views[run], known, number) for run, known, number in zip(runs, graded, numbers, strict=True)
+        )
+        key = tuple((side.view.path, side.graded.number, side.number) for side in (first, second))
+        pair = self._pairs.get(key, lambda: pair_of(first.sheet, second.sheet))
+        chosen = msgspec.structs.replace(chosen, a=first.number + 1, b=second.number + 1)
+        return shown, _Two((first, second), pair, chosen)
+
+
+class _Side(Struct, frozen=True):
+    """One of two runs that are compared, or of two models of one."""
+
+    run: str
+    """As addresses call it."""
+    view: RunView
+    graded: Graded
+    number: int
+    """Of the sheet that is compared."""
+
+    @property
+    def sheet(self) -> Sheet:
+        """The answers that are compared."""
+        return self.graded.sheets[self.number]
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.view.path.resolve().name
 
 
 class _Two(Struct, frozen=True):
     """Two runs that are compared."""
 
-    runs: Sequence[str]
-    views: Sequence[RunView]
-    graded: Sequence[Graded]
-    names: Sequence[str]
-    both: tuple[Sheet, Sheet]
-    """The sheets that are compared."""
+    sides: tuple[_Side, _Side]
     pair: Pair
     chosen: Chosen
+
+    @property
+    def apart(self) -> bool:
+        """Whether they are two runs, not two models of one."""
+        return self.sides[0].run != self.sides[1].run
 
     @property
     def shown(self) -> Sequence[QuestionRow]:
@@ -285,14 +309,15 @@ class _Two(Struct, frozen=True):
 
     def key(self, match: QuestionRow | None) -> str:
         """Return what a note here is about: of two models of one run both are named."""
-        models = " ".join(sheet.evaluation.model.name for sheet in self.both)
-        other = self.names[0] if self.runs[0] != self.runs[1] else models
-        return "\t".join((other, self.both[0].evaluation.label, match.question.id if match else ""))
+        models = " ".join(side.sheet.evaluation.model.name for side in self.sides)
+        first = self.sides[0]
+        other = first.name if self.apart else models
+        return "\t".join((other, first.sheet.evaluation.label, match.question.id if match else ""))
 
     def note(self, match: QuestionRow | None) -> str:
         """Return the note that is kept; none where the file cannot be read, which is said when one is written."""
         with suppress(StorageError):
-            known = notes_of(self.views[1].path).get(self.key(match))
+            known = notes_of(self.sides[1].view.path).get(self.key(match))
             return known.text if known else ""
         return ""
 
@@ -300,26 +325,24 @@ class _Two(Struct, frozen=True):
 def _list(two: _Two) -> dict[str, object]:
     """Return what only the list of questions shows."""
     matches, listed = paged(two.shown, two.chosen.page)
-    a, b = two.chosen.a, two.chosen.b
-    results = [graded.tables.results[at - 1] for graded, at in zip(two.graded, (a, b), strict=True)]
+    rows = [
+        msgspec.structs.replace(result, model=f"{result.model} · {side.name}")
+        for side in two.sides
+        for result in (side.graded.tables.results[side.number],)
+    ]
     return {
         "matches": matches,
-        "turned": two.chosen.query(a=b, b=a),
-        "rows": [
-            msgspec.structs.replace(result, model=f"{result.model} · {name}")
-            for result, name in zip(results, two.names, strict=True)
-        ],
-        "states": {state for result in results for state in result.overall.outcomes},
+        "turned": two.chosen.query(a=two.chosen.b, b=two.chosen.a),
+        "rows": rows,
+        "states": {state for row in rows for state in row.overall.outcomes},
         **listed,
     }
 
 
 def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
     """Return what only the page of a question shows."""
-    items = [
-        item_of(sheet, place, graded.opened, view.answers)
-        for sheet, place, graded, view in zip(two.both, match.places, two.graded, two.views, strict=True)
-    ]
+    both = list(zip(two.sides, match.places, strict=True))
+    items = [item_of(side.sheet, place, side.graded.opened, side.view.answers) for side, place in both]
     spans: tuple[Spans, Spans] = ([], [])
     kind = ""
     if two.chosen.view in ("", "words"):
@@ -330,17 +353,12 @@ def _question(two: _Two, match: QuestionRow) -> dict[str, object]:
         "sides": [
             {
                 "item": item,
-                "run": run,
-                "name": name if two.runs[0] != two.runs[1] else "",
-                "address": f"{sheet}.{place + 1}",
-                "marks": [
-                    *((*span, kind) for span in spans[side]),
-                    *([(*item.read, "read")] if item.read else []),
-                ],
+                "run": side.run,
+                "name": side.name if two.apart else "",
+                "address": Place(side.number, place),
+                "marks": [*((*span, kind) for span in own), *([(*item.read, "read")] if item.read else [])],
             }
-            for side, (item, run, name, sheet, place) in enumerate(
-                zip(items, two.runs, two.names, (two.chosen.a, two.chosen.b), match.places, strict=True)
-            )
+            for (side, place), item, own in zip(both, items, spans, strict=True)
         ],
         "kind": kind,
         **around([one.places[0] + 1 for one in two.shown], match.places[0] + 1, str),

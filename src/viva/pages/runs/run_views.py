@@ -16,16 +16,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
 
-from viva.engine.budget import Price, list_price
+from viva.engine.budget import Price
 from viva.engine.folder import BATCHES, ModelRecord, RunFolder, RunRecord, writer
 from viva.errors import StorageError, VivaError
+from viva.pages.answerindex import noteworthy
 from viva.pages.runs import following
+from viva.pages.runs.answerfilters import Answers
 from viva.pages.runs.following import Followed, RunEntry, Tokens
 from viva.pages.runs.gradedrows import Sheet, grade, graded_before, render_keys
 from viva.pages.runs.runblocks import Tables, live_tables
@@ -33,7 +36,7 @@ from viva.pages.runs.runcounts import Progress, Waiting, progress_of, waiting
 from viva.providers import traits_of
 from viva.render.result import Result
 from viva.runs.answers import read_run
-from viva.runs.open import OpenRun, prepare
+from viva.runs.open import OpenRun, prepare, recorded_price
 from viva.types import Usage
 
 _EVIDENCE = ("executions.jsonl", "similarities.jsonl", "annotations.jsonl", "reviews.jsonl")
@@ -45,11 +48,8 @@ _AGAIN = 10.0
 STEP = 16 << 20
 """Bytes of a journal that are counted before somebody else may have a turn: a tenth of a second."""
 
-Sizes = tuple[tuple[int, int, int], ...]
-"""Inode, bytes and time of change of files: what tells whether anything is new."""
 
-
-class Graded(Struct, frozen=True):
+class Graded(Struct, frozen=True, dict=True):
     """A grading that was finished."""
 
     number: int
@@ -60,6 +60,16 @@ class Graded(Struct, frozen=True):
     sheets: Sequence[Sheet]
     tables: Tables
     opened: OpenRun
+
+    @cached_property
+    def noted(self) -> list[tuple[str, str, str, int]]:
+        """What else than right and wrong answers there is."""
+        return noteworthy([row for sheet in self.sheets for row in sheet.rows])
+
+    @cached_property
+    def index(self) -> Answers:
+        """The answers by what they are listed."""
+        return Answers(self.sheets)
 
 
 class Work(Struct):
@@ -80,12 +90,12 @@ class RunView:
         self.answers = Followed(path / "responses.jsonl")
         self._stages = {stage: Followed(path / f"{stage}.jsonl") for stage in following.STAGES[1:]}
         self._record: RunRecord | None = None
-        self._record_file: Sizes = ()
+        self._record_file: following.Sizes = ()
         self._waiting = Waiting()
-        self._batch_file: Sizes = ()
+        self._batch_file: following.Sizes = ()
         self._sheets: list[Sheet] = []
         self._opened: OpenRun | None = None
-        self._seen: tuple[Sizes, Sizes] = ((), ())  # answers, evidence: as of the last grading
+        self._seen: tuple[following.Sizes, following.Sizes] = ((), ())  # answers, evidence: as of the last grading
         self._thread: threading.Thread | None = None
         self._next = 0.0
         self.work = Work()
@@ -98,7 +108,7 @@ class RunView:
     def record(self) -> RunRecord:
         """Return what run.json says now. Raises StorageError."""
         with self._guard:
-            found = _sizes(self.path, ("run.json",))
+            found = following.sizes(self.path, ("run.json",))
             if self._record is None or found != self._record_file:
                 self._record = following.read_record(self.path)
                 if self._record_file and found != self._record_file:
@@ -138,10 +148,10 @@ class RunView:
         is.
         """
         rows = self.graded is not None and self._now()[0] == self._seen[0]
-        return all(sheet.keyed or rows for sheet in self._sheets)
+        return all(sheet.evaluation.keyed or rows for sheet in self._sheets)
 
     def _with_the_provider(self) -> Waiting:
-        found = _sizes(self.path, (BATCHES,))
+        found = following.sizes(self.path, (BATCHES,))
         if found != self._batch_file:
             self._waiting, self._batch_file = waiting(self.path), found
         return self._waiting
@@ -178,8 +188,8 @@ class RunView:
         self._thread = threading.Thread(target=self._run, daemon=True, name="viva view")
         self._thread.start()
 
-    def _now(self) -> tuple[Sizes, Sizes]:
-        return _sizes(self.path, ("responses.jsonl",)), _sizes(self.path, _EVIDENCE)
+    def _now(self) -> tuple[following.Sizes, following.Sizes]:
+        return following.sizes(self.path, ("responses.jsonl",)), following.sizes(self.path, _EVIDENCE)
 
     def _run(self) -> None:
         started, problem, rest = time.monotonic(), "", 0.0
@@ -228,7 +238,9 @@ class RunView:
         grade(sheets, opened, answers, everything=seen[1] != self._seen[1], progress=self._done)
         self._finish(opened, sheets, len(answers.answered), seen)
 
-    def _finish(self, opened: OpenRun, sheets: list[Sheet], answers: int, seen: tuple[Sizes, Sizes]) -> None:
+    def _finish(
+        self, opened: OpenRun, sheets: list[Sheet], answers: int, seen: tuple[following.Sizes, following.Sizes]
+    ) -> None:
         self._does("drawing up the tables", 0)
         tables = live_tables(opened, [sheet.rows for sheet in sheets])
         kept = list(map(copy, sheets))  # the next grading replaces their rows
@@ -244,25 +256,6 @@ class RunView:
         self.work.done = count
 
 
-def _sizes(path: Path, names: Sequence[str]) -> Sizes:
-    found = []
-    for name in names:
-        try:
-            stat = (path / name).lstat()
-            found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
-        except OSError:
-            found.append((0, 0, 0))
-    return tuple(found)
-
-
-def scored_at(path: Path) -> int:
-    """Return when scores.jsonl was written, in nanoseconds since 1970; 0 where there is none."""
-    try:
-        return (path / "scores.jsonl").lstat().st_mtime_ns
-    except OSError:
-        return 0
-
-
 def list_cost(
     models: Sequence[ModelRecord],
     used: Mapping[tuple[str, str], Tokens],
@@ -271,13 +264,10 @@ def list_cost(
     """US dollars at the run's prices, else the vendors' list prices; None where one or a count of tokens is unknown."""
     total = 0.0
     for model in models:
-        kind = traits_of(model.name)
         own = [tokens for (name, _), tokens in used.items() if name in (model.shown, model.name)]
-        if not kind.paid or not own:
+        if not own or not traits_of(model.name).paid:
             continue
-        provider, _, name = model.name.partition("/")
-        price = prices.get(model.called) or prices.get("")
-        price = price or (list_price(kind.priced_as or provider, name) if model.base_url is None else None)
+        price = recorded_price(model, prices)
         if price is None or any(tokens.uncounted for tokens in own):
             return None
         total += sum(price.cost(Usage(tokens.input, tokens.output)) for tokens in own)
@@ -295,12 +285,10 @@ class _Reading(threading.Thread):
 
     turn = threading.Lock()
 
-    def __init__(self, path: Path, version: tuple[float, int]) -> None:
-        """`version`: when something was last written, and when it was graded."""
+    def __init__(self, version: RunEntry) -> None:
         super().__init__(daemon=True, name="viva view, results")
         self.version = version
         self.results: Sequence[Result] | None = None
-        self._path = path
         self.start()
 
     def run(self) -> None:
@@ -308,7 +296,7 @@ class _Reading(threading.Thread):
         results: Sequence[Result] = ()
         with self.turn:
             try:
-                results = read_run(self._path, "none").results
+                results = read_run(self.version.path, "none").report.results
             except (VivaError, OSError):
                 pass
             except Exception:
@@ -342,13 +330,13 @@ class RunViews:
 
     def view(self, slug: str) -> RunView:
         """Return the run of that name in addresses. Raises StorageError where there is none (any more)."""
-        known = {one.slug: one.path for one in self.found()}
+        known = {one.slug: one for one in self.found()}
         with self._guard:
             if slug not in known:
                 self._views.pop(slug, None)
                 raise StorageError("there is no such run here; it may have been removed or renamed meanwhile")
-            view = self._views.pop(slug, None) or RunView(known[slug])
-            self._views[slug] = view  # the last one used comes last
+            view = self._view_of(known[slug])
+            self._views[slug] = self._views.pop(slug)  # the last one used comes last
             held = 0
             for other in reversed(list(self._views.values())):
                 held += other.graded is not None
@@ -356,21 +344,25 @@ class RunViews:
                     other.forget()
             return view
 
+    def _view_of(self, found: RunEntry) -> RunView:
+        if found.slug not in self._views:
+            self._views = {found.slug: RunView(found.path), **self._views}
+        return self._views[found.slug]
+
     def with_words(self, found: Sequence[RunEntry], text: str) -> list[RunEntry]:
         """Of these the runs in whose name, exams and models every word of `text` stands, in any case."""
         words = text.casefold().split()
-        return [one for one in found if not words or all(word in self._about(one) for word in words)]
+        return [one for one in found if not words or all(map(self._named(one)[1].words.__contains__, words))]
 
-    def _about(self, found: RunEntry) -> str:
-        name = found.path.resolve().name
+    def _named(self, found: RunEntry) -> tuple[RunView, Card]:
+        """Return a run, and what is known of it without counting."""
         with self._guard:
-            view = self._views.get(found.slug) or RunView(found.path)
+            view = self._view_of(found)
+        name = found.path.resolve().name
         try:
-            record = view.record()
-        except StorageError:
-            return name.casefold()
-        models = (model.called for model in record.models)
-        return "\n".join((name, *record.labels, *models)).casefold()
+            return view, Card(found=found, name=name, record=view.record())
+        except StorageError as problem:
+            return view, Card(found=found, name=name, problem=str(problem))
 
     def cards(self, found: Sequence[RunEntry], *, wait: bool = False) -> list[Card]:
         """Return what a list says of these runs; counting stops after `COUNTING` seconds, unless it may `wait` for
@@ -383,32 +375,27 @@ class RunViews:
         return self.cards(found) if wait else cards
 
     def _card(self, found: RunEntry, until: float) -> Card:
-        with self._guard:
-            view = self._views.get(found.slug)
-            if view is None:
-                view = RunView(found.path)
-                self._views = {found.slug: view, **self._views}
-        name = found.path.resolve().name
+        view, card = self._named(found)
+        if card.record is None:
+            return card
         try:
-            record = view.record()
             while not view.count(STEP) and time.monotonic() < until:
                 pass
-            results = () if writer(found.path) else self._results_of(found)
-            progress = view.progress(0, results or ())
+            card.results = () if writer(found.path) else self._results_of(found)
+            card.progress = view.progress(0, card.results or ())
         except StorageError as problem:
-            return Card(found=found, name=name, problem=str(problem))
-        paid = list_cost(record.models, view.answers.used, record.prices)
-        return Card(found=found, name=name, record=record, progress=progress, results=results, paid=paid)
+            return Card(found=found, name=card.name, problem=str(problem))
+        card.paid = list_cost(card.record.models, view.answers.used, card.record.prices)
+        return card
 
     def _results_of(self, found: RunEntry) -> Sequence[Result] | None:
         """Return its results, none where it is not graded; None while they are being read, which is begun here."""
-        version = (found.changed, scored_at(found.path))
-        if not version[1]:
+        if not found.graded:
             return ()
         with self._guard:
             known = self._read.get(found.path)
-            if known is None or known.version != version:
-                known = self._read[found.path] = _Reading(found.path, version)
+            if known is None or known.version != found:
+                known = self._read[found.path] = _Reading(found)
             return known.results
 
 
@@ -433,6 +420,11 @@ class Card(Struct, kw_only=True):
     def models(self) -> Sequence[str]:
         """What tables call its models."""
         return [model.called for model in self.record.models] if self.record else ()
+
+    @property
+    def words(self) -> str:
+        """What a search looks at."""
+        return "\n".join((self.name, *self.exams, *self.models)).casefold()
 
     @property
     def outcomes(self) -> dict[str, int]:

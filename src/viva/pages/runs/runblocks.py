@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 
-import msgspec
 from msgspec import Struct
 
-from viva.engine.budget import Consumed
 from viva.errors import StorageError
 from viva.pages.leaderboard.boards import slug
 from viva.render.charts import as_json, spec
@@ -24,19 +21,11 @@ from viva.render.result import (
     side_by_side,
     summary,
 )
-from viva.render.run_tables import consumption_table, cut_off_notes, judging_notes, legend, own_tables, published_scores
+from viva.render.run_tables import consumption_table, cut_off_notes, legend, own_tables, published_scores
 from viva.render.score_chart import languages_chart, parts_chart, scores_chart, shown
 from viva.render.table import Table
 from viva.runs.open import OpenRun
-from viva.runs.scoring import (
-    canary_marks,
-    canary_notes,
-    consumed_answers,
-    judging_consumed,
-    known_results,
-    result_of,
-    with_estimates,
-)
+from viva.runs.scoring import known_results, report_of, result_of
 from viva.types import ScoreRow
 from viva.visible import one_line
 
@@ -96,22 +85,17 @@ class Tables(Struct, frozen=True, kw_only=True):
 
 def live_tables(opened: OpenRun, rows: Sequence[Sequence[ScoreRow]]) -> Tables:
     """Return the tables that `viva score` would print of these rows, one list of them an evaluation."""
-    took: list[Consumed | None] = [None] * len(rows)
-    judging: dict[str, Consumed] = {}
-    canaries: Sequence[CanaryMarks] = ()
-    with suppress(StorageError):  # the page lists the damaged lines
-        took, judging, canaries = consumed_answers(opened), judging_consumed(opened), canary_marks(opened)
+    try:
+        known = known_results(opened)
+    except StorageError:  # the page lists the damaged lines
+        known = known_results(opened, counted=False)
     results = [
-        result_of(
-            msgspec.structs.replace(known, consumed=consumed),
-            own,
-            (evaluation.exam.headline(), evaluation.exam.layouts()),
-        )
-        for evaluation, known, consumed, own in zip(opened.evaluations, known_results(opened), took, rows, strict=True)
+        result_of(one, own, (evaluation.exam.headline(), evaluation.exam.layouts()))
+        for evaluation, one, own in zip(opened.evaluations, known, rows, strict=True)
     ]
-    results, estimated = with_estimates(opened.folder, opened.exams[0].headline(), results, rows)
-    notes = [*estimated, *judging_notes(judging), *opened.notes(), *canary_notes(canaries)]
-    return tables_of(results, notes, canaries, charted=False)  # what draws charts takes half a second to begin
+    report, _, _ = report_of(opened.folder, opened.exams[0].headline(), results, opened, rows=rows)
+    # What draws charts takes half a second to begin.
+    return tables_of(report.results, report.notes, report.canaries, charted=False)
 
 
 def tables_of(

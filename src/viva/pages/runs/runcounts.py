@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from viva.engine.asking import LASTING
 from viva.engine.batchlog import BatchLog
 from viva.engine.folder import RunRecord
 from viva.errors import StorageError
-from viva.pages.runs.following import Followed, Tokens
+from viva.pages.runs.following import Followed
 from viva.pages.runs.gradedrows import Sheet
 from viva.providers import traits_of
 from viva.render.result import Result
@@ -82,7 +81,10 @@ class Progress(Struct, frozen=True, kw_only=True):
     answered: int
     failed: int
     left: int
-    tokens: Tokens
+    input: int
+    """Tokens of prompts, as servers counted them."""
+    output: int
+    """The same of replies."""
     uncounted: int
     """Answers of servers that did not say how many tokens they took."""
     rate: float
@@ -132,6 +134,7 @@ def progress_of(
     # Verdicts that were never asked for: one that came can be `none`, which stands.
     unasked = not (failed or left or lacking) and unjudged > came.get("annotations", 0)
     lacking += [f"{unjudged:,} {outcome_name('ungraded')}"] * unasked
+    used = answers.used.values()
     asked = any(traits_of(model.name).counted for model in record.models)
     state: State = (
         "running" if writer else "waiting" if waiting.batches
@@ -145,8 +148,9 @@ def progress_of(
         answered=answered,
         failed=failed,
         left=left,
-        tokens=replace(answers.tokens),
-        uncounted=answers.tokens.uncounted if asked else 0,
+        input=sum(one.input for one in used),
+        output=sum(one.output for one in used),
+        uncounted=sum(one.uncounted for one in used) if asked else 0,
         rate=60 * rate,
         seconds_left=(left + failed) / rate if rate else 0.0,
         resumable=bool(left)
@@ -191,7 +195,7 @@ def _sentence(state: State, writer: int, failed: int, left: int, lacking: Sequen
 def _parts(answers: Followed, sheets: Sequence[Sheet]) -> list[Part]:
     parts = []
     for sheet in sheets:
-        if sheet.keyed:
+        if sheet.evaluation.keyed:
             keys = [sheet.key(place) for place in range(len(sheet))]
             answered = sum(key in answers.answered for key in keys)
             failed = sum(key in answers.failed for key in keys)

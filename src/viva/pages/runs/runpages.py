@@ -18,14 +18,14 @@ from starlette.routing import Route
 from viva.engine.answerrecord import thought_size
 from viva.errors import VivaError
 from viva.files import read_regular
-from viva.pages.answerindex import Chosen, noteworthy, number_in
+from viva.pages.answerindex import Chosen, number_in
 from viva.pages.leaderboard.sitepages import CHARTS, STYLES, SitePages
 from viva.pages.leaderboard.study import LeaderboardConfig, site_files, study
-from viva.pages.runs.answerfilters import ROWS, Answers, Matrix, Place, matrix
+from viva.pages.runs.answerfilters import ROWS, Matrix, Place, matrix
 from viva.pages.runs.following import RunEntry, slug
 from viva.pages.runs.gradedrows import Item, item_of
 from viva.pages.runs.pair_pages import PATIENCE, PairPages
-from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews, scored_at
+from viva.pages.runs.run_views import STEP, Card, Graded, RunView, RunViews
 from viva.pages.serving.guard import Access, Guard
 from viva.pages.shell import SIGNS, Kept, around, number, paged
 from viva.types import outcome_name
@@ -45,8 +45,6 @@ class Pages(PairPages):
 
     def __init__(self, views: RunViews, access: Access) -> None:
         self._found = Kept[Sequence[Place]]()
-        self._answers = Kept[Answers](2)
-        self._noted = Kept[list[tuple[str, str, str, int]]]()
         self._matrices = Kept[Matrix](8)
         self._sites = Kept[Mapping[str, Callable[[], str]]](1)
         super().__init__(
@@ -86,8 +84,7 @@ class Pages(PairPages):
         answers.
         """
         found = self._views.found()
-        key = tuple((one.path, one.changed, scored_at(one.path)) for one in found)
-        files = self._sites.get(key, lambda: self._site(found))
+        files = self._sites.get(tuple(found), lambda: self._site(found))
         path = request.path_params["path"] or "index.html"
         if path not in files:
             raise HTTPException(404, "The leaderboard has no such page.")
@@ -127,24 +124,14 @@ class Pages(PairPages):
 
     def run(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return what was asked, how far it is, its tables."""
-
-        def noted() -> list[tuple[str, str, str, int]]:
-            return noteworthy([row for sheet in graded.sheets for row in sheet.rows])
-
-        return {
-            "several": len({sheet.evaluation.model.name for sheet in graded.sheets}) > 1,
-            "noted": self._noted.get((view.path, graded.number), noted),
-        }
-
-    def _answers_of(self, view: RunView, graded: Graded) -> Answers:
-        return self._answers.get((view.path, graded.number), lambda: Answers(graded.sheets))
+        return {"several": len({sheet.evaluation.model.name for sheet in graded.sheets}) > 1}
 
     def _search(self, view: RunView, graded: Graded, chosen: Chosen) -> Sequence[Place]:
         """Return the answers of a filter, in its order. Raises StorageError where a search cannot read them."""
 
         def find() -> Sequence[Place]:
             with view.answers.reading() as reader:
-                return self._answers_of(view, graded).find(chosen, reader)
+                return graded.index.find(chosen, reader)
 
         return self._found.get((view.path, graded.number, chosen.query(view="")), find)
 
@@ -168,58 +155,37 @@ class Pages(PairPages):
     def answers(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return the answers of a filter, a page at a time."""
         places, listed = paged(self._search(view, graded, chosen), chosen.page)
-        rows = [self._line(graded, place) for place in places]
-        return {"facets": self._answers_of(view, graded).index.facets, "rows": rows, **listed}
-
-    def _line(self, graded: Graded, place: Place) -> dict[str, object]:
-        sheet = graded.sheets[place[0]]
-        question, sample = sheet.question(place[1])
-        return {
-            "address": _address(place),
-            "question": question,
-            "sample": sheet.sample_name(sample) if sheet.evaluation.samples > 1 else "",
-            "evaluation": sheet.evaluation,
-            "row": sheet.rows[place[1]],
-        }
+        return {"facets": graded.index.facets, "places": places, **listed}
 
     def item(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return one answer."""
         place, item = self._place(request, view, graded)
-        sheet = graded.sheets[place[0]]
-        sample = item.answer.row.sample
-        first = place[1] - sample
-        samples = range(first, first + item.samples if item.samples > 1 else first)
-        others = [
-            (_address((number, place[1])), other.evaluation.model.name, other.rows[place[1]].outcome)
-            for number, other in enumerate(graded.sheets)
-            if other.evaluation.exam is sheet.evaluation.exam
-        ]
-        address = _address(place)
+        sheet = graded.sheets[place.sheet]
+        first = place.at - item.answer.row.sample
+        others = [Place(number, place.at) for number, other in enumerate(graded.sheets)
+                  if other.evaluation.exam is sheet.evaluation.exam]  # fmt: skip
         return {
             "item": item,
-            "address": address,
-            "samples": [
-                (_address((place[0], one)), sheet.sample_name(one - first), sheet.rows[one].outcome) for one in samples
-            ],
-            "sample_name": sheet.sample_name(sample),
+            "address": place,
+            "sheet": sheet,
+            "samples": [Place(place.sheet, first + sample) for sample in range(item.samples)],
             "others": others,
-            "signature": graded.tables.results[place[0]].signature,
             "look": "text" if chosen.view == "text" else "rendered",
-            "other": next((other.partition(".")[0] for other, *_ in others if other != address), ""),
-            **around(self._search(view, graded, chosen), place, _address),
+            "other": next((other.sheet + 1 for other in others if other != place), 0),
+            **around(self._search(view, graded, chosen), place, str),
         }
 
     # Questions by models
 
     def matrix(self, request: Request, view: RunView, graded: Graded, chosen: Chosen) -> dict[str, object]:
         """Return the questions of an exam by models."""
-        answers, results = self._answers_of(view, graded), graded.tables.results
+        answers, results = graded.index, graded.tables.results
         made = self._matrices.get(
             (view.path, graded.number, chosen.query()), lambda: matrix(answers, graded.sheets, results, chosen)
         )
         rows, listed = paged(made.rows, chosen.page, ROWS)
         return {
-            "facets": answers.index.facets,
+            "facets": answers.facets,
             "matrix": made,
             "rows": rows,
             "design": graded.sheets[0].evaluation.exam.spec.vary is not UNSET,
@@ -233,7 +199,7 @@ class Pages(PairPages):
         sheet, place = (number_in(part) - 1 for part in request.path_params["place"].partition(".")[::2])
         if not (0 <= sheet < len(graded.sheets) and 0 <= place < len(graded.sheets[sheet])):
             raise HTTPException(404, "There is no such answer in this run.")
-        return (sheet, place), item_of(graded.sheets[sheet], place, graded.opened, view.answers)
+        return Place(sheet, place), item_of(graded.sheets[sheet], place, graded.opened, view.answers)
 
     def text(self, request: Request) -> Response:
         """Return a text of an answer, whole: as visible characters to look at, or exactly as it came to keep."""
@@ -241,7 +207,7 @@ class Pages(PairPages):
         graded = view.look(PATIENCE)
         if graded is None:
             raise HTTPException(404, "There is no such text yet.")
-        (sheet, place), item = self._place(request, view, graded)
+        place, item = self._place(request, view, graded)
         texts = {
             "thought": item.answer.response.reasoning,
             "reply": item.answer.reply,
@@ -250,8 +216,7 @@ class Pages(PairPages):
         }
         if part not in texts:
             raise HTTPException(404, "There is no such text.")
-        name = f"{part}-{sheet + 1}.{place + 1}.txt"
-        return _as_text(texts[part], name, download="download" in request.query_params)
+        return _as_text(texts[part], f"{part}-{place}.txt", download="download" in request.query_params)
 
     # The rest
 
@@ -271,10 +236,6 @@ def listing(cards: Sequence[Card]) -> dict[str, object]:
         "priced": any(card.record is not None and card.paid != 0 for card in cards),
         "reading": any(card.results is None for card in cards),
     }
-
-
-def _address(place: Place) -> str:
-    return f"{place[0] + 1}.{place[1] + 1}"
 
 
 def _as_text(content: str, name: str, *, download: bool) -> Response:

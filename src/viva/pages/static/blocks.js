@@ -27,11 +27,9 @@
   const integers = ({ bytes, packed }) => new KINDS[bytes](bytesOf(packed).buffer);
   function readIndex() {
     const index = JSON.parse(document.getElementById("block-items-index").textContent);
-    index.asked = integers(index.asked);
     index.sample = integers(index.sample);
     for (const column of Object.values(index.columns)) {
-      const codes = integers(column.codes);
-      column.codes = column.shared ? Int32Array.from(index.asked, (question) => codes[question]) : codes;
+      column.codes = integers(column.codes);
       column.keys ??= column.words;
     }
     return index;

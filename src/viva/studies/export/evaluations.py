@@ -76,16 +76,16 @@ def _opened(path: Path, stack: ExitStack, *, gold: bool) -> ExportedRun:
     run = read_run(path, "none")
     reader = AnswerReader(run.folder, run.opened_run, stack, graded=True)
     counts = Counter(number // len(OUTCOMES) for number in run.strata)
-    ends = accumulate((counts[number] for number in range(len(run.results))), initial=0)
+    ends = accumulate((counts[number] for number in range(len(run.report.results))), initial=0)
     places = [range(*both) for both in pairwise(ends)]
-    numbers = range(len(run.results))
+    numbers = range(len(run.report.results))
     return ExportedRun(
         path=path, evaluations=[_evaluation(run, reader, number, places[number], gold) for number in numbers], read=run
     )
 
 
 def _evaluation(run: Reported, reader: AnswerReader, number: int, places: range, gold: bool) -> EvaluationResult:
-    opened, record, result = run.opened_run, run.folder.record, run.results[number]
+    opened, record, result = run.opened_run, run.folder.record, run.report.results[number]
     place, exam = next((place, each) for place, each in enumerate(record.exams) if each.spec.label == result.exam)
     names = [model.name for model in opened.models] if opened else []
     model = record.models[names.index(result.model)] if result.model in names else record.model(result.model)
@@ -176,7 +176,7 @@ def write_wandb(source: Source, _: Path) -> Written:
 def _tracked(source: Source, write: Callable[..., str]) -> Written:
     from viva.interop.writing.trackers import tracked
 
-    evaluations, results = source.evaluations(), [result for run in source.runs for result in run.read.results]
+    evaluations, results = source.evaluations(), [result for run in source.runs for result in run.read.report.results]
     rows = [tracked(each, result.consumed) for each, result in zip(evaluations, results, strict=True)]
     where = write(rows, force=source.config.force)
     return f"{len(rows)} result{'s' * (len(rows) > 1)} ({where})", ()

@@ -174,7 +174,7 @@ def _results(benchmark: str, runs: Sequence[str]) -> list[_Asked]:
         exams = {exam.spec.label: exam for exam in run.exams}
         found += [
             _Asked(Path(name).name, run, exams[result.exam], result)
-            for result in reported.results
+            for result in reported.report.results
             if result.benchmark == benchmark
         ]
     if not found:

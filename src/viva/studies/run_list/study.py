@@ -72,8 +72,8 @@ def _listed(path: Path) -> ListedRun:
     except VivaError as problem:
         return known.ended(f"cannot be read: {problem}")
     return known.ended(
-        _state(record, found.results),
-        tuple(found.results),
+        _state(record, found.report.results),
+        found.report.results,
         {judge: took.cost for judge, took in found.judging.items() if took.cost is not None},
     )
 
