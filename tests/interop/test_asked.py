@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.handmade import opened
 from cli.collected import read_csv, write_jsonl
-from interop.command import command
 from rows import tabled
+from servers.inprocess import command
 from viva.errors import VivaError
 from viva.interop.asked import Settings, open_asked
 from viva.interop.lmeval_tasks import headline, process_results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -35,15 +36,27 @@ def browser_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         os.killpg(process.pid, signal.SIGTERM)  # what is started may be a script around the browser
 
 
-@pytest.fixture(scope="module")
-def chromium(browser_address: str) -> Iterator[Any]:
-    """A headless Chromium: for tests that are marked `browser`.
-
-    It is left with the module, for its driver has an event loop that nothing else could run in this thread.
-    """
+@pytest.fixture(scope="session")
+def driven(browser_address: str) -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
+    """A process that drives the browser and takes as long to start, and the event loop that listens to it."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.connect_over_cdp(browser_address, timeout=240_000)
-        yield browser
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(driven: tuple[Any, asyncio.AbstractEventLoop]) -> Iterator[Any]:
+    """A headless Chromium: for tests that are marked `browser`.
+
+    Its driver's event loop is this thread's for a module: between modules nothing runs on it, and tests have theirs.
+    """
+    browser, loop = driven
+    asyncio._set_running_loop(loop)
+    yield browser
+    asyncio._set_running_loop(None)
