@@ -6,7 +6,8 @@ import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cli.told import Told, command_of, ended
+from cli.told import command_of, ended
+from servers.inprocess import Ended
 from viva.build.reasoning.sheet import COLUMNS, Collected
 
 TRIPLES = """head,relation,tail
@@ -29,7 +30,7 @@ GOOD: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-def build(*arguments: object) -> Told:
+def build(*arguments: object) -> Ended:
     """A command of `viva build clrbench`; errors come out as they are raised."""
     return ended(command_of("build clrbench"), *arguments)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
 import json
 import signal
 import subprocess
@@ -19,8 +17,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.collected import dangerous
-from cli.told import rows_of
+from cli.told import command_of, ended, rows_of
 from pages.review.conftest import Visitor
 from rows import each_row, tabled
 from servers.fixtures import Serve, wait_until
@@ -38,7 +35,6 @@ from viva.build.translation.project import (
     to_translate,
     unheaded,
 )
-from viva.cli.main import cli
 from viva.errors import DataError, StorageError, VivaError
 from viva.pages.review.reviewpages import application
 from viva.pages.review.reviewsession import Settings
@@ -51,11 +47,8 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def build(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = cli.main(["build", *map(str, arguments)], standalone_mode=False)
-    assert not dangerous(out.getvalue())
-    return code, out.getvalue(), err.getvalue()
+    told = ended(command_of("build"), *arguments)
+    return told.code, told.out, told.err
 
 
 def ids(path: Path) -> list[object]:

@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,31 @@ def chromium(driven: tuple[Any, asyncio.AbstractEventLoop]) -> Iterator[Any]:
     asyncio._set_running_loop(loop)
     yield browser
     asyncio._set_running_loop(None)
+
+
+@contextmanager
+def windows(chromium: Any, *, harmless: Sequence[str] = ()) -> Iterator[Callable[..., Any]]:
+    """Open pages of new browser sessions: `window(inside, **settings)`.
+
+    What a page asks for that does not begin as one of `inside`, or complains of, is a failure at the end, unless a word
+    of `harmless` is in it. A page without `inside` is not watched.
+    """
+    contexts: list[Any] = []
+    troubles: list[str] = []
+
+    def window(*inside: str, **settings: Any) -> Any:
+        context = chromium.new_context(**settings)
+        context.set_default_timeout(240_000)
+        contexts.append(context)
+        page = context.new_page()
+        if inside:
+            page.on("request", lambda asked: asked.url.startswith(inside) or troubles.append(f"asked for {asked.url}"))
+            page.on("console", lambda said: troubles.append(f"console: {said.text}") if said.type == "error" else None)
+            page.on("pageerror", lambda problem: troubles.append(f"error: {problem}"))
+            page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        return page
+
+    yield window
+    for context in contexts:
+        context.close()
+    assert not [trouble for trouble in troubles if not any(word in trouble for word in harmless)]
