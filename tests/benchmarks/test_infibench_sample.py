@@ -131,7 +131,7 @@ def workshop() -> Iterator[Workshop]:
     each.close()
 
 
-QUICK = ("python", "ruby", "csharp")
+QUICK = ("python", "ruby")
 BY_LANGUAGE = pytest.mark.parametrize(
     "language",
     [

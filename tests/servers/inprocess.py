@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -42,6 +43,10 @@ def command(folder: Path, *arguments: object, environment: Mapping[str, str] | N
 
     given = [*map(str, arguments)]
     code: Any = 0
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    root.handlers = []
+    root.setLevel(logging.WARNING)
     with pytest.MonkeyPatch.context() as patch, ExitStack() as files:
         if environment is not None:
             for name in os.environ.keys() - environment.keys():
@@ -64,6 +69,9 @@ def command(folder: Path, *arguments: object, environment: Mapping[str, str] | N
         except Exception:
             traceback.print_exc()
             code = 1
+        finally:
+            root.handlers = handlers
+            root.setLevel(level)
         for stream in streams:
             stream.seek(0)
         return Ended(code, *(stream.read() for stream in streams))
