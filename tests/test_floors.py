@@ -1,7 +1,5 @@
 """Core, lab and build: the core does not know the other two, and does its work where they are not."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The benchmark of CONTRIBUTING.md, written out as it stands there, with every command."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

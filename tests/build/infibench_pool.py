@@ -1,7 +1,5 @@
 """A pool of made-up questions, and a project of `viva build infibench` whose commands run in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`viva build infibench`, from the pool to a set that is examined: as its users go through it."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

@@ -1,7 +1,5 @@
 """Many short commands, each in a folder of its own."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 

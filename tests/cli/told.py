@@ -1,7 +1,5 @@
 """A command in this process: what it prints, or the error that it raises."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """The command line on files of other tools."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from servers.inprocess import Ended, command

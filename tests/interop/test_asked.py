@@ -1,7 +1,5 @@
 """Programs and prompts where another harness asks: in Viva's sandbox, and word for word Viva's."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`viva adaptive run`: few questions, an honest estimate; killed and resumed the same; taken for nothing else."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Effects of bias probes: by hand, against statsmodels, and by simulation of judges without any bias."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

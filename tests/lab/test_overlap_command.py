@@ -1,7 +1,5 @@
 """`viva overlap`: sets beside corpora of every kind, whatever the jobs."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip

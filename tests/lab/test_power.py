@@ -1,7 +1,5 @@
 """Plans promise what simulations give, with the tests that `viva compare` decides by."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

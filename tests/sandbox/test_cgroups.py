@@ -1,7 +1,5 @@
 """Control groups: where they can be made (on trees made here, of both versions), and what they hold."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A real browser for all tests of pages: one process, to which each module connects."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,8 +1,6 @@
 """What is made once a process: compiled page templates, which every served application and every page in a file has of
 its own, and certificates, which every client of a vendor reads."""
 
-from __future__ import annotations
-
 import functools
 import ssl
 from typing import Any

@@ -1,7 +1,5 @@
 """Many commands in one process: `python driver.py CASES.json`, a list of lists of arguments; prints how each ended."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The command line in this process: nothing is forked, and packages of others are imported once."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """What a run folder cannot agree to in its user's place: where keys go, whose code runs, which scores count."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Worlds of runs, made by grading recorded answers: what every surface is to say the same of."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A site in a folder, and a browser that opens it from there and notes what it complains of or asks for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The site in a real browser, from its folder: sorting, filters, permalinks, chosen models, export; wide and 400 px."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from pathlib import Path

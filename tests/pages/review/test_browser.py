@@ -1,7 +1,5 @@
 """The page in a real browser: the keyboard, no JavaScript, 400 px, contrast, focus, and texts that want to run."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Runs to look at, and who looks at them: in this process, as a real server, and in a real browser."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
