@@ -6,8 +6,8 @@
 One answer against ten (`viva compare`), the break of two lines where scatter changes with size (`viva scaling`), a
 judge corrected by few labels (`viva agreement`), ranks by paired differences with lost answers (`viva leaderboard`),
 models of one family (`viva correlate`), tests that are looked at while answers come (`viva compare --anytime`), judges
-of their own model's answers (`viva judge-bias`), and guessers in the cells of a design (`viva variance`). A line is a
-design: what is measured, what it should be, and what it is.
+of their own model's answers (`viva judge-bias`), guessers in the cells of a design (`viva variance`), and what
+`nulltests_lab_work.py` simulates. A line is a design: what is measured, what it should be, and what it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+import nulltests_lab_work
 import numpy as np
 from commandline import add_tiny
 from coverage_models_work import alike
@@ -238,7 +239,8 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=600, help="simulated sets a line")
     add_tiny(parser, repetitions=4)
     repetitions = parser.parse_args().repetitions
-    for design in (of_unequal, of_breaks, of_labels, of_ranks, of_families, of_peeking, of_own, of_cells):
+    designs = (of_unequal, of_breaks, of_labels, of_ranks, of_families, of_peeking, of_own, of_cells)
+    for design in (*designs, *nulltests_lab_work.DESIGNS):
         for name, wanted, found in design(repetitions):
             print(f"{name:78} {wanted:28} {found:8.3f}", flush=True)
 

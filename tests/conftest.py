@@ -1,7 +1,5 @@
 """Settings that all tests share."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal
@@ -108,8 +106,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist's, which is not needed to run tests one by one
 def pytest_xdist_auto_num_workers() -> int:
-    """More than cores: half of the time tests wait, for browsers, servers, kills and limits of time."""
-    return 2 * len(os.sched_getaffinity(0))
+    """More than cores: tests wait for browsers, servers, kills and limits of time.
+
+    Not many more: each worker collects all tests, and imports most of what they test, for ten seconds of a processor.
+    """
+    return -(-3 * len(os.sched_getaffinity(0)) // 2)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,8 +3,6 @@
 python tests/core_alone.py -n auto --quick         the core's tests on it
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

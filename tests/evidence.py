@@ -1,7 +1,5 @@
 """Evidence about an answer, as the engine would have gathered it."""
 
-from __future__ import annotations
-
 from viva.types import ANSWER, Evidence, Opinion
 
 

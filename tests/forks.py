@@ -1,7 +1,5 @@
 """Many short processes of one interpreter that has imported what is slow, so that starting costs once."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

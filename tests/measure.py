@@ -1,7 +1,5 @@
 """The sizes that ceilings.toml bounds: `python tests/measure.py` prints them."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import io

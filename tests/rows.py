@@ -16,8 +16,6 @@ def test_the_same_where_they_are_no_loop() -> None:
             assert read_choice("A").read == "A"
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Tango's score interval with the likelihood maximised by SciPy: an oracle for `viva.analysis.pairedinterval`."""
 
-from __future__ import annotations
-
 import math
 
 

@@ -2,8 +2,6 @@
 that no module imports itself by way of others; layers are import-linter's business.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from graphlib import TopologicalSorter

@@ -1,7 +1,5 @@
 """Docstrings: first lines of functions are imperative, and names in backticks exist (docstrings.toml)."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

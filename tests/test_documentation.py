@@ -1,7 +1,5 @@
 """Pages lead where they say, name commands and options that exist, and make a site that can be searched from a disk."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

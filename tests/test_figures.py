@@ -1,7 +1,5 @@
 """docs/figures.md is true: each of its rows is computed anew from shipped data, and its commands are run."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import itertools

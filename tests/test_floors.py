@@ -1,15 +1,13 @@
 """Core, lab and build: the core does not know the other two, and does its work where they are not."""
 
-from __future__ import annotations
-
 import ast
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 import core_alone
-from cli.batch import ends, given
 from core_alone import FLOORS, ROOT
 from rows import table
 from servers.fixtures import Ended, Viva
@@ -53,9 +51,11 @@ def test_the_core_alone_asks_and_shows_what_the_lab_asked(core: Path, viva: Viva
     def run(*commands: str, alone: bool = True) -> list[Ended]:
         path = core_alone.environment(core if alone else ROOT / "src")["PYTHONPATH"]
         viva.environment["PYTHONPATH"] = f"{path}:{Path(__file__).with_name('servers')}"
-        cases = given(viva.folder / "given.json", [command.split() for command in commands], {}, together=True)
+        cases = viva.folder / "cases.json"
+        cases.write_text(json.dumps([command.split() for command in commands]), encoding="utf-8")
         # A new process: what is warm has imported another copy.
-        return [ended for ended, _ in ends(viva(cases, module="driver", timeout=240, bufsize=-1).out)]
+        printed = viva(cases, module="driver", bufsize=-1).out
+        return [Ended(*json.loads(line)) for line in printed.splitlines()]
 
     moved = "run cmmlu --vary order=2"
     known = [f"run cmmlu --model baseline/{name} --run known/{name}" for name in ("first", "last", "random")]

@@ -1,7 +1,5 @@
 """What holds for the project as a whole."""
 
-from __future__ import annotations
-
 import csv
 import importlib.metadata
 import json

@@ -1,7 +1,5 @@
 """The table of keys against a dictionary, and what a million keys take."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/notebook.ipynb runs in a notebook's own process from its first cell to its last, and is kept without output."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The benchmarks in performance/: each can be started and offers tiny inputs, by which tiny.py runs them all in CI."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Templates are plain data: filled by name, once, and checked before anybody is asked."""
 
-from __future__ import annotations
-
 import string
 from pathlib import Path
 

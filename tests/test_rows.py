@@ -1,7 +1,5 @@
 """Tables in tests: every failing row is named, however it fails, and a table without rows is none."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """The user's secret: who may have it, and that it stays."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of any origin: what is read, what is refused with its line, and files that are packed, replaced or locked."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip

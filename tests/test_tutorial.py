@@ -1,7 +1,5 @@
 """docs/start.md: its commands run in order, and print what it says they print."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys

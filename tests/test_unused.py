@@ -1,7 +1,5 @@
 """What only tests use is dead code: delete it, and let the tests use what production does."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Local variables are free.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

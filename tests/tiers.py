@@ -5,8 +5,6 @@ packages that the marker names). A test whose needs are missing is left out and 
 missing, so it runs and fails. `slow` needs nothing but time: `make test` leaves it out by `--quick`.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import os

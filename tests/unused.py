@@ -6,8 +6,6 @@ and so is what a string names as a whole (`getattr`, entry points) and what a Ji
 uses, or only its own definition, is dead.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

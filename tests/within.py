@@ -1,7 +1,5 @@
 """How long something may take: time of its own on a core, whatever else the machine and the suite are busy with."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Iterator

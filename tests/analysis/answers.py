@@ -1,7 +1,5 @@
 """Rows of scores, made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from viva.analysis.breakdown import Breakdown, frame

@@ -5,8 +5,6 @@ the population's Cronbach's alpha is k ρ / (1 + (k − 1) ρ) with ρ = 1/(1 + 
 the mean person is √alpha / √(1 + j²). Both are chosen, s and j follow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulated models of known ability on questions of known difficulty, and the LSAT's section 6 of the textbooks."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The test that may be looked at after every question: its closed form, its interval, and its level when peeked at."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

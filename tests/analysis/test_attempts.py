@@ -1,7 +1,5 @@
 """Several answers to a question: their mean, the best of each repeat, what to expect of k drawn."""
 
-from __future__ import annotations
-
 import random
 import statistics
 from itertools import combinations

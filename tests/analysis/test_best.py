@@ -1,7 +1,5 @@
 """best@k and pass@k: against enumeration, against figures worked out by hand, and what they promise."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

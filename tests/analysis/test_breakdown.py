@@ -1,7 +1,5 @@
 """What a cell counts: outcomes, means, bounds, repeats; and the papers' own figures from the same questions."""
 
-from __future__ import annotations
-
 import csv
 import statistics
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Paired differences: worked examples, SciPy and statsmodels as judges."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Sequence

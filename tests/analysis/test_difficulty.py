@@ -1,7 +1,5 @@
 """The paper's five levels: every line of the rule at its edge, and what is not there left open."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Counts of error types: shares over what was labelled, several of them, intervals over questions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

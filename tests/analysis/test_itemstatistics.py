@@ -1,7 +1,5 @@
 """Facility, discrimination and alpha against SciPy, other people's figures, and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Parts that are known where the score is not, shares among answers with full marks in a part, and differences."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Adjusted p-values: worked examples, and statsmodels as a judge."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

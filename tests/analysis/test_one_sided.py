@@ -1,7 +1,5 @@
 """Where those who decided could say only one thing of an answer there is no mean, but a range."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import NamedTuple

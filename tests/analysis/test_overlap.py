@@ -1,7 +1,5 @@
 """Near-duplicates and passages in common, against brute force."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

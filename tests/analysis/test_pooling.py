@@ -1,7 +1,5 @@
 """Partial pooling against quadrature, at its limits, and of scores that are not 0 and 1."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

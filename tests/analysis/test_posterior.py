@@ -1,7 +1,5 @@
 """How probable it is that the second contestant is better: closed forms, SciPy's draws, any pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

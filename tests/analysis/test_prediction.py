@@ -1,7 +1,5 @@
 """Prediction-powered means: by hand and by their definition, the two readings, strata, clusters, and planning."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Collection, Sequence

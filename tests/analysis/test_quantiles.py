@@ -1,7 +1,5 @@
 """Quantiles beside SciPy's."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

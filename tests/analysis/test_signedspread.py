@@ -1,7 +1,5 @@
 """Intervals of paired differences: an oracle for Tango's, and how often limits err, as exact sums."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Slices against the rest: intervals and tests against published examples and SciPy."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Ranks as ranges: checked by hand and as properties; the best of each kind and size."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Scores over training: the same figures as any table's, in the order of training."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

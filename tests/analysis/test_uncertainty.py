@@ -1,7 +1,5 @@
 """Intervals against scipy, against a calculation by hand, and few right answers exactly."""
 
-from __future__ import annotations
-
 import statistics
 
 import numpy as np

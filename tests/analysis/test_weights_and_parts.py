@@ -1,7 +1,5 @@
 """Questions that a set lists several times, and tables of a part of the scores."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Viva in a program: the command line's numbers, nothing printed, and the program's own affairs left alone."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import json

@@ -1,7 +1,5 @@
 """docs/python.md: every example is run, and shows what it says it shows."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import re

@@ -2,8 +2,6 @@
 options (`python tests/api/test_signatures.py` writes it).
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

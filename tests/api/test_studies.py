@@ -1,7 +1,5 @@
 """Every study as a function: the options of its command, a result of one shape, errors that name parameters."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import inspect

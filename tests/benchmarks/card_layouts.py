@@ -1,7 +1,5 @@
 """Rows in the layouts in which well-known sets are published (card_layouts.json); every text in them is our own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exams under the protocol of rationales, replies in its form, and what was said of them; for several tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

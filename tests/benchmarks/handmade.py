@@ -1,7 +1,5 @@
 """Question sets of a few hand-made questions, in the published formats."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """InfiBench sets of our own making, in the two published forms."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

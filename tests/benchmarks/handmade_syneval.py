@@ -1,7 +1,5 @@
 """A small SynEval set of own sentences, and what is needed to spoil it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

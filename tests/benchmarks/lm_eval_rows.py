@@ -4,8 +4,6 @@ Texts hold what templates stumble over: blanks at either end, quotes, braces, li
 as texts and as numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

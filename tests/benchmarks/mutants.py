@@ -1,7 +1,5 @@
 """Programs that are wrong in one place: mutants of a right one, by texts that every language has."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The published question sets and the papers' figures: no part of the repository, in ../shared if anywhere."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

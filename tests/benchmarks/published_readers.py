@@ -4,8 +4,6 @@ CMMLU: the CSV that is written and read again, then stages 0 to 4 (a fifth draws
 standalone a to d; of a judge's reply the last number from 1 to 10, and the last 0 or 1.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from functools import cache

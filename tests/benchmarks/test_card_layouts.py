@@ -1,7 +1,5 @@
 """The cards that come with Viva, and those that `viva init` writes, on rows in the published layouts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options chosen by probability: what is asked, what the choice is worth, and what is not known."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """CLR-Bench: reading a set, every error of it; the prompts with their exemplars; Q→A by rule; the bundled sample."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """The best constant answer of an exam: made of its golds, scored as the exam scores, and shown with every score."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import starmap

@@ -1,7 +1,5 @@
 """The benchmark of CONTRIBUTING.md, written out as it stands there, with every command."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -89,7 +87,7 @@ def test_the_viewer_shows_a_run_of_a_package_and_says_what_one_without_it_needs(
     api.run("capitals", model="baseline/first", run="runs/kept")
     page = visit(tmp_path / "runs").get("/run/kept/answers")
     assert "What is the capital of France?" in page.text
-    without = viva("score", tmp_path / "runs" / "kept")
+    without = viva.start("score", tmp_path / "runs" / "kept").ended()  # a process that does not know the package
     assert without.code == 2
     assert "there is no benchmark 'capitals'" in without.err
 

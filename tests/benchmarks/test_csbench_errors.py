@@ -1,7 +1,5 @@
 """What a judge is asked about a wrong answer: whose, in which words, and what its replies may say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How CS-Bench grades: rules for letters and truth values, a judge for the rest, the authors' readings on request."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The published CS-Bench files have traps; each is handled, and counted."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """What CS-Bench asks: the prompts of all languages and formats, and their exemplars."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

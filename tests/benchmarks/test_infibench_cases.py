@@ -1,7 +1,5 @@
 """What grades a published case: both readings of it, as the authors' grader reads it and as it is meant."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every published template filled in with its own gold answers scores full marks, however it is laid out."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path

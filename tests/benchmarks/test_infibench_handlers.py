@@ -1,7 +1,5 @@
 """The eight published questions with a rule of their own: what earns their points, and what nearly does."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 Programs are compared as text here; the sandbox's tests run them.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

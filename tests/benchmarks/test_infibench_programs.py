@@ -5,8 +5,6 @@ ones with VIVA_ALL_PROGRAMS=1 (some minutes). Each difference that there may be 
 its reason.
 """
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import gzip

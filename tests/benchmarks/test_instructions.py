@@ -1,7 +1,5 @@
 """The 25 instructions of IFEval: a reply that follows each, and one that nearly does."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Data sets in a language that Viva has nothing of: they are asked and graded, and what is missing is said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

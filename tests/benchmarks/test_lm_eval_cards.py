@@ -3,8 +3,6 @@
 `tests/interop/test_lmeval_tasks.py` compares with lm-eval itself; here are own-written tasks.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The base of multiple-choice exams, where no benchmark that comes with Viva goes."""
 
-from __future__ import annotations
-
 from viva.benchmarks.multiple_choice import MultipleChoiceExam
 from viva.prompting import Templates
 from viva.types import ExamSpec, Message, Question, Sampling

@@ -1,7 +1,5 @@
 """What is finer than an outcome: several answers, where a reply was cut off, a right answer for the wrong reason."""
 
-from __future__ import annotations
-
 from rows import tabled
 from viva.runs.answers import FINER, finer
 from viva.scorers.choice import read_choice

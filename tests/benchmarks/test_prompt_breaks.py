@@ -1,7 +1,5 @@
 """Prompts byte for byte: an empty part leaves nothing, and what separates the others is whatever `[breaks]` says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

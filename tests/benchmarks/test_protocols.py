@@ -1,7 +1,5 @@
 """How sets are asked and scored as their authors do: BBH's texts, SimpleQA's verdicts, GAOKAO's points, DROP's F1."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The authors' readers of CMMLU and CS-Bench under --as-published, against a second reading of their specifications."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

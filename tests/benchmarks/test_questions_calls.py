@@ -1,7 +1,5 @@
 """Tests of question files that are calls: what can be written, and what is said of what cannot."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec import UNSET

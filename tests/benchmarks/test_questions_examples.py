@@ -1,7 +1,5 @@
 """Example answers: which scores are possible, whether they are given, and the worked examples of the documentation."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys

@@ -1,7 +1,5 @@
 """Question files as they are meant to be: what is read from them, in YAML and in JSON, and what is never read."""
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib

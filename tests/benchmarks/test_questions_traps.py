@@ -1,7 +1,5 @@
 """Near-misses: question files that look right. Each row says in which line what is said, and how gravely."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent

@@ -1,7 +1,5 @@
 """The protocol of rationales: Q→A, Q→R and Q→AR; who decides; what is asked of examinee and judge; the tables."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Questions with rubrics as an exam: what is asked, run, judged, and what a score says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

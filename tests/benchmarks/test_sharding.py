@@ -1,7 +1,5 @@
 """A shard of an exam asks its questions as the whole exam does, and all shards together ask every question once."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """What the default mode repairs, counted on the bundled treebank by the script that fills the README's table."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

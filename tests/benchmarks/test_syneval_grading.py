@@ -1,7 +1,5 @@
 """SynEval's scores: the gold answer, near-misses, base and chat forms, and the authors' readings on request."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

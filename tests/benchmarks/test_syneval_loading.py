@@ -1,7 +1,5 @@
 """SynEval sets: where they are found, what is refused with file and line, and what is asked once but counted twice."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What SynEval shows a model: wordings, exemplars by seed, limits; and what a model that knows nothing draws from."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The authors' facts of the Penn Treebank, asked as blanks: gold answers score 1, and chance is the paper's."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """`viva show EXAM --template`: the texts of an exam's prompts, which `--prompts` takes back as they are."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cli.told import Told, command_of, ended
+from cli.told import command_of, ended
+from servers.inprocess import Ended
 from viva.build.reasoning.sheet import COLUMNS, Collected
 from viva.engine.reviews import Review
 
@@ -31,7 +32,7 @@ GOOD: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-def build(*arguments: object) -> Told:
+def build(*arguments: object) -> Ended:
     """A command of `viva build clrbench`; errors come out as they are raised."""
     return ended(command_of("build clrbench"), *arguments)
 

@@ -1,7 +1,5 @@
 """Dumps of Stack Overflow, made up: rows as Posts.xml has them, and enough of them to draw a pool from."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta

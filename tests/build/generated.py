@@ -1,7 +1,5 @@
 """What the tests of the generator share: treebanks to read, and questions taken apart again."""
 
-from __future__ import annotations
-
 import csv
 import re
 import tomllib

@@ -1,19 +1,18 @@
 """A pool of made-up questions, and a project of `viva build infibench` whose commands run in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from cli.told import Told, command_of, ended
+from cli.told import command_of, ended
+from servers.inprocess import Ended
 from viva.build.stackexchange.pool import BUILD, POOL, Build, LanguageCount, PoolAnswer, PoolQuestion
 
 AREAS = {"python": "DS & ML", "bash": "IT operations", "go": "back-end"}
 
 
-def build(*arguments: object) -> Told:
+def build(*arguments: object) -> Ended:
     """A command of `viva build infibench`; errors come out as they are raised."""
     return ended(command_of("build infibench"), *arguments)
 

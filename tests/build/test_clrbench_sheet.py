@@ -1,7 +1,5 @@
 """The collection sheet: read however it was saved, never written over, checked cell by cell."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

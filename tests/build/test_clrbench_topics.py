@@ -1,7 +1,5 @@
 """Tables of contents, the topic graph, and its picture."""
 
-from __future__ import annotations
-
 import itertools
 import xml.etree.ElementTree as ET
 from pathlib import Path

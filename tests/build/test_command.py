@@ -1,7 +1,5 @@
 """`viva build syneval`: what it says, what it leaves, and the code it ends with."""
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 import signal

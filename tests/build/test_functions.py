@@ -1,7 +1,5 @@
 """Commands of `viva build` as they are registered: functions of `viva.build`, groups with their help, arguments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`viva build infibench pool`: what it says, what it leaves, and the code it ends with."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """`viva build infibench`, from the pool to a set that is examined: as its users go through it."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io
@@ -19,7 +17,6 @@ from build.infibench_pool import (
     HIDDEN,
     QUICK,
     SORTED,
-    Told,
     asked,
     build,
     make_project,
@@ -27,6 +24,7 @@ from build.infibench_pool import (
     write_pool,
 )
 from cli.collected import dangerous
+from servers.inprocess import Ended
 from viva.benchmarks import find_benchmark
 from viva.build.stackexchange.kit import human_references
 from viva.build.stackexchange.project import Project, refusal, take_over
@@ -51,7 +49,7 @@ def project(tmp_path: Path) -> Path:
     return make_project(tmp_path / "so")
 
 
-def approve(project: Path, *questions: str, who: str = "Grace") -> Told:
+def approve(project: Path, *questions: str, who: str = "Grace") -> Ended:
     return build("approve", project, *questions, "--reviewer", who)
 
 

@@ -1,7 +1,5 @@
 """A pool from a dump: the paper's filters, the same in every form and number of processes, and hostile dumps."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

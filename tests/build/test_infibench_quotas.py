@@ -1,7 +1,5 @@
 """Quotas, the draw, the line and the tag tree of InfiBench's curation."""
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from pathlib import Path

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
 import json
 import signal
 import subprocess
@@ -20,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from build.clrbench_project import reviewed
-from cli.collected import dangerous
-from cli.told import rows_of
+from cli.told import command_of, ended, rows_of
 from pages.review.conftest import Visitor
 from rows import each_row, tabled
 from servers.fixtures import Serve, wait_until
@@ -39,7 +36,6 @@ from viva.build.translation.project import (
     to_translate,
     unheaded,
 )
-from viva.cli.main import cli
 from viva.engine.reviews import Review
 from viva.errors import DataError, StorageError, VivaError
 from viva.pages.review.reviewpages import application
@@ -53,11 +49,8 @@ pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def build(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = cli.main(["build", *map(str, arguments)], standalone_mode=False)
-    assert not dangerous(out.getvalue())
-    return code, out.getvalue(), err.getvalue()
+    told = ended(command_of("build"), *arguments)
+    return told.code, told.out, told.err
 
 
 def ids(path: Path) -> list[object]:

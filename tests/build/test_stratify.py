@@ -1,7 +1,5 @@
 """Shares by strata: exact, reproducible, and whatever the order."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from math import ceil, floor

@@ -1,7 +1,5 @@
 """How findings become questions: what is accepted, what is offered, how often it is asked; small trees, both modes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """What readers dispute is not asked by default, and every right answer is accepted: by the tree's structure."""
 
-from __future__ import annotations
-
 import re
 
 from rows import each_row, tabled

@@ -4,8 +4,6 @@ The Penn Treebank's sample is no part of the repository; without it only the bun
 Of its text, `syneval_examples.csv` holds the few words of the published examples.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

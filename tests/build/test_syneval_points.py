@@ -1,7 +1,5 @@
 """What each knowledge point finds in small trees, in both modes: `syneval_points*.toml` has the cases."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Iterator

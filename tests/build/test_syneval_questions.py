@@ -1,7 +1,5 @@
 """What must hold of every question, whatever the tree: the bundled treebank and, where it is, the published sample."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """Reading treebanks: whatever bytes come, reading ends, and every tree is either given or told of, once."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

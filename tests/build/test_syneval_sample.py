@@ -1,7 +1,5 @@
 """The bundled set is what the generator makes of the bundled treebank, and it shows a newcomer everything."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Drawing sets: from what, how many, and the same whatever the order and the number of processes."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The bundled mini-treebank is a treebank, and `coverage.csv` expects of its trees what they can give."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Trees: read or refused with a place, laid out as text in both ways; and none that breaks the generator."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Other wordings than Viva's: the paper's, and files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Sheets on which people verify a set: drawn, filled in, and what they add up to."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -3,8 +3,6 @@
 Words tell it to misbehave: `DEFECT!` makes it fail, `KILLED!` ends its process, `SLOW!` takes a while.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

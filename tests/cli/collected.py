@@ -1,7 +1,5 @@
 """Files of answers, as other people's tools write them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import unicodedata

@@ -3,8 +3,6 @@
 A cold start takes seconds, most of a short command. What is forked can be killed and limited like any process.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """`viva agreement`: anybody's ratings in, every form out, and files that nobody can use."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`viva agreement RUN` and `viva review RUN --plan`: what experts' marks on a run's answers say of its verdicts."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import statistics

@@ -1,7 +1,5 @@
 """`viva breakdown`: runs and tables by tags, charts of them, and what nobody can break down."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

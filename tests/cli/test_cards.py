@@ -1,7 +1,5 @@
 """Every command on an exam card, as an outsider would type them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """A whole exam by probability through a server: the same choices as by the model's own numbers, and kills survived."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`viva compare`: runs, tables and published figures; who is compared with whom, what they are called, and errors."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`viva correlate`: the published table, anybody's table, runs, and tables that nobody can use."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Every table and chart of means says where one leaves something out: † or its explanation, in every form."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

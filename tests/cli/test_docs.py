@@ -1,7 +1,5 @@
 """`viva docs`: every page on the terminal, from the package or the checkout, rendered and escaped."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

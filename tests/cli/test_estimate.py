@@ -1,7 +1,5 @@
 """`viva run --estimate`: judges counted as they would be asked, and never more than it says at most."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Without extras Viva asks, grades and sums up; what else is asked of it names the extra that it needs."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

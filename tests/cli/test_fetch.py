@@ -1,7 +1,5 @@
 """`viva fetch`: verified files or one clear sentence; never a set that is not the published one."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 import re

@@ -1,7 +1,5 @@
 """`viva grade` and `viva extract`: other people's files, whatever is wrong with them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

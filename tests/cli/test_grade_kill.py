@@ -1,7 +1,5 @@
 """Many files of answers graded by one command that is killed again and again: nothing is lost, nothing graded twice."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

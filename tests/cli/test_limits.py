@@ -1,7 +1,5 @@
 """`viva limits`: a running run is shown and changed from another terminal, and nothing else can change it."""
 
-from __future__ import annotations
-
 import os
 
 import msgspec

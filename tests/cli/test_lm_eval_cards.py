@@ -1,7 +1,5 @@
 """Tasks of lm-evaluation-harness, as an outsider would type the commands."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.test_lm_eval_cards import CHOICE, METALS, SUMS, WRITTEN

@@ -1,7 +1,5 @@
 """`viva run` with weights on a disk: models as people have them, spoilt folders, little memory, kill and resume."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """`viva list`, `viva show EXAM --prompt` and `viva check`: looking before asking."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which models --model, --revision and --checkpoints name. Nothing is loaded here, so empty folders do."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What nobody was asked is no error, what no server counted is no number, and the last line says how to go on."""
 
-from __future__ import annotations
-
 import signal
 
 from rows import tabled

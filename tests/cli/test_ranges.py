@@ -1,7 +1,5 @@
 """Runs whose score is a range: what the commands of points, of questions and of boards say of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

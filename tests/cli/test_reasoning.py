@@ -1,7 +1,5 @@
 """`viva run` and models that reason: what is written down, what grades see, and how a run goes on."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

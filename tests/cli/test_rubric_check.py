@@ -1,7 +1,5 @@
 """`viva check` of a set of cases: what its rubrics give for nothing, or never."""
 
-from __future__ import annotations
-
 import ast
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """`viva run` and `viva resume`: one command, whatever is asked of whom, and every wrong use said in a sentence."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

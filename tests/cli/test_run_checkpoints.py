@@ -1,7 +1,5 @@
 """`viva run --checkpoints`: one command for many checkpoints."""
 
-from __future__ import annotations
-
 import json
 
 from cli.collected import refused

@@ -1,7 +1,5 @@
 """`viva run --config FILE` and `--write-config FILE`, and the same in a program."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run says of itself afterwards: its cost, its state, what is left to do, and the words for outcomes."""
 
-from __future__ import annotations
-
 import json
 import signal
 from typing import Any

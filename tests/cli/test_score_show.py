@@ -1,7 +1,5 @@
 """`viva score` and `viva show`: the same run again, from its files, for people and for programs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

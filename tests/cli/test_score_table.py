@@ -1,7 +1,5 @@
 """`viva score TABLE`: the leaderboard from item scores, levels of difficulty, and tables that nobody can use."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The seeds that requests are sent: each question's own, in whatever order; runs of an earlier Viva keep their rule."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

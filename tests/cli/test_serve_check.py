@@ -1,7 +1,5 @@
 """`viva doctor URL`: what a server does is told from what it does, whatever it says; and no server can break it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who answered: told while a run goes on, at its end and by `viva score`; it splits no board and stops no resume."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """`--shard` and `viva merge`: the shards of a run make the run, to the byte; what is missing or strange is named."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

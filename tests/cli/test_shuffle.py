@@ -1,7 +1,5 @@
 """`viva run --shuffle`: the same questions in a random order, so that an early stop leaves a random draw of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`--summary`: one table that a stranger can read, at 80 and at 120 columns."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checkpoints on a disk, examined in one run: their training tokens, a kill in the middle, folders moved away."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """`viva run syneval` and the commands that look at it, from the command line, on a handmade set."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -11,6 +11,7 @@ import struct
 import termios
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,8 +32,15 @@ CLEAR = "\r\x1b[2K"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def on_terminal(viva: Viva, columns: int, *arguments: object, typed: bytes = b"", module: str = "viva") -> str:
-    """A command's output on a terminal of so many columns, where it is stdout and stderr, and what is typed on it."""
+def on_terminal(viva: Viva, columns: int, *arguments: object, **more: Any) -> str:
+    """A command's output on a terminal of so many columns."""
+    return ended_on_terminal(viva, columns, *arguments, **more)[1]
+
+
+def ended_on_terminal(
+    viva: Viva, columns: int, *arguments: object, typed: bytes = b"", module: str = "viva"
+) -> tuple[int, str]:
+    """Exit code and output of a command whose streams are a terminal, on which something is typed."""
     terminal, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 45, columns, 0, 0))
     viva.environment["TERM"] = "xterm-256color"
@@ -40,9 +48,9 @@ def on_terminal(viva: Viva, columns: int, *arguments: object, typed: bytes = b""
     with ThreadPoolExecutor(1) as reader:
         found = reader.submit(all_of, terminal)
         going = viva.start(*arguments, module=module, terminal=os.ttyname(other))
-        going.process.wait()
+        code = going.process.wait()
         os.close(other)
-        return found.result()
+        return code, found.result()
 
 
 def all_of(terminal: int) -> str:

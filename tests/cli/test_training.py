@@ -1,7 +1,5 @@
 """`viva training` and its file of checkpoints: real runs in the order of training, and every wrong file said."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Nobody is listening: before the first reply that is a sentence with host and port, later an outage like any."""
 
-from __future__ import annotations
-
 import shutil
 import threading
 import time

@@ -1,7 +1,5 @@
 """No table, note or legend is wider than the terminal: every command that prints means, at 80 and 120 columns."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shutil

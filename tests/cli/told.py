@@ -1,7 +1,5 @@
 """A command in this process: what it prints, or the error that it raises."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from typing import Any
@@ -10,6 +8,7 @@ import click
 import pytest
 
 from cli.collected import dangerous
+from servers.inprocess import Ended
 from viva.cli.main import cli, main
 
 
@@ -34,19 +33,13 @@ def viva(*arguments: str) -> int:
     return int(ended.value.code or 0)
 
 
-class Told:
-    """What a command said, and its exit code."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-def ended(command: click.Command, *arguments: object) -> Told:
+def ended(command: click.Command, *arguments: object) -> Ended:
     """Both streams of a command and its exit code; errors come out as they are raised."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = command.main(list(map(str, arguments)), standalone_mode=False)
-    return Told(code, out.getvalue(), err.getvalue())
+    assert not dangerous(out.getvalue())
+    return Ended(code, out.getvalue(), err.getvalue())
 
 
 def command_of(name: str) -> click.Command:

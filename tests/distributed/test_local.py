@@ -1,7 +1,5 @@
 """Processes of this machine: order, failures, losses, ends."""
 
-from __future__ import annotations
-
 import functools
 import os
 import signal

@@ -3,8 +3,6 @@
 One cluster for most of this file: two nodes with a processor each.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import importlib.machinery

@@ -1,7 +1,5 @@
 """What the workers of the tests do: recipes are functions of a module."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Requests through batches against the local stand-in for the vendors: by the command line, or by the engine alone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The bundled sample of CMMLU as the servers see it: prompts, and whose they are."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from viva.benchmarks import find_benchmark

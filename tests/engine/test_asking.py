@@ -1,7 +1,5 @@
 """What is asked, of whom, and how often: reuse, judges, several models and endpoints, pace and bounds."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """What was handed in is remembered: whole lines, in order, whatever tears the file."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A budget is never exceeded, with however many requests in flight, and nobody waits for ever."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -3,8 +3,6 @@
 The encoder here is a real, tiny one of its own: the share of neighbouring characters that two texts have in common.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import threading

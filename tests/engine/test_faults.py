@@ -1,7 +1,5 @@
 """A server that fails in every known way must cost time, and never an answer, a wrong score, or the run."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What goes from stage to stage: each answer once, when what it waits for is known; held up where enough waits."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Run folders of earlier layouts open; what they recorded is understood as it was meant."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Ctrl-C once finishes what is in flight, twice stops at once; either way nothing that came is lost."""
 
-from __future__ import annotations
-
 import signal
 import time
 

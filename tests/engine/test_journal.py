@@ -1,7 +1,5 @@
 """The journal gives back exactly what was written, and names what is damaged."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

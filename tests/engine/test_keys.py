@@ -1,7 +1,5 @@
 """The key of a request covers everything that its reply depends on, and nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -3,8 +3,6 @@
 VIVA_KILLS=50 pytest tests/engine/test_kill.py -k random_moments -s     the long form; VIVA_SEED=N for other moments
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import random

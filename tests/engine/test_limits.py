@@ -1,7 +1,5 @@
 """How many requests may be in flight, how soon to try again, and at which pace; in virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import statistics

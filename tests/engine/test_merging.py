@@ -1,7 +1,5 @@
 """Journals of several runs as one: nothing answered is lost or doubled, whatever is where; experts' marks, too."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A key or a model that the server refuses: said once, with the way out, and the key never shown."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Who answered is written where it changes, and can be told of every line of a journal, whatever became of the file."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """lm-evaluation-harness with a model that answers as the tests say, run in this process; its files are its own."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Replies to the bundled samples, the same whoever asks: right and wrong ones, prose, and some that say nothing."""
 
-from __future__ import annotations
-
 import hashlib
 
 from viva.types import Question

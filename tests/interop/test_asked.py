@@ -1,7 +1,5 @@
 """Programs and prompts where another harness asks: in Viva's sandbox, and word for word Viva's."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +8,8 @@ import pytest
 
 from benchmarks.handmade import opened
 from cli.collected import read_csv, write_jsonl
-from interop.command import command
 from rows import tabled
+from servers.inprocess import command
 from viva.errors import VivaError
 from viva.interop.asked import Settings, open_asked
 from viva.interop.lmeval_tasks import headline, process_results

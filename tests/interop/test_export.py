@@ -1,7 +1,5 @@
 """`viva export`: what it refuses, where it writes, what it leaves out; records of Every Eval Ever."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

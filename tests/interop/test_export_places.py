@@ -1,7 +1,5 @@
 """`viva export`: what it may not write over."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

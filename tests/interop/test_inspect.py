@@ -6,8 +6,6 @@ import importlib.metadata
 import json
 import math
 import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from benchmarks.handmade import opened
 from cli.collected import write_jsonl
 from interop.command import command, grade
 from interop.replies import dice, reply_to
+from servers.fixtures import Viva
 from servers.verdicts import obedient
 from viva.types import Question
 
@@ -140,14 +139,12 @@ def test_inspect_scores_cmmlu_as_we_do_and_we_grade_its_log(logs: dict[str, Any]
 
 
 @pytest.mark.peers("inspect_ai")
-def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], tmp_path: Path) -> None:
+def test_a_process_that_never_saw_inspect_reads_its_log(logs: dict[str, Any], viva: Viva) -> None:
     """Inspect packs its logs in a way that Python's zipfile learns from it alone."""
-    given = ["grade", "cmmlu", logs["cmmlu"].location, "--limit", str(LIMIT), "--format", "json", "--progress", "quiet"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "viva", *given], cwd=tmp_path, capture_output=True, timeout=240, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout)["results"][0]["overall"]["n"] == LIMIT
+    given = ("grade", "cmmlu", logs["cmmlu"].location, "--limit", LIMIT, "--format", "json", "--progress", "quiet")
+    ended = viva.start(*given).ended()
+    assert ended.code == 0, ended.err
+    assert ended.overall["n"] == LIMIT
 
 
 @pytest.mark.peers("inspect_ai")

@@ -1,7 +1,5 @@
 """lm-evaluation-harness itself (0.4.13): it runs our tasks and scores as we do, and we grade what it wrote."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tasks that lm-evaluation-harness installs, as cards: its own prompts byte for byte, and its own scores."""
 
-from __future__ import annotations
-
 import functools
 import json
 import logging

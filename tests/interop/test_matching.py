@@ -1,7 +1,5 @@
 """Whose question an item was: a table of near misses, and what must hold of any item."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs in MLflow and Weights & Biases, written and read by their own packages, offline: the numbers are ours."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

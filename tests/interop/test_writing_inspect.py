@@ -1,7 +1,5 @@
 """Inspect logs of ours, opened with Inspect's own readers and its view server: the numbers are ours."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

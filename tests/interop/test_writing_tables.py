@@ -1,7 +1,5 @@
 """lm-eval results, Parquet and Hugging Face data sets of ours, opened with the packages that read them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ A row has a `text` (put into an answer, into a rationale, and sent alone), or a 
 which is no part of an answer.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line as a process, and judges behind a real socket, for the tests of this folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

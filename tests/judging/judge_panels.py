@@ -1,7 +1,5 @@
 """Every exam that asks a judge: CLR-Bench, CS-Bench (answers and rationales, four languages), a question file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path

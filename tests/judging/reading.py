@@ -1,7 +1,5 @@
 """Judges that read a prompt as a literal reader would: what is between the fences is material, the rest are orders."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """A small CLR-Bench set and a file of replies: the cheapest run that a judge has work in."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

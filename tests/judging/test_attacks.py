@@ -1,7 +1,5 @@
 """Answers that attack their judge: fences and last lines hold, whatever is between them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`viva error-types`: judges behind a socket label wrong answers; kills, attacks, panels, limits."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The nonce in a verdict: what a judge quotes is never its verdict, wherever the run is taken."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

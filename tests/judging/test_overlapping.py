@@ -1,7 +1,5 @@
 """Stages side by side: an answer goes on to sandbox and judges while others are still asked for."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

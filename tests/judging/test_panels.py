@@ -1,7 +1,5 @@
 """Panels of judges through the real command line, over a real socket."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """`viva resume` with other judges, another panel, rubric or encoder: no examinee is asked again."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

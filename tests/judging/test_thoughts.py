@@ -1,7 +1,5 @@
 """What a model thought before its reply: shown apart and folded, to people alone, and counted in tokens."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Iterator

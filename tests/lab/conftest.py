@@ -1,7 +1,5 @@
 """Judges behind a real socket and a visitor of pages, as the core's tests have them."""
 
-from __future__ import annotations
-
 from judging.conftest import judges
 from pages.runs.conftest import visit
 

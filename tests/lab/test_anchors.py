@@ -17,29 +17,6 @@ from viva.lab.items.anchor_error import validate
 from viva.lab.items.curves import GRID, SCORES, full_scores, item_curves, known_curves
 
 
-@pytest.mark.slow
-def test_the_cross_validated_error_is_the_error_on_new_models_and_intervals_hold() -> None:
-    found: list[float] = []
-    true: list[float] = []
-    plain: list[float] = []
-    inside: list[bool] = []
-    for seed in range(3):
-        scores = subjects(36, 500, seed)
-        known, new = scores[:16], scores[16:]
-        validation = validate(known, 40, rounds=3)
-        anchors = choose(known, 40)
-        full = new.mean(axis=1)
-        read = [predict(anchors.reader, row) for row in new[:, anchors.questions]]
-        limits = [interval(*one, validation.inflation, validation.families) for one in read]
-        found.append(validation.halves.error)
-        plain.append(validation.plain.error)
-        true.append(float(np.sqrt(np.mean([(value - f) ** 2 for (value, _), f in zip(read, full, strict=True)]))))
-        inside += [low <= f <= high for (low, high), f in zip(limits, full, strict=True)]
-    assert np.mean(found) == pytest.approx(np.mean(true), rel=0.2)
-    assert 0.9 < np.mean(inside) <= 1
-    assert np.mean(true) < np.mean(plain), "better than what people do: random questions and their plain mean"
-
-
 def test_models_that_toss_coins_are_not_predicted_and_that_is_said() -> None:
     coins = (np.random.default_rng(2).random((12, 600)) < 0.5).astype(float)
     found = validate(coins, 30, rounds=8)

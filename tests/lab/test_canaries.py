@@ -1,7 +1,5 @@
 """Answers with known marks, mixed into a judged run: judges do not know them, no mean counts them, tables show them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

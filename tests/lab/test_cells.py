@@ -1,7 +1,5 @@
 """Designs: full ones hold every combination, parts of them are balanced and begin with what a plain run asks."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

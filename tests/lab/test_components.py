@@ -213,31 +213,6 @@ def test_components_of_judges_are_unbiased_and_their_intervals_cover(cells: list
     assert_unbiased(sets(), {name: value**2 for name, value in (sd | base).items()})
 
 
-@pytest.mark.slow
-def test_judges_who_are_equally_severe_are_rarely_found_to_differ() -> None:
-    """They may differ on single questions and answers all the same."""
-    random = np.random.default_rng(37)
-    sd = {f"{QUESTION} × {JUDGE}": 0.2, f"{CHANCE} × {JUDGE}": 0.2}
-    answers = 0.6 + random.normal(0, 0.3, (400, 60, 1, 1)) + np.zeros((1, 1, 1, 2))
-    for judges in (2, 4):
-        found = [estimate(judged(random, each, judges, sd), [()], ()).components for each in answers]
-        shown = float(np.mean([one.low > 0 for each in found for one in each if one.name == JUDGE]))
-        assert 0.01 <= shown <= 0.04, judges
-
-
-@pytest.mark.slow
-def test_levels_that_lie_apart_unequally_are_no_finding_either() -> None:
-    """Three prompts under which all answers are the same, and one that is as good on other questions: the differences
-    of four means have one degree of freedom, not three."""
-    random = np.random.default_rng(19)
-    shown = 0
-    for _ in range(400):
-        values = np.repeat(random.random((200, 1)) < 0.5, 4, axis=1) * 1.0
-        values[:, 3] = random.random(200) < 0.5
-        shown += estimate(values[:, :, None], [(level,) for level in range(4)], ["prompt"]).p <= 0.05
-    assert shown <= 400 * 0.05 + 3 * math.sqrt(400 * 0.05 * 0.95)
-
-
 def answered(random: np.random.Generator, questions: int, cells: list[tuple[int, ...]], sd: float) -> Floats:
     """Right and wrong answers: logits of questions, of levels (`sd`), and of both together."""
     codes = np.array(cells)

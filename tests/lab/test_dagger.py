@@ -1,7 +1,5 @@
 """What the lab prints and draws of means says where one leaves something out, as the core's commands do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

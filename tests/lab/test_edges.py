@@ -1,7 +1,5 @@
 """What holds for every command, of those of the lab: extras that are missing, servers that are gone, damaged runs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs whose every text is an attack, through what the lab prints."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Every command of the lab and of building as a function: its options, a result of one shape, errors that name
 parameters."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The 1PL and 2PL against textbooks, brute force, and simulated models whose abilities are known."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Item statistics in print: a model's score is the one that its tables have."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

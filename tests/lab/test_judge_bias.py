@@ -1,7 +1,5 @@
 """`viva judge-bias`: judges behind a socket with a weakness of their own are found out, one without is not."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What is said of options of the core that the lab has now, and the seeds of an adaptive run's rounds."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,9 +1,6 @@
 """`viva overlap`: sets beside corpora of every kind, whatever the jobs."""
 
-from __future__ import annotations
-
 import bz2
-import contextlib
 import csv
 import gzip
 import io
@@ -17,8 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from cli.collected import dangerous
-from cli.told import command_of, rows_of
+from cli.told import command_of, ended, rows_of
 from rows import table, tabled, tables_beside
 from viva.errors import DataError, VivaError
 from viva.lab.duplicates.corpora import CUT, cuts, pieces_of
@@ -41,11 +37,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ran(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = command_of("overlap").main([*map(str, arguments), "--progress", "quiet"], standalone_mode=False)
-    assert not dangerous(out.getvalue())
-    return code, out.getvalue(), err.getvalue()
+    told = ended(command_of("overlap"), *arguments, "--progress", "quiet")
+    return told.code, told.out, told.err
 
 
 def found(*arguments: object) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Perplexities, Min-K% and their intervals: by hand and against the definitions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

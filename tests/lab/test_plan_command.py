@@ -1,7 +1,5 @@
 """`viva plan`: from nothing, from runs, and from what cannot be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,19 +1,14 @@
 """Plans promise what simulations give, with the tests that `viva compare` decides by."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from rows import table, tabled
+from rows import tabled
 from viva.analysis.comparing import sign_test
-from viva.analysis.estimate import Clustered, mean_of
 from viva.lab.planning.power import (
     Clusters,
     Discordance,
@@ -21,7 +16,6 @@ from viva.lab.planning.power import (
     discordance,
     half_width,
     measured,
-    measured_difference,
     power,
     questions_for_difference,
     questions_for_width,
@@ -46,105 +40,6 @@ def test_the_promised_power_of_one_answer_each_is_that_of_mcnemars_test() -> Non
             seen = np.mean([sign_test(int(up), int(down)) <= 0.05 for up, down, _ in found])
             assert BAND[0] <= seen <= BAND[1]
             assert pair.power(needed) == pytest.approx(seen, abs=0.04)
-
-
-def answers(
-    random: np.random.Generator, questions: int, samples: int, gap: float, clusters: int = 0
-) -> list[np.ndarray]:
-    """Two models' right answers, questions × samples: a difficulty that both share, one of their own, and chance."""
-    if clusters:
-        shared = np.repeat(random.normal(0, 1, clusters), questions // clusters)
-        own = [np.repeat(random.normal(0, 0.7, clusters), questions // clusters) for _ in range(2)]
-    else:
-        shared, own = random.normal(0, 1, questions), [random.normal(0, 0.7, questions) for _ in range(2)]
-    chances = [1 / (1 + np.exp(-(0.8 + shift + shared + mine))) for shift, mine in zip((0, gap), own, strict=True)]
-    return [random.binomial(samples, chance) / samples for chance in chances]
-
-
-@pytest.mark.slow
-def test_the_promised_power_holds_for_several_answers() -> None:
-    random = np.random.default_rng(2)
-    for samples, row in tabled(2, 8):
-        with row:
-            scatter, gap = pilot(random, 40_000, 0)
-            needed = questions_for_difference(scatter, gap, 0.8, samples)
-            assert needed
-            hits = 0
-            for _ in range(TIMES // 2):
-                first, second = answers(random, needed, samples, 0.25)
-                hits += (mean_of(second - first, np.arange(needed), signed=True).p() or 0.0) <= 0.05
-            assert BAND[0] - 0.015 <= hits / (TIMES // 2) <= BAND[1] + 0.015  # twice the error of 600 draws
-
-
-def pilot(random: np.random.Generator, size: int, clusters: int) -> tuple[Scatter, float]:
-    """What a large earlier run of both models with two answers a question says; and how far apart they are."""
-    rights = [random.binomial(1, each[:, None], (size, 2)) for each in answers(random, size, 10**6, 0.25, clusters)]
-    means = rights[0].mean(axis=1), rights[1].mean(axis=1)
-    squares = tuple(((each - each.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for each in rights)
-    counts = np.full(size, 2.0)
-    numbered = np.arange(size) // (size // clusters) if clusters else None
-    found = measured_difference(means, (squares[0], squares[1]), (counts, counts), numbered)
-    assert found.separated
-    return found.scatter, found.mean
-
-
-def p_of_clusters(random: np.random.Generator, sizes: np.ndarray, spread: float) -> float:
-    """p of the differences -1, 0 and 1 of two models: each cluster's mean is normal around .05, its variance .3."""
-    from scipy.special import stdtr
-
-    clusters = np.repeat(np.arange(len(sizes)), sizes)
-    means = np.clip(0.05 + random.normal(0, spread, len(sizes)), -0.83, 0.83)[clusters]
-    drawn, differing = random.random(len(clusters)), 0.3 + means**2
-    values = np.where(drawn < (differing + means) / 2, 1.0, np.where(drawn < differing, -1.0, 0.0))
-    alone = mean_of(values, np.arange(len(values)), signed=True).floor
-    columns = {"points": values, "answered": np.ones(len(values))}
-    variance, worth, degrees = Clustered(columns, 0 * clusters, clusters).variance("", [alone.mean], alone)
-    spread_of = replace(alone, variance=variance, worth=worth, degrees=degrees, zero_one=False)
-    return float(2 * stdtr(degrees, -spread_of.statistic))
-
-
-def detected(random: np.random.Generator, sizes: Callable[[], np.ndarray], spread: float) -> float:
-    """How often the test that `viva compare` decides by finds the difference, in clusters of such sizes."""
-    return float(np.mean([p_of_clusters(random, sizes(), spread) <= 0.05 for _ in range(TIMES)]))
-
-
-@pytest.mark.slow
-def test_the_promised_power_holds_when_a_set_in_clusters_grows_and_shrinks() -> None:
-    """Measured on one set; planned for fewer questions of its clusters, for more clusters, and for more questions of as
-    many clusters."""
-    random = np.random.default_rng(6)
-    with table() as row:
-        for name, sizes, spread in (
-            ("subset, alike", np.full(40, 100), 0.09),
-            ("subset, unequal", np.linspace(40, 160, 40).astype(int), 0.07),
-            ("subset, few", np.full(16, 400), 0.05),
-            ("subset, passages", np.full(600, 5), 0.25),
-            ("more clusters, alike", np.full(20, 10), 0.15),
-            ("more clusters, unequal", np.linspace(2, 18, 20).astype(int), 0.15),
-        ):
-            clusters = Clusters.like(np.repeat(np.arange(len(sizes)), sizes))
-            scatter = Scatter(between=0.3 + spread**2, within=0.0, shared=spread**2, clusters=clusters)
-            needed = questions_for_difference(scatter, 0.05, 0.8)
-            assert needed
-            with row(name):
-                if name.startswith("subset"):
-                    assert needed < 0.9 * sizes.sum()
-                    drawn = lambda: random.multivariate_hypergeometric(sizes, needed)  # noqa: E731, B023
-                else:
-                    assert needed > 2 * sizes.sum()
-                    many = np.tile(sizes, -(-needed // sizes.sum()))
-                    # As many clusters of the whole row as make the questions that are planned.
-                    drawn = lambda: random.permutation(many)[: round(needed / sizes.mean())]  # noqa: E731, B023
-                seen = detected(random, drawn, spread)
-                assert BAND[0] <= seen <= BAND[1], (needed, seen)
-            number = len(sizes)
-            if power(replace(scatter, clusters=Clusters.so_many(number)), 0.05, 10**9) < 0.8:
-                continue
-            fixed = questions_for_difference(replace(scatter, clusters=Clusters.so_many(number)), 0.05, 0.8)
-            assert fixed
-            with row((number, "as many clusters", fixed)):
-                seen = detected(random, lambda: np.arange(fixed, fixed + number) // number, spread)  # noqa: B023
-                assert BAND[0] <= seen <= BAND[1], seen
 
 
 def test_the_power_of_clusters_is_that_of_students_t() -> None:

@@ -1,7 +1,5 @@
 """Judges of an adaptive run: rounds follow each other, and no answer is marked twice."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.test_overlapping import ANSWER, VERDICT, graded, judged, questions

@@ -1,7 +1,5 @@
 """Exams in cells of a design: what a cell asks, what keeps its order, what is graded, and what is refused."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs whose answers are no plain sample of their exam: varied ones and adaptive ones, as the pages show them."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

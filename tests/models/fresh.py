@@ -1,7 +1,5 @@
 """A Python of its own: for what must be so before anything was imported, or under another environment."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

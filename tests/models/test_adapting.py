@@ -1,7 +1,5 @@
 """What servers refuse is left out, replaced or an error; models that reason get room; thoughts are told apart."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Models that know nothing score exactly what chance and rule say they must."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 

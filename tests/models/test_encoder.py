@@ -1,7 +1,5 @@
 """Similarity by contextual embeddings: tiny encoders with random weights, and a small real one."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

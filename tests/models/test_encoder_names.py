@@ -1,7 +1,5 @@
 """What is known of an encoder by its name, and what is said where torch is not installed: without either."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

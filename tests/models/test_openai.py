@@ -1,7 +1,5 @@
 """The OpenAI-compatible wire: what is sent, and what every kind of reply becomes."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """OpenAI's Responses API: the real adapter and command line against a stand-in that refuses as documented."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A provider of somebody's package: one module and one entry point, and everything that Viva's own can do."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

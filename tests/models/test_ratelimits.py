@@ -1,7 +1,5 @@
 """What headers say of a server's limits: read where it can be, else as if it were not there."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Answers collected elsewhere: what a file may look like, and what is said of one that cannot be used."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

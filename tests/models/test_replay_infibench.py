@@ -1,7 +1,5 @@
 """InfiBench's answers as the authors' own programs leave them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Templates by family: every text reaches the model once, a missing system text leaves nothing behind."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

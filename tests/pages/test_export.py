@@ -1,7 +1,5 @@
 """`viva view --static`: the same pages as files, each number with its answers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

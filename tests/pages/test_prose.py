@@ -1,8 +1,6 @@
 """Replies rendered in a browser: Markdown and formulas are ours, what wants to be more stays text, and nothing takes
 long."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Whoever connects: requests that do not come, too many connections, tokens from files, keys for people."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -1,7 +1,5 @@
 """SynEval's published tables as dictionaries, and its formulas: what several folders of tests check against."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from viva.published import table

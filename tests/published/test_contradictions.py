@@ -1,7 +1,5 @@
 """Where published figures contradict each other, the shipped data say so: every number in a note is recomputed here."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`viva published BENCHMARK --figure N`, and the models of runs among published rows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

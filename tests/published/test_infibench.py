@@ -1,7 +1,5 @@
 """The papers' tables: the same figures as published, consistent with themselves, and never beside the wrong model."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from pathlib import Path

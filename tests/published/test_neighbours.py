@@ -1,7 +1,5 @@
 """Published rows stand beside the right cells of an exam, and say what was otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

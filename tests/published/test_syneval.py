@@ -1,7 +1,5 @@
 """SynEval's figures: as published, consistent with each other, and giving the paper's own statistics."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The shipped tables: the published figures, whole, with sources and sizes."""
 
-from __future__ import annotations
-
 import csv
 import importlib.resources
 import itertools

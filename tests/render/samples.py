@@ -1,7 +1,5 @@
 """Results and run records, made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

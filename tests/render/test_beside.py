@@ -1,7 +1,5 @@
 """Published rows in the tables of a run: right of the column that they stand for, marked, and never mistaken."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

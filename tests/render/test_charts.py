@@ -1,7 +1,5 @@
 """Charts as files and in pages: one palette with the pages', no text that runs, sentences for wrong names."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

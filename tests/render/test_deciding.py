@@ -1,7 +1,5 @@
 """Who decided what, and how far judges agreed: counted, and printed in every form."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What the printed forms of all commands share: signs, p-values, and the names of `--format`."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Every printed form: complete, parseable, and safe whatever a model or a data set is called."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -3,8 +3,6 @@
 `python tests/render/test_screen.py` writes them again; read them before you commit them.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import sys

@@ -1,7 +1,5 @@
 """The signature: whatever can move a number moves it, and nothing else does."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

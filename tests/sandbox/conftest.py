@@ -1,7 +1,5 @@
 """A sandbox for the tests; a test is skipped where isolation or a toolchain turns out to be missing."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Calls of programs in JavaScript, TypeScript, Ruby and R: values both ways, errors, promises, and what is refused."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

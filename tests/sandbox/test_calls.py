@@ -1,7 +1,5 @@
 """Calls of a program's functions: the form of values, what is equal, and a conversation with whatever may answer."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from typing import Any

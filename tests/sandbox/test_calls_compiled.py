@@ -1,7 +1,5 @@
 """Calls of functions in languages with types: arguments become the parameters' types, results become values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every language: a program that is right, one that is wrong, one that does not compile, one that leaves too early."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """Limits, endings, and what is left afterwards: nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

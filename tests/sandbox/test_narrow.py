@@ -1,7 +1,5 @@
 """Tests of narrow forms become calls; whatever else a test does, it stays as it is."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests in JavaScript and TypeScript in a process of their own: stubs for what the program defines, or none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

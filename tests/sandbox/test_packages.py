@@ -1,7 +1,5 @@
 """A package that is missing here: the program could not be run, and is not wrong for it."""
 
-from __future__ import annotations
-
 import pytest
 
 from rows import tabled

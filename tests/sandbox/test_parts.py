@@ -1,7 +1,5 @@
 """The parts: the filter, the conversation, the clock, the table."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """A test in JavaScript or TypeScript that still waits for something when nothing is left to happen has failed."""
 
-from __future__ import annotations
-
 import pytest
 
 from rows import tabled, tables_beside

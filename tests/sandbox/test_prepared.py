@@ -1,7 +1,5 @@
 """Harness that is compiled once: under every run's own name, kept, and made anew where what was kept is damaged."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """R tests in a process of their own mean what they meant beside their program, which holds nothing that they expect."""
 
-from __future__ import annotations
-
 import pytest
 
 from rows import tabled, tables_beside

@@ -1,7 +1,5 @@
 """A Python test in a process of its own: means the same as beside its program, and its program cannot reach it."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`viva doctor`: what is installed, and the command that installs the rest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

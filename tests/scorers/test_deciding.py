@@ -1,7 +1,5 @@
 """Who decides an aspect: expert beats judge beats similarity; panels by mean, median and majority."""
 
-from __future__ import annotations
-
 import statistics
 
 import pytest

@@ -1,7 +1,5 @@
 """The strict reply format of a judge that labels: near misses, and properties."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Answers to mathematical problems: the same by value, and what must not be the same; labelled by hand."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Near misses and properties of the phrase reader, its golden file, and the score of what it reads."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

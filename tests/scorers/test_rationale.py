@@ -1,8 +1,6 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Replies taken apart: forms, near misses, properties. Replies of whole questions are in golden/rationales.jsonl."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

@@ -1,8 +1,6 @@
 # ruff: noqa: E501 (a reply is one line, however long)
 """Where replies put their answers, in every format; what does not parse; and that no reply ends or delays a run."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given

@@ -1,8 +1,6 @@
 # ruff: noqa: E501 (tables)
 """Near misses and properties of the multi-select reader, and what a selection earns."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given

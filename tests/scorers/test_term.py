@@ -1,8 +1,6 @@
 # ruff: noqa: E501 (tables)
 """Near misses and properties of the comparison of terms and numbers."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

@@ -12,8 +12,6 @@ The log has what happened: uploaded, created, looked, read, cancelled, deleted, 
 /begin, /control, /state: see planned.py; /state has the batches.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import itertools

@@ -1,11 +1,11 @@
 """A real browser for all tests of pages: one process, to which each module connects."""
 
-from __future__ import annotations
-
+import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +35,55 @@ def browser_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         os.killpg(process.pid, signal.SIGTERM)  # what is started may be a script around the browser
 
 
-@pytest.fixture(scope="module")
-def chromium(browser_address: str) -> Iterator[Any]:
-    """A headless Chromium: for tests that are marked `browser`.
-
-    It is left with the module, for its driver has an event loop that nothing else could run in this thread.
-    """
+@pytest.fixture(scope="session")
+def driven(browser_address: str) -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
+    """A process that drives the browser and takes as long to start, and the event loop that listens to it."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.connect_over_cdp(browser_address, timeout=240_000)
-        yield browser
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(driven: tuple[Any, asyncio.AbstractEventLoop]) -> Iterator[Any]:
+    """A headless Chromium: for tests that are marked `browser`.
+
+    Its driver's event loop is this thread's for a module: between modules nothing runs on it, and tests have theirs.
+    """
+    browser, loop = driven
+    asyncio._set_running_loop(loop)
+    yield browser
+    asyncio._set_running_loop(None)
+
+
+@contextmanager
+def windows(chromium: Any, *, harmless: Sequence[str] = ()) -> Iterator[Callable[..., Any]]:
+    """Open pages of new browser sessions: `window(inside, **settings)`.
+
+    What a page asks for that does not begin as one of `inside`, or complains of, is a failure at the end, unless a word
+    of `harmless` is in it. A page without `inside` is not watched.
+    """
+    contexts: list[Any] = []
+    troubles: list[str] = []
+
+    def window(*inside: str, **settings: Any) -> Any:
+        context = chromium.new_context(**settings)
+        context.set_default_timeout(240_000)
+        contexts.append(context)
+        page = context.new_page()
+        if inside:
+            page.on("request", lambda asked: asked.url.startswith(inside) or troubles.append(f"asked for {asked.url}"))
+            page.on("console", lambda said: troubles.append(f"console: {said.text}") if said.type == "error" else None)
+            page.on("pageerror", lambda problem: troubles.append(f"error: {problem}"))
+            page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        return page
+
+    yield window
+    for context in contexts:
+        context.close()
+    assert not [trouble for trouble in troubles if not any(word in trouble for word in harmless)]

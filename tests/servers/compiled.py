@@ -1,7 +1,8 @@
-"""Page templates that are compiled once a process: every served application and every page in a file has its own."""
+"""What is made once a process: compiled page templates, which every served application and every page in a file has of
+its own, and certificates, which every client of a vendor reads."""
 
-from __future__ import annotations
-
+import functools
+import ssl
 from typing import Any
 
 from jinja2 import Environment
@@ -22,3 +23,6 @@ def compile_once() -> None:
         return known[key]
 
     Environment.compile = compile  # type: ignore[method-assign, assignment]
+    made = ssl.create_default_context
+    kept = functools.cache(made)
+    ssl.create_default_context = lambda *given, **named: (kept if named.get("cafile") else made)(*given, **named)

@@ -10,8 +10,6 @@ GET  /counts    {body hash: {"asked": n, "answered": n}}
 /begin, /control, /state: see planned.py.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import hashlib

@@ -1,11 +1,8 @@
-"""Many short commands in one process: `python driver.py GIVEN.json`, which `given` of cli/batch.py writes."""
-
-from __future__ import annotations
+"""Many commands in one process: `python driver.py CASES.json`, a list of lists of arguments; prints how each ended."""
 
 import contextlib
 import io
 import json
-import os
 import sys
 import traceback
 from pathlib import Path
@@ -27,12 +24,5 @@ def run(arguments: list[str]) -> tuple[object, str, str]:
 
 
 if __name__ == "__main__":
-    cases, files, together = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    top = Path.cwd()
-    for number, arguments in enumerate(cases):
-        folder = top if together else top / str(number)
-        folder.mkdir(exist_ok=together)
-        os.chdir(folder)
-        for name, content in files.items():
-            Path(name).write_bytes(bytes.fromhex(content))
-        print(json.dumps([*run(arguments), sorted(set(os.listdir()) - set(files))]))
+    for arguments in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
+        print(json.dumps(run(arguments)))

@@ -3,8 +3,6 @@
 A fault gets the request, the reply that would have been right, and the text that an error shows; it answers (or not).
 """
 
-from __future__ import annotations
-
 import asyncio
 import email.utils
 import json

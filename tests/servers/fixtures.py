@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import asyncio
 import fcntl
 import json
 import os
@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from servers.inprocess import Ended, command
 from threads import ONE_THREAD
 
 HERE = Path(__file__).parent
@@ -102,26 +103,6 @@ def _open(request: str | urllib.request.Request) -> Any:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(request, timeout=240) as reply:
         return json.load(reply)
-
-
-@dataclasses.dataclass
-class Ended:
-    """What a command left: exit code and the two streams."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The report of `--format json`."""
-        return json.loads(self.out)
-
-    @property
-    def overall(self) -> dict[str, Any]:
-        """The overall cell of the report's only result."""
-        (result,) = self.report["results"]
-        return result["overall"]
 
 
 class Fork:
@@ -295,6 +276,7 @@ class Viva:
         }
         if "PYTHONPATH" in os.environ:  # another copy of the source is being tested
             self.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+        self._usual = dict(self.environment)
         self._started: list[Going] = []
 
     def start(self, *arguments: object, module: str = "viva", terminal: str = "", **popen: Any) -> Going:
@@ -328,8 +310,15 @@ class Viva:
         return self._started[-1]
 
     def __call__(self, *arguments: object, timeout: float = 240, **popen: Any) -> Ended:
-        """Run a command to its end."""
-        return self.start(*arguments, **popen).ended(timeout)
+        """Run a command to its end: in this process, unless something about it asks for one of its own.
+
+        A fork copies whatever it touches, which takes longer than most commands do.
+        """
+        changed = dict(self.environment.items() - self._usual.items())
+        apart = popen or timeout != 240 or any(name.startswith((*AT_START, "HF_")) for name in changed)
+        if apart or asyncio._get_running_loop():  # a browser's driver has an event loop in this thread
+            return self.start(*arguments, **popen).ended(timeout)
+        return command(self.folder, *arguments, environment=self.environment)
 
     def struck(
         self, number: signal.Signals, when: Callable[[], bool], *arguments: object, timeout: float = 240

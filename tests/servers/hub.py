@@ -1,7 +1,5 @@
 """A local Hugging Face hub with storage on another host: what it has, how it fails, and what it was asked."""
 
-from __future__ import annotations
-
 import hashlib
 import http.server
 import threading

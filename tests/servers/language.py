@@ -4,8 +4,6 @@ What comes next depends on the last three tokens and on the sum of all, by table
 and some words: so Chinese is mostly bytes, and a letter can be written with and without a blank before it.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from functools import cached_property

@@ -9,8 +9,6 @@ POST /control   a new plan (JSON, only what differs from the one in force)
 GET  /state     {"in_flight": n, "most": n}
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import dataclasses

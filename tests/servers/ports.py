@@ -1,7 +1,5 @@
 """Ports of 127.0.0.1 that are no model server, or a poor one: threads of the test's own process."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

@@ -7,8 +7,6 @@ The log has every request (asked: method, path, query, headers, body) and what c
 refused (status, body), cut (by the proxy). /begin, /control, /state: see planned.py.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json

@@ -5,8 +5,6 @@
 GET /v1/models, POST /v1/chat/completions, POST /v1/completions. /begin, /control: see planned.py.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import itertools

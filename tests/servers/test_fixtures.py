@@ -1,7 +1,5 @@
 """The command line as tests run it: a fork of a warm interpreter, whose exit code is this command's and no other's."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

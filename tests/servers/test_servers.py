@@ -3,8 +3,6 @@
 What else stand-ins do is tested by what Viva does with it: tests/models, tests/judging, tests/cli/test_reasoning.py.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -7,8 +7,6 @@ POST /v1/models/NAME:generateContent    (also /v1beta) x-goog-api-key; contents,
 What the references do not allow is refused as the vendor refuses it. /begin, /control, /state: see planned.py.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """Judges that do as their prompt says: their verdict line carries the nonce that they were told."""
 
-from __future__ import annotations
-
 import re
 
 _TOLD = re.compile(r"VERDICT ([0-9a-f]{10})(?= ?[:：])")

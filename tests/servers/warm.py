@@ -9,8 +9,6 @@ another program. It writes [process, null] when one runs, and [process, code] wh
 the second that starting costs. It ends with its last connection.
 """
 
-from __future__ import annotations
-
 import atexit
 import faulthandler
 import fcntl

@@ -1,7 +1,5 @@
 """Fetching from a local hub: verified or refused, resumed, never half, and a token never to another host."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import tomllib

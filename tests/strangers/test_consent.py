@@ -1,20 +1,15 @@
 """What a run folder cannot agree to in its user's place: where keys go, whose code runs, which scores count."""
 
-from __future__ import annotations
-
 import json
-import os
-import pty
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.test_terminal import ended_on_terminal
 from rows import tabled
 from servers.fixtures import LocalServer, Viva
 from web.hostile import make_run
@@ -77,21 +72,12 @@ def test_what_was_agreed_to_once_is_kept_with_the_run(server: LocalServer, viva:
 def test_a_terminal_is_asked_and_shown_address_and_variable(server: LocalServer, viva: Viva) -> None:
     assert viva.examine(server).code == 0
     (viva.folder / "run" / "endpoints.json").unlink()
-    for (answer, code), row in tabled(("n", 2), ("y", 0)):
+    for (typed, code), row in tabled((b"n\n", 2), (b"y\n", 0)):
         with row:
-            ours, theirs = pty.openpty()
-            command = [sys.executable, "-m", "viva", "resume", "run", "--format", "json"]
-            with subprocess.Popen(
-                command, cwd=viva.folder, env=viva.environment, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
-            ) as going:
-                os.write(ours, f"{answer}\n".encode())
-                out, _ = going.communicate(timeout=240)
-            said = os.read(ours, 1 << 16).decode()
-            os.close(ours)
-            os.close(theirs)
-            assert going.returncode == code, said
+            ended, said = ended_on_terminal(viva, 200, "resume", "run", "--format", "json", typed=typed)
+            assert ended == code, said
             assert f"openai/m at {server.url} with its provider's usual key" in said
-            assert bool(out) == (code == 0)
+            assert ('"results"' in said) == (code == 0)
 
 
 def test_the_secret_is_the_users_alone(server: LocalServer, viva: Viva, tmp_path: Path) -> None:

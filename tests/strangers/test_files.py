@@ -1,7 +1,5 @@
 """Answer files, prompts, tables and mirrors of strangers: bounded, and a sentence where they cannot be read."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import threading

@@ -1,7 +1,5 @@
 """Run folders of strangers: whatever lies in one, every command ends soon, in a sentence, and touches nothing else."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools

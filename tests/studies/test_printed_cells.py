@@ -5,8 +5,6 @@ questions that count several times, groups of one question, groups without an an
 A completion is the same table with every lost answer given some score.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

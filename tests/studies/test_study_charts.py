@@ -1,7 +1,5 @@
 """Charts of agreement and training: every figure is in the picture, and no name breaks out of it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

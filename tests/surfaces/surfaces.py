@@ -1,7 +1,5 @@
 """What each surface shows of a world: who → quantity → the number as it is stored, or the text as it is printed."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import html

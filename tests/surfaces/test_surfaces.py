@@ -1,7 +1,5 @@
 """One number, computed once: every surface that shows a score shows the same one."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

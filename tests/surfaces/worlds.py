@@ -1,18 +1,12 @@
 """Worlds of runs, made by grading recorded answers: what every surface is to say the same of."""
 
-from __future__ import annotations
-
-import contextlib
-import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from cli.collected import answers, gold, write_jsonl, wrong
-from viva.cli.main import main
+from servers.inprocess import command
 
 Points = Callable[[int, int], float | None]
 """What the answer to a question (its place) by a sample is worth; None where it is lost."""
@@ -22,11 +16,9 @@ TOPICS = ("law", "art", "tax", "war")
 
 def ran(*arguments: str) -> str:
     """The stdout of a command, run in this process, that ends well or with answers missing."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
-        main([*arguments])
-    assert ended.value.code in (None, 0, 3), err.getvalue()
-    return out.getvalue()
+    ended = command(Path(), *arguments)
+    assert ended.code in (0, 3), ended.err
+    return ended.out
 
 
 def every(count: int, *, lost: Callable[[int], bool] = lambda _: False, half: int = 0) -> Points:

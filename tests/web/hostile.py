@@ -8,8 +8,6 @@ engine would have written, with the engine's own journals and keys.
     assert_only_text(page)
 """
 
-from __future__ import annotations
-
 import json
 import time
 import unicodedata

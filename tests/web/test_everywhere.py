@@ -1,7 +1,5 @@
 """Runs whose every text is an attack, through every command that prints scores, in every form that it prints."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

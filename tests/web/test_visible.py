@@ -1,7 +1,5 @@
 """What cannot be seen is spelled out in text, and escaped in JSON, without looking at every character of what can."""
 
-from __future__ import annotations
-
 import json
 import sys
 import unicodedata

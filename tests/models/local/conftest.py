@@ -1,7 +1,5 @@
 """Tiny models for the tests of this folder, each made once a session."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

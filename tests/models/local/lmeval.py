@@ -11,8 +11,6 @@ tokenizer adds by itself, so a SentencePiece one its BOS and a byte-level one no
 the BOS already. `prefix_token_id` stands before empty prompts only. Viva does the same, so nothing is to be set here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Folders of weights that are spoiled, and what is said of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

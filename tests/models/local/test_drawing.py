@@ -1,7 +1,5 @@
 """The choice of the next token: greedy, by temperature, from the nucleus."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Log-probabilities with everything shared, against each row alone through the model."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Sequence

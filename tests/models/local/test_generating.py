@@ -1,7 +1,5 @@
 """Writing replies with tiny random models: against transformers' own `generate`, one prompt at a time."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

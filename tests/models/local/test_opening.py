@@ -1,7 +1,5 @@
 """Opening weights: what is opened is what was saved; and what is known of them, and costs, before."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ CMMLU's questions of all 67 subjects by five shapes of models and three kinds of
 an exemplar. With VIVA_THOROUGH=1 all 11,582 behind five, which takes an hour of one core.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

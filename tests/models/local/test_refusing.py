@@ -1,7 +1,5 @@
 """Weights that cannot be opened: what a folder lacks or has wrong is one sentence."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Requests to models on this machine: put together, answered each by its own, given back when there is no time left."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import math

@@ -1,7 +1,5 @@
 """What rows have in common: parted into groups, laid out as trees, put into batches."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Where a reply stops, and what its text is: stop strings that almost fit, characters spread over tokens."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache

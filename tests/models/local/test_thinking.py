@@ -1,7 +1,5 @@
 """Weights that think: chat templates that open or close thoughts, where a thought ends, and a budget that closes it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

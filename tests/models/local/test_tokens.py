@@ -1,7 +1,5 @@
 """Prompts as tokens: the token that continues, BOS once, chat templates, the split of lm-evaluation-harness."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from functools import cache

@@ -1,7 +1,5 @@
 """What is known of weights by their files alone: without torch."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -12,8 +12,6 @@ begins with the BOS, as Llama's), "twice" (which begins with two of them), "alon
 "switched" (which closes an empty thought where enable_thinking is false, as Qwen3's) or "opening" (which opens one).
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

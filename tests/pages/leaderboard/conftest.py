@@ -1,7 +1,5 @@
 """A site in a folder, and a browser that opens it from there and notes what it complains of or asks for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import pytest
 
 from pages.leaderboard.made import entry, made, zoo
+from servers.browser import windows
 from viva.pages.leaderboard.boards import Facts
 from viva.pages.leaderboard.study import build
 from web.hostile import MODELS, TEXTS
@@ -31,23 +30,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def visit(chromium: Any, site: Path) -> Iterator[Callable[..., Any]]:
     """Opens a page of the site as a file; an error in the console or a request for anything else is a failure."""
-    contexts: list[Any] = []
-    troubles: list[str] = []
+    with windows(chromium) as window:
 
-    def make(path: str, **settings: Any) -> Any:
-        context = chromium.new_context(accept_downloads=True, **settings)
-        context.set_default_timeout(240_000)
-        contexts.append(context)
-        page = context.new_page()
-        inside = (site.as_uri(), "data:", "blob:")
-        page.on("request", lambda asked: asked.url.startswith(inside) or troubles.append(f"asked for {asked.url}"))
-        page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda problem: troubles.append(str(problem)))
-        page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
-        page.goto(f"{site.as_uri()}/{path}")
-        return page
+        def make(path: str, **settings: Any) -> Any:
+            page = window(site.as_uri(), "data:", "blob:", accept_downloads=True, **settings)
+            page.goto(f"{site.as_uri()}/{path}")
+            return page
 
-    yield make
-    for context in contexts:
-        context.close()
-    assert troubles == []
+        yield make

@@ -1,7 +1,5 @@
 """Sites of made-up results, seeded: models of several families and sizes on boards of several settings."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A graded run with its report, and a browser that tells of every error and every request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The report in a browser: sorted, filtered, searched, opened, saved, copied; and hostile texts in it."""
 
-from __future__ import annotations
-
 import re
 import struct
 from pathlib import Path

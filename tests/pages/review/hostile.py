@@ -1,7 +1,5 @@
 """Items whose every text wants to run, load, hide or break out."""
 
-from __future__ import annotations
-
 from viva.engine.reviews import item_key
 from viva.review.items import Item
 from viva.types import ANSWER, RATIONALE, ReviewItem

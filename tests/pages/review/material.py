@@ -1,7 +1,5 @@
 """Answers to review: questions, golds, replies and verdicts written for these tests, in the shapes of CLR-Bench."""
 
-from __future__ import annotations
-
 from viva.engine.reviews import item_key
 from viva.review.items import Item, spread
 from viva.types import ANSWER, RATIONALE, ReviewItem

@@ -1,7 +1,5 @@
 """A room as a process: `python -m review.serving LOG PORT`, with the items of the tests."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An examinee of known worth: answers to the bundled CLR-Bench sample, and what an expert would give each of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the guard and the forms must not let through: other sites, other names, too much, and texts that want to run."""
 
-from __future__ import annotations
-
 import html
 import itertools
 import re

@@ -1,7 +1,5 @@
 """The page in a real browser: the keyboard, no JavaScript, 400 px, contrast, focus, and texts that want to run."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ import pytest
 from pages.review.conftest import Server, fields, script
 from pages.review.hostile import HOSTILE
 from pages.review.material import ITEMS, editable
+from servers.browser import windows
 from thorough import THOROUGH
 from viva.engine.reviews import ReviewLog
 from viva.types import Mark
@@ -36,33 +35,18 @@ pytestmark = pytest.mark.browser
 def web(chromium: Any, server: Server) -> Iterator[Open]:
     """A new browser session, entered as someone; what it asks for elsewhere, or complains of, is a failure."""
     address = server.start()
-    contexts: list[Any] = []
-    troubles: list[str] = []
+    with windows(chromium, harmless=("404", "422")) as window:
 
-    def watch(page: Any) -> None:
-        page.on("request", lambda asked: asked.url.startswith(address) or troubles.append(f"asked for {asked.url}"))
-        page.on("console", lambda said: troubles.append(f"console: {said.text}") if said.type == "error" else None)
-        page.on("pageerror", lambda problem: troubles.append(f"error: {problem}"))
-        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        def make(name: str = "Ada", watched: bool = True, **settings: Any) -> Any:
+            page = window(*[address] * watched, base_url=address, **settings)
+            if name:
+                page.goto("/start")
+                page.get_by_label("Your name").fill(name)
+                page.get_by_role("button", name="Begin").click()
+                page.wait_for_url("**/items**")
+            return page
 
-    def make(name: str = "Ada", watched: bool = True, **settings: Any) -> Any:
-        context = chromium.new_context(base_url=address, **settings)
-        context.set_default_timeout(240_000)
-        contexts.append(context)
-        page = context.new_page()
-        if watched:
-            watch(page)
-        if name:
-            page.goto("/start")
-            page.get_by_label("Your name").fill(name)
-            page.get_by_role("button", name="Begin").click()
-            page.wait_for_url("**/items**")
-        return page
-
-    yield make
-    for context in contexts:
-        context.close()
-    assert not [trouble for trouble in troubles if "404" not in trouble and "422" not in trouble]
+        yield make
 
 
 def wait_for(page: Any, item: Any) -> None:

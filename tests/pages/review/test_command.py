@@ -1,7 +1,5 @@
 """`viva review RUN`: from a real run to a real page, and what is said before there is one."""
 
-from __future__ import annotations
-
 import re
 import signal
 from collections.abc import Iterator, Sequence

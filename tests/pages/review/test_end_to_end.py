@@ -2,8 +2,6 @@
 browser by keyboard, agreement, and the interval that the 30 give. What everything is worth is known beforehand.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The figures of the experts' own page: those of `viva agreement`, of measures that the exam has, from enough items."""
 
-from __future__ import annotations
-
 import html
 import re
 import time

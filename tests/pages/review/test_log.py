@@ -1,7 +1,5 @@
 """reviews.jsonl: whole lines, each once, whatever happens around them."""
 
-from __future__ import annotations
-
 import multiprocessing
 import resource
 from pathlib import Path

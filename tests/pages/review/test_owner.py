@@ -1,7 +1,5 @@
 """Whoever opens the page can refuse what is about to be written, be told of what was, and give the items anew."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """What reviewers do on the pages, without a browser: marks, filters, blindness, undo, several reviewers, export."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

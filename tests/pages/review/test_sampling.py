@@ -1,7 +1,5 @@
 """Random samples: the same for everyone, fair, and named."""
 
-from __future__ import annotations
-
 import random
 import statistics
 from collections import Counter

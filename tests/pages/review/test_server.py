@@ -1,7 +1,5 @@
 """A real server: two reviewers at once, a killed process, a page that is posted again, Ctrl-C."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Runs to look at, and who looks at them: in this process, as a real server, and in a real browser."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -12,6 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from pages.runs.growing import Growing
+from servers.browser import windows
 from servers.fixtures import Going, Viva, Warm
 from viva.pages.runs.runpages import application
 from viva.pages.serving.guard import Access
@@ -79,21 +78,5 @@ def serving(tmp_path_factory: pytest.TempPathFactory, warm: Warm) -> Iterator[Ca
 @pytest.fixture
 def browse(chromium: Any) -> Iterator[Callable[..., Any]]:
     """A page of a new browser session; what it asks for elsewhere, or complains of, is a failure at the end."""
-    contexts: list[Any] = []
-    troubles: list[str] = []
-
-    def make(address: str, **settings: Any) -> Any:
-        context = chromium.new_context(base_url=address, **settings)
-        context.set_default_timeout(240_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", lambda asked: asked.url.startswith(address) or troubles.append(f"asked for {asked.url}"))
-        page.on("console", lambda said: troubles.append(f"console: {said.text}") if said.type == "error" else None)
-        page.on("pageerror", lambda problem: troubles.append(f"error: {problem}"))
-        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        return page
-
-    yield make
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    with windows(chromium) as window:
+        yield lambda address, **settings: window(address, base_url=address, **settings)

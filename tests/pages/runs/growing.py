@@ -1,7 +1,5 @@
 """A run that grows under the eyes of who looks at it, written with the engine's own folder, journals and keys."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

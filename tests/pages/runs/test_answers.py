@@ -1,7 +1,5 @@
 """The item browser: filters, search, pages, steps, an answer with all that belongs to it."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable

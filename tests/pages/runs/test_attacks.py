@@ -1,7 +1,5 @@
 """Every text of a run is an attack: pages show it as text, plain text stays plain, and nobody else may look."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The pages in a real browser: a run that grows while one looks on, filters, keys, no JavaScript, 400 px, the dark."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`viva view`: what it says before there is a page, that it ends with Ctrl-C, and that a running run goes on."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable
 from pathlib import Path

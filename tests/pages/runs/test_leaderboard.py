@@ -1,7 +1,5 @@
 """The leaderboard in `viva view`: what `viva leaderboard` writes, with a link from each score to its answers."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

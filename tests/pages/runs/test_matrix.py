@@ -1,7 +1,5 @@
 """Questions by models, and two replies side by side: what is counted, ordered, marked, and kept in addresses."""
 
-from __future__ import annotations
-
 import html
 import itertools
 import re

@@ -1,7 +1,5 @@
 """What the pages say of runs that are finished, running, interrupted, broken, gone, or of a newer Viva."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Two runs side by side: matched by question, what got worse first, a note in the folder, an address to share."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Where in a reply stands what was read in it."""
 
-from __future__ import annotations
-
 from rows import tabled
 from viva.scorers.choice import read_choice
 from viva.scorers.reading import grade_reading, read_span, reason

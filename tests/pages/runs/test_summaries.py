@@ -1,7 +1,5 @@
 """What the list of runs says of each: how its answers fared, and what they cost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Runs hostile programs in one sandbox and reports everything about each that should not be."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import threading

@@ -1,7 +1,5 @@
 """One world and one sandbox for all hostile programs of a session, and who is left out where a toolchain is missing."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 

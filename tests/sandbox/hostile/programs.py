@@ -1,7 +1,5 @@
 """The hostile programs: a folder of TOML tables a language, filled in with the places where a test hid its secrets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 The quick tier has of every language one program of each kind, and those that try to fool a judge; the slow one has all.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """However a run ends (killed, cancelled, closed), its programs end with it; and programs never see one another."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

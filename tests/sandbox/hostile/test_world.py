@@ -1,7 +1,5 @@
 """The watchers of the hostile suite notice what they are there to notice: a suite that cannot fail proves nothing."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -5,8 +5,6 @@ carries it), and prints one JSON object: the verdicts (null for a run that was e
 how many seconds the runs lasted after that.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """The alignment against the specification written down as plain loops."""
 
-from __future__ import annotations
-
 import random
 import tracemalloc
 

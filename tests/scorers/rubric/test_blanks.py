@@ -1,7 +1,5 @@
 """Blanks: what was filled in, and whether it is accepted."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

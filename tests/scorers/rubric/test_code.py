@@ -1,7 +1,5 @@
 """Code in answers: what a reader of Markdown takes, and what the authors' grader takes."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

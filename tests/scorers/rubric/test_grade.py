@@ -1,7 +1,5 @@
 """The metrics of a rubric put together."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Keyword lists: rules, weights, case, and conditions on earlier items."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

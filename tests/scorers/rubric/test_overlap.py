@@ -1,7 +1,5 @@
 """ROUGE against the package whose numbers were published."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Packages: what code imports, and over which one's absence a program failed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

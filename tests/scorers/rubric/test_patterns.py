@@ -1,7 +1,5 @@
 """Strangers' regular expressions: Python's meaning, bounded time."""
 
-from __future__ import annotations
-
 import re
 import warnings
 

@@ -1,7 +1,5 @@
 """Which blocks of an answer are the program, as models write answers: each with a near miss that is wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from rows import each_row, table

@@ -1,7 +1,5 @@
 """Programs that solve nothing, made for a test."""
 
-from __future__ import annotations
-
 import ast
 
 from rows import each_row

@@ -1,7 +1,5 @@
 """Stand-ins for providers, by name: what each answers, and how it says what is left of its limits."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 

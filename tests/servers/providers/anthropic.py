@@ -1,7 +1,5 @@
 """Anthropic's Messages API with extended and adaptive thinking. Sources of every row are in ../README.md."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

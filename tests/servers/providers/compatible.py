@@ -3,8 +3,6 @@
 A system text is refused as a chat template without one does it. Sources of every row are in ../README.md.
 """
 
-from __future__ import annotations
-
 import json
 
 from .base import WORDS, Asked, Plan, Reply, think

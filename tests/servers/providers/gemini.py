@@ -1,7 +1,5 @@
 """Google's generateContent with thinkingConfig. Sources of every row are in ../README.md."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from typing import Any

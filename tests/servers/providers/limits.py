@@ -4,8 +4,6 @@ What is used comes back steadily, a full limit in `Plan.window` seconds. A reque
 the provider estimates that; when it is answered, at what it was, if that was more.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Ollama: the OpenAI API over it. Sources of every row are in ../README.md."""
 
-from __future__ import annotations
-
 from .base import CHARACTERS, EFFORTS, Asked, Body, Plan, Reply, Said, think, words
 from .openai import completion
 from .selfhosted import plain

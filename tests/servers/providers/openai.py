@@ -3,8 +3,6 @@
 Sources of every row are in ../README.md.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import re

@@ -1,7 +1,5 @@
 """OpenRouter, DeepSeek and Qwen's DashScope: OpenAI's chat with a dialect. Sources of every row are in ../README.md."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any

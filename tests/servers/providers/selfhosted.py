@@ -1,7 +1,5 @@
 """vLLM, SGLang and llama.cpp's server. Sources of every row are in ../README.md."""
 
-from __future__ import annotations
-
 import math
 
 from .base import CHARACTERS, Asked, Body, Plan, Reply, Said, texts, think, tokens, words
