@@ -16,7 +16,7 @@ from viva.errors import ModelError
 from viva.models.anthropic import AnthropicBatches
 from viva.models.openaiapi.openaibatch import OpenAIBatches
 from viva.models.sending import Lines
-from viva.providers import Endpoint, connect
+from viva.providers import Endpoint, RequestOptions, connect
 from viva.types import Response, Usage
 
 JSON = st.recursive(
@@ -183,9 +183,11 @@ def test_what_becomes_of_an_error_of_anthropics(anthropic: AnthropicBatches) -> 
 
 def test_openai_itself_is_sent_the_newer_name_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-tests")
-    model = connect("openai/gpt-4o", Endpoint())
+    said = RequestOptions(effort="low", fields=(("top_k", "5"),), limit_kept=True)
+    model = connect("openai/gpt-4o", Endpoint(request=said))
     assert isinstance(model, BatchModel)
     api = model.batches()
     assert api.share == 0.5
     body = json.loads(api.line("n", request(max_tokens=7)))["body"]
     assert (body["max_completion_tokens"], "max_tokens" in body) == (7, False)
+    assert (body["reasoning_effort"], body["top_k"]) == ("low", 5), "what the user says of requests"

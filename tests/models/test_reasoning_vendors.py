@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from models.asking import answer, refusal, request
+from models.asking import answer, ask, refusal, request
 from rows import each_row, tabled, tables_beside
 from servers.fixtures import QUIET, LocalServer, Serve, Viva
 from viva.contracts import Adaptation, AdaptingModel, BatchModel, Model
@@ -183,6 +183,10 @@ def test_a_batch_is_asked_the_same_and_learns_what_is_refused(server: LocalServe
         assert isinstance(found[1], ModelError)
         assert found[1].retry
     assert "stop_sequences" not in json.loads(batches.line("n", request(stop=("x",))))["params"]
+    whole, cut = ask(model, request(), request(stop=("A",)))
+    assert isinstance(whole, Response)
+    assert isinstance(cut, Response)
+    assert (whole.text, cut.text) == ("A", ""), "what is left out there is done here"
 
 
 def test_a_run_says_what_is_left_out_keeps_thoughts_and_writes_no_secret_down(viva: Viva, server: LocalServer) -> None:

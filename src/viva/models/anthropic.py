@@ -48,6 +48,7 @@ from viva.models.sending import (
     lost,
     refusal,
     refuse_foreign,
+    unfound,
 )
 from viva.prompting import prompt_text
 from viva.providers import Endpoint, RequestOptions
@@ -168,8 +169,10 @@ class AnthropicBatches:
             looked = 0
             async for batch in self._client.messages.batches.list(limit=100):
                 looked += 1
-                if batch.id == after or looked > LISTED:
+                if batch.id == after:
                     break
+                if looked > LISTED:
+                    raise unfound(label, "Anthropic", f"it lists more than {LISTED:,} batches")
                 if batch.id not in known and _total(batch) == count:
                     found.append(batch.id)
         except Exception as problem:
@@ -348,7 +351,8 @@ class AnthropicModel(ApiModel):
             raise
         except Exception as problem:
             raise self._problem(problem) from None
-        return msgspec.structs.replace(self._read(message), quotas=quotas(reply.headers))
+        stops = request.sampling.stop if "stop" in parameters else ()
+        return msgspec.structs.replace(self._read(message, stops), quotas=quotas(reply.headers))
 
     def _most(self, words: str) -> bool:
         """Return whether a refusal says how many tokens this model writes at most, fewer than the room that it was
@@ -443,8 +447,8 @@ class AnthropicModel(ApiModel):
             return ModelError("body", self._clean(f"the reply is no message: {problem}"), retry=True)
         raise problem
 
-    def _read(self, reply: AnthropicMessage) -> Response:
-        """Return a message. Raises ModelError for a block of text without one."""
+    def _read(self, reply: AnthropicMessage, stops: Sequence[str] = ()) -> Response:
+        """Return a message, cut at `stops`. Raises ModelError for a block of text without one."""
         blocks = [block.text for block in reply.content if block.type == "text"]
         texts = [text for text in blocks if isinstance(text, str)]
         if len(texts) < len(blocks):
@@ -452,7 +456,9 @@ class AnthropicModel(ApiModel):
         thoughts = "\n\n".join(block.thinking for block in reply.content if isinstance(block.thinking, str))
         thought = any(block.type in ("thinking", "redacted_thinking") for block in reply.content)
         stop = stop_reason(reply.stop_reason)
-        return reply.response(self._secrecy.in_reply, "".join(texts), thoughts, stop, quoting=True, thought=thought)
+        return reply.response(
+            self._secrecy.in_reply, "".join(texts), thoughts, stop, quoting=True, stops=stops, thought=thought
+        )
 
     async def close(self) -> None:
         """Close the connections."""

@@ -176,6 +176,16 @@ def lost(batch: str) -> str:
     )
 
 
+def unfound(label: str, url: str, why: str) -> ModelError:
+    """Return the error for a batch that may have been handed in or not: asked anew, it may be paid twice."""
+    return ModelError(
+        "unsupported",
+        f"whether the batch {label} reached {url} cannot be found out ({why}): look it up there; if there is none of "
+        "this label, remove its line from batches.jsonl and resume",
+        fatal=True,
+    )
+
+
 class Lines:
     """Splits what comes in pieces into lines, without their ends. Empty and too long ones are left out."""
 

@@ -125,6 +125,8 @@ class OpenAIModel(ApiModel):
             self.adapting.known.parameters.setdefault("max_tokens", RENAMED)
 
         def line(request: Generate) -> tuple[str, msgspec.Raw]:
+            if self._more is None:
+                self._more = self._fields("")
             limit = self.adapting.limit(request.sampling.max_tokens)
             body = self._adapted(self._generation(request, limit), self.adapting.known.parameters)
             return CHAT if body.messages else TEXT, msgspec.Raw(self._encoded(body))
@@ -255,7 +257,8 @@ class OpenAIModel(ApiModel):
 
     async def _ask(self, body: Body) -> tuple[bytes, Mapping[str, str]]:
         if self._more is None:
-            self._more = await self._fields()
+            said = self._said
+            self._more = self._fields(await owner_of(self._wire, self._model) if said.effort or said.budget else "")
         return await adapted(self.adapting, lambda parameters: self._send(body, parameters))
 
     async def _send(self, body: Body, parameters: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]] | Refusal:
@@ -313,10 +316,9 @@ class OpenAIModel(ApiModel):
         fields = merged(msgspec.to_builtins(body), self._more)
         return self._encode({name: value for name, value in fields.items() if value is not None})
 
-    async def _fields(self) -> dict[str, Any]:
-        """Return the fields that the user's words come to at this server."""
+    def _fields(self, owner: str) -> dict[str, Any]:
+        """Return the fields that the user's words come to at this server, whose models are the `owner`'s."""
         said = self._said
-        owner = await owner_of(self._wire, self._model) if said.effort or said.budget else ""
         try:
             found = fields_for(said, self._url, owner)
         except VivaError as problem:

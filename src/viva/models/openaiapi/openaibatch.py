@@ -30,7 +30,7 @@ from viva.contracts import BatchState
 from viva.errors import ModelError, option
 from viva.models.openaiapi.openaiwire import FATAL_CODES, Wire, decode_json
 from viva.models.reasoning import read_count
-from viva.models.sending import LONGEST_LINE, lost
+from viva.models.sending import LONGEST_LINE, lost, unfound
 from viva.types import Generate, Response
 
 MOST_REQUESTS = 50_000
@@ -184,7 +184,7 @@ class OpenAIBatches:
             if not page.has_more or not page.data or page.data[-1].id == behind:
                 return []
             behind = page.data[-1].id
-        raise self._unknown(label, f"it lists more than {PAGES * PAGE:,} batches")
+        raise unfound(label, self._wire.url, f"it lists more than {PAGES * PAGE:,} batches")
 
     async def _listed(self, path: str, label: str) -> _Batches:
         try:
@@ -192,15 +192,7 @@ class OpenAIBatches:
         except ModelError as problem:
             if problem.retry or problem.kind == "auth":
                 raise
-            raise self._unknown(label, problem.message) from None
-
-    def _unknown(self, label: str, why: str) -> ModelError:
-        return ModelError(
-            "unsupported",
-            f"whether the batch {label} reached {self._wire.url} cannot be found out ({why}): look it up there; if "
-            "there is none of this label, remove its line from batches.jsonl and resume",
-            fatal=True,
-        )
+            raise unfound(label, self._wire.url, problem.message) from None
 
     async def _files(self, label: str) -> list[_Named]:
         try:
