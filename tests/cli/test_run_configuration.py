@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import viva as library
@@ -146,6 +146,7 @@ VALUES = st.fixed_dictionaries(
 
 
 @given(VALUES)
+@example({"encoder": "a\x85b"})
 def test_every_value_comes_back_from_a_file(values: dict[str, object]) -> None:
     text = config_text(RunPlan.of(values, ["cmmlu"], ["openai/a"], {"openai/a": {"base_url": "http://b/v1"}}, []))
     root = read_yaml(text)

@@ -79,7 +79,9 @@ def config_text(
     import yaml
 
     said = {name: written(given[name]) for name, option in own.items() if given[name] != option.default}
-    return str(yaml.safe_dump({**plan.kept(), **said}, sort_keys=False, allow_unicode=True, width=1000))
+    content = {**plan.kept(), **said}
+    bare = "\\x85" not in repr(content)  # a line's end to YAML: PyYAML writes it as it is, and reads a blank
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=bare, width=1000))
 
 
 def _items(node: Node) -> tuple[Node, ...]:

@@ -294,16 +294,12 @@ def prices_said(values: tuple[str, ...]) -> dict[str, Price]:
 
 
 def prices_of(record: RunRecord, said: Mapping[str, Price]) -> dict[str, Price]:
-    """Return the prices of a run with those that are `said` now, which come first: one for all is over what each model
-    had.
-    """
+    """Return a run's prices with those `said` now, which come first: one for all is over what each model had."""
     return dict(said) if "" in said else {**record.prices, **said}
 
 
 def price_of(model: Model, given: Price | None) -> Price | None:
-    """Return what a model costs: as the user says, nothing for a replay, else the vendor's list price where it is
-    known.
-    """
+    """Return what a model costs: as the user says, nothing for a replay, else the vendor's list price if known."""
     provider = model.identity.get("provider", "")
     kind = traits_of(provider)
     if given or not kind.paid:
@@ -440,8 +436,7 @@ LARGEST = 1 << 20
 
 
 def read_environment(path: Path | None) -> None:
-    """Set the variables that the file names and the environment does not have. Raises VivaError where it is no such
-    file; what it says is repeated nowhere."""
+    """Set a file's variables that the environment does not have; none is repeated. Raises VivaError for no such file."""
     if path is None:
         return
     from dotenv.parser import parse_stream
@@ -454,10 +449,8 @@ def read_environment(path: Path | None) -> None:
         raise VivaError(f"{option('env_file')}: {path} is not UTF-8") from None
     for found in parse_stream(io.StringIO(text)):
         if found.error:
-            line = found.original.line
-            raise VivaError(
-                f"{option('env_file')}: {path}, line {line}: write NAME=VALUE, quotes closed; comments begin with #"
-            )
+            where = f"{option('env_file')}: {path}, line {found.original.line}"
+            raise VivaError(f"{where}: write NAME=VALUE, quotes closed; comments begin with #")
         if found.key and found.value is not None and "\0" not in found.value:
             os.environ.setdefault(found.key, found.value)
 

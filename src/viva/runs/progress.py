@@ -113,13 +113,14 @@ async def together(run: Run, *works: Awaitable[None]) -> None:
 
 def _listen(run: Run, asking: asyncio.Task[None]) -> None:
     """Ctrl-C once: finish what is in flight. Twice: stop at once."""
+    program = caller()  # here: a signal's handler runs in another context
 
     def interrupt() -> None:
         if run.stop == "interrupted":
             asking.cancel()
             return
         run.finish("interrupted")
-        if caller() is not None:
+        if program is not None:
             return
         waiting = f"{run.in_flight} in flight" if run.in_flight else "nothing in flight"
         say(f"viva: finishing ({waiting}); Ctrl-C again stops at once")

@@ -121,6 +121,7 @@ async def measure(models: Sequence[Model], wish: MeasureConfig, items: Items) ->
 
 def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: Sequence[Model]) -> None:
     """Ctrl-C once: finish what is being worked on. Twice: stop at once."""
+    program = caller()  # here: a signal's handler runs in another context
 
     def interrupt() -> None:
         if stop.is_set():
@@ -132,7 +133,7 @@ def _listen(stop: asyncio.Event, working: asyncio.Task[object] | None, models: S
             from viva.models.local.scheduler import cancel_pending
 
             cancel_pending()
-        if caller() is None:
+        if program is None:
             print("\nviva: finishing what is in flight; Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
     on_interrupt(interrupt)
