@@ -436,7 +436,7 @@ LARGEST = 1 << 20
 
 
 def read_environment(path: Path | None) -> None:
-    """Set a file's variables that the environment does not have; none is repeated. Raises VivaError for no such file."""
+    """Set the variables of a file that the environment lacks; none is repeated. Raises VivaError for no such file."""
     if path is None:
         return
     from dotenv.parser import parse_stream
