@@ -1,12 +1,15 @@
 """Item statistics in print: a model's score is the one that its tables have."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from viva.analysis.items.itemscores import ItemScores
+from viva.analysis.columns import Columns, Text
+from viva.analysis.items.itemscores import ItemScores, item_scores
 from viva.analysis.items.itemstatistics import item_statistics
+from viva.lab.items.sources import item_sources
 from viva.lab.items.tables import Examined, findings
 
 
@@ -19,6 +22,15 @@ def test_a_model_s_score_is_averaged_as_its_exam_averages() -> None:
     assert [row[:2] for row in findings((examined,), 0).tables()[0].texts()] == [("one", "50.00"), ("two", "33.33†")]
     told = json.loads(findings((examined,), 0).to_json())["tables"][0]["rows"]
     assert [each["score"] for each in told] == pytest.approx([0.5, 1 / 3])
+
+
+def test_questions_have_the_tags_of_whichever_source_knows_some(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("model,question,sample,score\na,q1,0,1\na,q2,0,0\n")
+    (one,) = item_sources([tmp_path / "t.csv"], None)
+    (bare,) = one.frames.values()
+    tagged = Columns(bare.numbers, {**bare.texts, "tag:area": Text(("x", "y"), np.array([0, 1], dtype=np.int32))})
+    found = item_scores("e", {"bare": bare, "tagged": tagged}, one.headline)
+    assert dict(found.tags) == {"q1": {"area": "x"}, "q2": {"area": "y"}}
 
 
 def test_nobody_passes_is_said_only_where_all_were_asked() -> None:

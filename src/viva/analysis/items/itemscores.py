@@ -83,9 +83,9 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
         columns[model] = dict(zip(names, values.tolist(), strict=True))
         words = {tag: text.rows() for tag, text in summed.tags.items()}
         for name, weight, *row in zip(names, summed.numbers["weight"].tolist(), *words.values(), strict=True):
-            if name not in groups:
+            if not tags.get(name):  # another source may know no tags
                 tags[name] = {tag: text for tag, text in zip(words, row, strict=True) if text}
-                groups[name] = tags[name].get(headline.over, ""), float(weight)
+            groups.setdefault(name, (tags[name].get(headline.over, ""), float(weight)))
     everything = [[found.get(name, np.nan) for name in groups] for found in columns.values()]
     matrix = np.array(everything, dtype=float).reshape(len(columns), len(groups))
     asked = np.isfinite(matrix).any(axis=0)

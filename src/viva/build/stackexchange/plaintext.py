@@ -178,7 +178,10 @@ def shared_text(prompt: str, original: str) -> SharedText:
 
     pieces = [shared(at, at + RUN) for at in range(max(1, len(mine) - RUN + 1))] if mine else []
     longest = 0
-    for end in range(1, len(mine) + 1):  # the longest run so far grows by a word at most from one word to the next
-        if longest + 1 < RUN or pieces[end - RUN]:
-            longest += shared(end - longest - 1, end)
+    for start in range(len(mine)):
+        step = int(longest + 1 < RUN or any(pieces[start : start + 1]))  # a longer run begins with a shared piece
+        while step:  # doubled, then halved: a copy of thousands of words is not compared word by word
+            end = start + longest + step
+            grows = end <= len(mine) and shared(start, end)
+            longest, step = (longest + step, 2 * step) if grows else (longest, step // 2)
     return SharedText(sum(pieces) / max(1, len(pieces)), longest, len(mine))

@@ -175,7 +175,8 @@ def _json(opened: IO[bytes], file: Path, column: str) -> Iterator[tuple[str, str
     content = opened.read(LONGEST_LINE + 1)
     if len(content) > LONGEST_LINE:
         raise DataError(f"{file} has more than {LONGEST_LINE >> 20} MB: write it as .jsonl, an object a line")
-    for number, row in enumerate(json_rows(decoded(content, str(file)), str(file)), 1):
+    readable = content.decode("utf-8-sig", "replace").encode()
+    for number, row in enumerate(json_rows(decoded(readable, str(file)), str(file)), 1):
         identity = row.get("ID", row.get("id"))
         called = str(identity) if isinstance(identity, (int, str)) else f"{number}"
         yield f"{file}:{one_line(called, 80)}", text_of(row, column, f"{file}, item {number}")
