@@ -90,9 +90,8 @@ def _ends(models: Sequence[Columns], over: str) -> _Ends | None:
 
 def _better(ends: _Ends) -> NDArray[np.bool_]:
     """Return who is shown to be better than whom: models × models."""
-    size = 1 / float(
-        (_summed(ends.shares, ends.clusters) ** 2).sum(axis=1).max()
-    )  # questions, or texts that they are about
+    # Of questions, or of texts that they are about.
+    size = 1 / float((_summed(ends.shares, ends.clusters) ** 2).sum(axis=1).max())
     away = [_summed(ends.shares * _centred(values, ends), ends.clusters) for values in (ends.least, ends.most)]
     floors, ceilings = ((ends.shares * values).sum(axis=1) for values in (ends.least, ends.most))
     squares = [(each**2).sum(axis=1) for each in away]

@@ -86,10 +86,8 @@ def _decoded(text: str, kind: type | tuple[type, ...] = dict) -> Any:
         return msgspec.json.decode(text)
     except UNREADABLE:
         pass
-    try:
-        found = (
-            ast.literal_eval(text.strip()) if len(text) <= _LONGEST_LIST else text
-        )  # constants alone: nothing is called
+    try:  # constants alone: nothing is called
+        found = ast.literal_eval(text.strip()) if len(text) <= _LONGEST_LIST else text
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text
     return found if isinstance(found, kind) else text
