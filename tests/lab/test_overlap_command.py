@@ -83,10 +83,8 @@ def test_every_kind_of_corpus() -> None:
             with row(name):
                 path = Path(name)
                 packs: dict[str, Callable[[bytes], bytes]] = {
-                    ".gz": gzip.compress,
-                    ".bz2": bz2.compress,
-                    ".xz": lzma.compress,
-                }
+                    ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress,
+                }  # fmt: skip
                 if name == "folder":
                     (path / "deep").mkdir(parents=True)
                     write_jsonl(path / "deep" / "a.jsonl")

@@ -20,6 +20,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 from msgspec import Struct
@@ -89,7 +90,7 @@ def item_scores(exam: str, frames: Mapping[str, Columns], headline: Aggregate) -
     everything = [[found.get(name, np.nan) for name in groups] for found in columns.values()]
     matrix = np.array(everything, dtype=float).reshape(len(columns), len(groups))
     asked = np.isfinite(matrix).any(axis=0)
-    kept = [name for name, known in zip(groups, asked, strict=True) if known]
+    kept = list(compress(groups, asked))
     return ItemScores(
         exam=exam,
         models=tuple(columns),
