@@ -3,8 +3,10 @@
 import gc
 import os
 import signal
+import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -35,6 +37,9 @@ settings.load_profile("thorough" if os.environ.get("VIVA_THOROUGH") else "viva")
 
 CONFIGURATION = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 LEFT_OUT = pytest.StashKey[Counter[str]]()
+MODULES = pytest.StashKey[int]()
+MANY_MODULES = 300
+"""As many as a large library has: pandas, statsmodels, torch."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,10 +81,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     """Tell pytest-xdist's controller, which collects nothing itself, what a worker left out."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left_out"] = dict(session.config.stash[LEFT_OUT])
+    yield
+    keep_what_is_loaded(session.config)  # pytest looks for rubbish twice from here, and Python as it ends
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -96,12 +104,25 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(tiers.summary(config.stash[LEFT_OUT], skipped))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """The tests themselves are here to stay: looking through them for rubbish took a sixth of the time."""
     gc.enable()
+    keep_what_is_loaded(session.config)
+    gc.set_threshold(20_000, 20, 100)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """So are libraries: with every model that is closed, rubbish was looked for in all of torch, for 0.25 s."""
+    if len(sys.modules) > item.config.stash[MODULES] + MANY_MODULES:
+        keep_what_is_loaded(item.config)
+
+
+def keep_what_is_loaded(config: pytest.Config) -> None:
+    """Look for rubbish now, and never again among what is there now."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 100)
+    config.stash[MODULES] = len(sys.modules)
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist's, which is not needed to run tests one by one
