@@ -104,6 +104,8 @@ def test_contestants_are_called_by_what_differs_and_nothing_else(viva: Viva) -> 
     assert notes(zero, published) == ""
     again = run(viva, "again", *cmmlu)
     assert names(compared(zero, again)) == [("zero", "again")]
+    table = item_scores("t.csv", *((RANDOM, one["question"], 0, one["value"]) for one in viva.scores("zero")))
+    assert {*names(compared(zero, table))} == {("zero", "t.csv")}, "what a table does not say tells nobody apart"
 
 
 def test_next_token_against_reading_the_reply(viva: Viva) -> None:

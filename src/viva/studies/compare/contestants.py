@@ -131,9 +131,12 @@ def _name(group: Sequence[Contestant]) -> None:
     """Call each by what differs among them; where that is not enough, by lesser things, and at last by its run."""
 
     ways = [one.settings for one in group]
-    differing = [name for name, part in PARTS.items()
-                 if part.factor and len({way[name] for way in ways if name in way}) > 1]  # fmt: skip
-    chosen = telling(ways, _MINOR, differing)
+
+    def different(name: str) -> bool:  # as far as they say: what a table of scores leaves out tells it from no run
+        return len({way[name] for way in ways if name in way}) > 1
+
+    differing = [name for name, part in PARTS.items() if part.factor and different(name)]
+    chosen = telling(ways, filter(different, _MINOR), differing)
     names = [called(way, chosen) for way in ways]
     sources = {one.scored.source for one in group}
     short = len({source.name for source in sources}) == len(sources)
