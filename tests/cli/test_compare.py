@@ -159,19 +159,8 @@ def test_what_makes_a_comparison_unfair_is_named(viva: Viva) -> None:
 
 
 def test_languages_share_their_questions(viva: Viva, published: Path) -> None:
-    folder = run(
-        viva,
-        "both",
-        "csbench",
-        "--data",
-        str(published / "csbench"),
-        "--only",
-        "comprehension",
-        "--language",
-        "en,zh",
-        "--limit",
-        "300",
-    )
+    asked = ("--data", str(published / "csbench"), "--only", "comprehension", "--language", "en,zh", "--limit", "300")
+    folder = run(viva, "both", "csbench", *asked)
     (row,) = compared(folder)
     assert (row["first"], row["second"]) == ("en", "zh")
     assert row["found"]["n"] == 300

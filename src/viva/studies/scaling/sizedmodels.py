@@ -161,22 +161,20 @@ def _published(benchmark: str, config: ScalingConfig, sizes: Mapping[str, Size])
 
 def _of_table(path: Path, config: ScalingConfig, sizes: Mapping[str, Size]) -> ScalingData:
     table = read_models(path, fewest=2)
-    own = [name for name in SIZE_COLUMNS if name in table.columns or name in table.words][:1]
+    own = next((name for name in SIZE_COLUMNS if name in table.columns or name in table.words), SIZE_COLUMNS[0])
     column = _score_column(path, table, config.score, own)
     values = [cell.mean for cell in table.columns[column].values() if cell.mean is not None]
     if any(not 0 <= value <= 100 for value in values):
         raise DataError(f"{path}: column {column!r} holds scores beyond 0 and 100; {option('score')} names another")
     # "16B / 2.8B" and plain numbers may be in one column.
     said = {
-        model: published_size(text) or published_size(f"{text}B")
-        for name in own for model, text in table.words.get(name, {}).items()
-    }  # fmt: skip
+        model: published_size(text) or published_size(f"{text}B") for model, text in table.words.get(own, {}).items()
+    }
     said |= {
-        model: Size(size, size)
-        for name in own for model, cell in table.columns.get(name, {}).items() if (size := cell.mean or 0) > 0
-    }  # fmt: skip
+        model: Size(size, size) for model, cell in table.columns.get(own, {}).items() if (size := cell.mean or 0) > 0
+    }
     stated = {model: size for model, size in said.items() if size}
-    words = {name: given for name, given in table.words.items() if name not in own}
+    words = {name: given for name, given in table.words.items() if name != own}
     scale = 100.0 if any(value > 1 for value in values) else 1.0
     return _data(
         f"{path.name}, {column}", replace(table, words=words), column, config, {**stated, **sizes}, scale=scale
@@ -210,8 +208,8 @@ def _data(
     return ScalingData(title=title, models=tuple(points))
 
 
-def _score_column(path: Path, table: ModelTable, score: str | None, own: Sequence[str]) -> str:
-    figures = [name for name in table.columns if name not in own]
+def _score_column(path: Path, table: ModelTable, score: str | None, own: str) -> str:
+    figures = [name for name in table.columns if name != own]
     named = score or "score"
     if named in figures:
         return named
