@@ -104,6 +104,8 @@ def test_contestants_are_called_by_what_differs_and_nothing_else(viva: Viva) -> 
     assert notes(zero, published) == ""
     again = run(viva, "again", *cmmlu)
     assert names(compared(zero, again)) == [("zero", "again")]
+    table = item_scores("t.csv", *((RANDOM, one["question"], 0, one["value"]) for one in viva.scores("zero")))
+    assert {*names(compared(zero, table))} == {("zero", "t.csv")}, "what a table does not say tells nobody apart"
 
 
 def test_next_token_against_reading_the_reply(viva: Viva) -> None:
@@ -157,19 +159,8 @@ def test_what_makes_a_comparison_unfair_is_named(viva: Viva) -> None:
 
 
 def test_languages_share_their_questions(viva: Viva, published: Path) -> None:
-    folder = run(
-        viva,
-        "both",
-        "csbench",
-        "--data",
-        str(published / "csbench"),
-        "--only",
-        "comprehension",
-        "--language",
-        "en,zh",
-        "--limit",
-        "300",
-    )
+    asked = ("--data", str(published / "csbench"), "--only", "comprehension", "--language", "en,zh", "--limit", "300")
+    folder = run(viva, "both", "csbench", *asked)
     (row,) = compared(folder)
     assert (row["first"], row["second"]) == ("en", "zh")
     assert row["found"]["n"] == 300

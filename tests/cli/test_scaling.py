@@ -114,17 +114,15 @@ def test_groups_by_several_words_and_the_best_of_each_size() -> None:
 def test_anybodys_table_with_sizes_in_a_column() -> None:
     found = groups(written(TABLE), "--parameters", "active")["all models"]
     assert {one["model"]: one["size"] for one in found["points"]} == {
-        "A-1": 1,
-        "A-7": 7,
-        "A-13": 13,
-        "A-70": 70,
-        "B": 2.8,
-    }
+        "A-1": 1, "A-7": 7, "A-13": 13, "A-70": 70, "B": 2.8
+    }  # fmt: skip
     assert found["points"][0]["score"] == 0.2, "scores beyond 1 are per cent"
     assert "left out, of unknown size: ?" in scaling("t.csv")
     assert set(groups("t.csv", "--by", "kind")) == {"x", "y"}
     written("model,billions\n?,400\n", "sizes.csv")
     assert max(one["size"] for one in groups("t.csv", "--sizes", "sizes.csv")["all models"]["points"]) == 400
+    numbered = groups(written(",model,score\n1,A-1B,20\n2,A-7B,35\n3,A-13B,40\n4,A-70B,50\n"))["all models"]
+    assert [one["size"] for one in numbered["points"]] == [1, 7, 13, 70], "a column without a name has no sizes"
 
 
 def test_charts_have_every_model_and_every_prediction() -> None:

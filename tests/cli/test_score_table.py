@@ -200,6 +200,9 @@ def test_what_is_unscored_is_left_out_counted_and_bounded(viva: Viva) -> None:
     assert best["ceiling"] == pytest.approx((1 + 0.6 + 1) / 3)
     assert measures["mean"]["mean"] == pytest.approx((0 + 0.5 + 0.5 + 0.8) / 7)
     assert measures["best@4"]["mean"] == pytest.approx(best["mean"])
+    parts = item_scores(*((*row, row[1]) for row in rows), header="model,case,sample,score,area\n")
+    first = parts_of(reduced(viva, parts, "--group", 4, "--by", "area", "--format", "json"))[0]
+    assert first["best"]["mean"] == pytest.approx(0.5 + more), "what q2 tells holds for q1's part, too"
     printed = reduced(viva, content, "--group", 4).out
     assert "60.00†" in printed
     assert "± 0.00" not in printed  # there is one group: nothing scatters

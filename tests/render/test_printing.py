@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rows import tabled
 from viva.render.findings import Findings
-from viva.render.table import NAME, PERCENT, Column, Table, p_text, short_number, signed
+from viva.render.table import NAME, PERCENT, Column, Table, figure, p_text, short_number, signed
 from viva.studies.training.chart import BLOCKS, sparkline
 from web.hostile import TEXTS, assert_only_text
 
@@ -25,6 +25,7 @@ def test_a_difference_has_a_sign_and_nothing_has_none() -> None:
     for (points, digits, said), row in tabled(*differences):
         with row:
             assert signed(points, digits) == said
+    assert [figure(".4g").text(number) for number in (-0.5, 5e-05)] == ["−0.5", "5e-05"]
 
 
 def test_a_p_value_is_never_printed_as_nothing() -> None:

@@ -57,7 +57,7 @@ Program = LocalTask[Execute]
 
 def _journal(run: Run, task: LocalTask[Any], by: str, found: str | Failure, seconds: float) -> None:
     """Journal what was found, or why nothing was, and count it."""
-    failure = found if isinstance(found, Failure) else None
+    text, failure = ("", found) if isinstance(found, Failure) else (found, None)
     if failure is None:
         run.tally.answered += 1
     else:
@@ -70,7 +70,7 @@ def _journal(run: Run, task: LocalTask[Any], by: str, found: str | Failure, seco
             model=by,
             question=task.question,
             sample=task.sample,
-            text="" if isinstance(found, Failure) else found,
+            text=text,
             error=failure,
             seconds=round(seconds, 4),
             at=round(time.time(), 3),

@@ -63,10 +63,9 @@ class Chosen(Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"tex
         """From an address; what it says wrongly is left out."""
         picks = [(key, value) for key, value in query.items() if value and (key in _FACETS or key.startswith(_TAG))]
         words = {name: query[name] for name in ("show", "sort", "view") if query.get(name) in CHOICES[name]}
-        numbers = {name: number_in(query.get(name, "")) for name in ("a", "b", "page")}
+        numbers = {name: number for name in ("a", "b", "page") if (number := number_in(query.get(name, "")))}
         text = " ".join(query.get("q", "")[:LONGEST_QUERY].split())
-        found = {"picks": picks[:24], "q": text, **words, **numbers, "page": max(1, numbers["page"])}
-        return msgspec.convert(found, cls)
+        return msgspec.convert({"picks": picks[:24], "q": text, **words, **numbers}, cls)
 
     def query(self, **changes: object) -> str:
         """Return the same as an address says it, or with changes; on the first page, unless they say another."""

@@ -49,8 +49,8 @@ def signed(points: float, digits: int = 2) -> str:
 
 
 def minus(text: str) -> str:
-    """Return a printed number with the sign for minus: `−0.40`."""
-    return text.replace("-", "−")
+    """Return a printed number with the sign for minus: `−0.40`; an exponent keeps its own, `5e-05`."""
+    return "−" + text[1:] if text.startswith("-") else text
 
 
 def between_text(low: float | None, high: float | None) -> str:

@@ -83,13 +83,14 @@ def for_baseline(parts: Way) -> dict[str, str]:
     return {name: value for name, value in parts.items() if name not in OF_THE_REQUEST}
 
 
-def factors_between(one: Way, other: Way) -> frozenset[str]:
-    """Return the factors in which two ways differ, as far as both say."""
-    return frozenset(
-        part.factor
-        for name, part in PARTS.items()
-        if part.factor and name in one and name in other and one[name] != other[name]
-    )
+def apart(ways: Sequence[Way], names: Iterable[str] = PARTS) -> list[str]:
+    """Return the parts in which ways differ, as far as they say: what a table of scores leaves out is no difference."""
+    return [name for name in names if len({way[name] for way in ways if name in way}) > 1]
+
+
+def factors_between(*ways: Way) -> frozenset[str]:
+    """Return the factors in which ways differ, as far as they say."""
+    return frozenset(PARTS[name].factor for name in apart(ways)) - {""}
 
 
 def telling(ways: Sequence[Way], names: Iterable[str], kept: Sequence[str] = ()) -> list[str]:

@@ -30,7 +30,7 @@ from viva.runs.score_table import QUESTION, rows_of
 from viva.runs.scorefile import score_rows
 from viva.studies.compare.tables import Row
 from viva.studies.item_scores import ScoreSet
-from viva.studies.ways_of_asking import FACTORS, PARTS, called, factors_between, telling
+from viva.studies.ways_of_asking import FACTORS, PARTS, apart, called, factors_between, telling
 from viva.types import Aggregate
 from viva.visible import one_line, some
 
@@ -129,11 +129,8 @@ def grouped(everybody: Sequence[Contestant]) -> dict[str, list[Contestant]]:
 
 def _name(group: Sequence[Contestant]) -> None:
     """Call each by what differs among them; where that is not enough, by lesser things, and at last by its run."""
-
     ways = [one.settings for one in group]
-    differing = [name for name, part in PARTS.items()
-                 if part.factor and len({way[name] for way in ways if name in way}) > 1]  # fmt: skip
-    chosen = telling(ways, _MINOR, differing)
+    chosen = telling(ways, apart(ways, _MINOR), [name for name in apart(ways) if PARTS[name].factor])
     names = [called(way, chosen) for way in ways]
     sources = {one.scored.source for one in group}
     short = len({source.name for source in sources}) == len(sources)

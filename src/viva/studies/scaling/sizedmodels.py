@@ -161,7 +161,7 @@ def _published(benchmark: str, config: ScalingConfig, sizes: Mapping[str, Size])
 
 def _of_table(path: Path, config: ScalingConfig, sizes: Mapping[str, Size]) -> ScalingData:
     table = read_models(path, fewest=2)
-    own = next((name for name in SIZE_COLUMNS if name in table.columns or name in table.words), "")
+    own = next((name for name in SIZE_COLUMNS if name in table.columns or name in table.words), SIZE_COLUMNS[0])
     column = _score_column(path, table, config.score, own)
     values = [cell.mean for cell in table.columns[column].values() if cell.mean is not None]
     if any(not 0 <= value <= 100 for value in values):

@@ -80,10 +80,12 @@ def ranked_rows(
     """Yield a model's row, of its scores with `group` answers to a repeat; with a tag its rows by the tag's values, in
     their order.
     """
-    ways = measures_of(group, ks).items()
+    whole, ways = Breakdown(frame(rows)), measures_of(group, ks).items()
     for value in sorted({row.tags.get(tag, "") for row in rows}):
         own = [row for row in rows if row.tags.get(tag, "") == value]
-        part, counts = Breakdown(frame(own)), Counter(row.question for row in own)
+        # Where a question has too few answers, the table as a whole tells what to expect of more.
+        part = Breakdown(frame(own)) if tag and not value else whole
+        where, counts = Aggregate("", where={tag: (value,)} if value else {}), Counter(row.question for row in own)
         row = LeaderboardRow(
             model=model,
             tag=tag,
@@ -93,7 +95,7 @@ def ranked_rows(
             most=max(counts.values()),
             answers=len(own),
             group=group,
-            measures={name: part.cell(way) for name, way in ways},
+            measures={name: part.cell(where, way) for name, way in ways},
         )
         yield _with_published(row, published.figures, published.name) if published else row
 
