@@ -235,8 +235,11 @@ def _rows(path: Path, field: str) -> Iterator[tuple[str, Row]]:
 
 def json_rows(content: object, where: str) -> list[dict[str, Any]]:
     """Return the objects of a JSON document that is a list of them. Raises DataError for any other."""
-    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+    if not isinstance(content, list):
         raise DataError(f"{where} holds no list of objects: write `[{{...}}, ...]`, or a .jsonl file")
+    for number, row in enumerate(content, 1):
+        if not isinstance(row, dict):
+            raise DataError(f"{where}, item {number} is no JSON object: {_shown(row)}")
     return content
 
 

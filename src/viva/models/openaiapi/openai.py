@@ -125,11 +125,10 @@ class OpenAIModel(ApiModel):
             self.adapting.known.parameters.setdefault("max_tokens", RENAMED)
 
         def line(request: Generate) -> tuple[str, msgspec.Raw]:
-            if self._more is None:
-                self._more = self._fields("")
+            more = self._fields("") if self._more is None else self._more  # nobody can be asked whose server it is
             limit = self.adapting.limit(request.sampling.max_tokens)
             body = self._adapted(self._generation(request, limit), self.adapting.known.parameters)
-            return CHAT if body.messages else TEXT, msgspec.Raw(self._encoded(body))
+            return CHAT if body.messages else TEXT, msgspec.Raw(self._encoded(body, more))
 
         return OpenAIBatches(self._wire, self._model, 0.5 if own else 1.0, line, self._read_line, self._refuse_one)
 
@@ -265,7 +264,7 @@ class OpenAIModel(ApiModel):
         sent = self._adapted(body, parameters)
         path = CHAT if body.messages else TEXT
         status, content, headers = await self.adapting.watched(
-            self._wire.ask(path, self._encoded(sent), stream=sent.stream)
+            self._wire.ask(path, self._encoded(sent, self._more), stream=sent.stream)
         )
         if status == 200:
             self._answered = True
@@ -310,10 +309,10 @@ class OpenAIModel(ApiModel):
             body.stream_options = None if "stream_options" in parameters else {"include_usage": True}
         return body
 
-    def _encoded(self, body: Body) -> bytes:
-        if not self._more:
+    def _encoded(self, body: Body, more: Mapping[str, Any] | None) -> bytes:
+        if not more:
             return self._encode(body)
-        fields = merged(msgspec.to_builtins(body), self._more)
+        fields = merged(msgspec.to_builtins(body), more)
         return self._encode({name: value for name, value in fields.items() if value is not None})
 
     def _fields(self, owner: str) -> dict[str, Any]:
