@@ -143,7 +143,7 @@ def test_max_requests_counts_retries_and_is_never_exceeded(serve: Serve, viva: V
 
 def billed(server: LocalServer) -> float:
     """What the server's answers cost at PRICE."""
-    return sum(PRICE.cost(Usage(len(event["prompt"]) // 4, 1)) for event in server.events("answered"))
+    return sum(PRICE.cost(Usage(len(event["prompt"]) // 4, 1)) for event in server.answered())
 
 
 def test_max_cost_is_never_exceeded_with_many_requests_in_flight(serve: Serve, viva: Viva) -> None:

@@ -16,7 +16,7 @@ MIXED = dict.fromkeys(FAULTS, 0.3 / len(FAULTS))
 
 def check_every_answer(viva: Viva, server: LocalServer, run: str = "run") -> None:
     """Each question has one answer in the journal: the very one that the server gave to its prompt."""
-    given = {event["prompt"]: event["text"] for event in server.events("answered")}
+    given = {event["prompt"]: event["text"] for event in server.answered()}
     answers = [entry for entry in viva.entries(run) if "error" not in entry]
     assert len(answers) == len({entry["question"] for entry in answers}) == SAMPLE
     assert sorted(entry["text"] for entry in answers) == sorted(given.values())

@@ -183,7 +183,7 @@ def test_on_a_full_disk_asking_stops_and_no_answer_that_came_is_lost(
     assert re.search(r"is full \([0-9,]+ bytes are free; the answers so far take ([0-9,]+)\)", ended.err)
     assert f"take {journal.stat().st_size:,}" in ended.err
     assert "Traceback" not in ended.err
-    answered = server.events("answered")
+    answered = server.answered()
     assert 20 <= len(answered) == len(server.events("asked")) < SAMPLE
     assert len(viva.answered(run)) == len(viva.entries(run)) == len(answered)
     assert journal.read_bytes().endswith(b"\n")

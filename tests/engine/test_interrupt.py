@@ -25,7 +25,7 @@ def test_the_first_signal_finishes_what_is_in_flight_and_says_how_to_go_on(
     assert "Traceback" not in ended.err
     asked = server.asked
     assert asked <= 4 * CONCURRENCY
-    assert len(server.events("answered")) == asked == len(viva.answered()) == len(viva.entries())
+    assert len(server.answered()) == asked == len(viva.answered()) == len(viva.entries())
     assert ended.overall["n"] == SAMPLE
     assert ended.overall["outcomes"]["not asked"] == SAMPLE - asked
 

@@ -112,7 +112,7 @@ def check_survivor(victim: Victim, total: int) -> int:
         assert held_before <= held, "an answer that was in the journal is gone"
         assert not held & set(asked[seen:]), "an answer that was in the journal was asked for again"
         held_before = held
-    given = {requests[event["prompt"], event["seed"]]: event["text"] for event in server.events("answered")}
+    given = {requests[event["prompt"], event["seed"]]: event["text"] for event in server.answered()}
     assert {(entry["question"], entry.get("sample", 0)): entry["text"] for entry in entries} == given
     return len(asked) - total
 

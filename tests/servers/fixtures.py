@@ -77,8 +77,14 @@ class LocalServer:
         """The different numbers of times that a body was asked."""
         return {count["asked"] for count in self.counts().values()}
 
+    def answered(self) -> list[dict[str, Any]]:
+        """The log of replies, each of which is noted after it was sent: once nothing is in flight."""
+        wait_until(lambda: not self.state()["in_flight"], "the last reply to be noted")
+        return self.events("answered")
+
     def answered_each(self) -> set[int]:
         """The different numbers of times that a body was answered."""
+        self.answered()
         return {count["answered"] for count in self.counts().values()}
 
     @property
