@@ -74,7 +74,7 @@ def _judged(kind: Literal["bias", "distance"]) -> Measured:
 
     def measured(rows: Rated, asked: Sequence[int], scale: Sequence[float]) -> Measure:
         marks = _Marks(level="interval", scale=tuple(scale), questions=tuple(asked))
-        return next(one for one in _differences(*zip(*rows, strict=True), marks) if one.kind == kind)
+        return next(one for one in _differences(rows, marks) if one.kind == kind)
 
     return measured
 
