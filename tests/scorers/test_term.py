@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import viva.benchmarks.clrbench
@@ -197,6 +197,7 @@ def test_whatever_is_the_same_as_a_whole_stays_the_same(reply: str, gold: str) -
         assert said.same == gold
 
 
+@example(("unknown", "NULL", "unknown (NULL)", "NULL (unknown)"), "So the answer is {}.")
 @given(
     st.deferred(lambda: st.sampled_from(sample_golds())),
     st.sampled_from(

@@ -32,7 +32,7 @@ from viva.scorers.reading import (
     stated,
     undressed,
 )
-from viva.scorers.reading.parsers import is_last_resort, read_value
+from viva.scorers.reading.parsers import is_last_resort, read_value, value_slots
 
 _BRACKETED = re.compile(r"\s{0,4}([^()\n:]{1,600}?)\s{1,2}\([^()\n]{1,600}\)\s{0,4}[.!]?\s{0,4}")
 """A phrase, and behind it brackets that explain it."""
@@ -74,7 +74,7 @@ def read_phrase(
             raise Unsure
         return phrase
 
-    own = None if asked == _NOTHING else lambda text: _slots(text, asked)
+    own = value_slots if asked == _NOTHING else lambda text: _slots(text, asked)
     phrase, reading = read_value(reply, parse, ended=ended, slots=own)
     if not ended and reading.span and not reply[reading.span[1] :].strip():
         return None, Reading(UNPARSED, None, "cut off")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from viva.scorers.lexicon import pattern
 from viva.scorers.number import NumberRead, numbers_in, only_number, the_number
@@ -62,33 +62,27 @@ _CONSEQUENCE = re.compile(r",? (?:so|therefore|thus|hence),? ", re.IGNORECASE)
 _NOUN = re.compile(r"\A(?:the )?(?:word|term|number|value|phrase|expression) (?=\S)", re.IGNORECASE)
 
 
+def value_slots(text: str, *, judgements: bool = False) -> list[Slot]:
+    """Return the slots of formats that have none of their own. `judgements`: see `stated`."""
+    return [*marked(text), *stated(text, judgements=judgements), *_own(text[: explained_from(text)]), *_last(text)]
+
+
 def read_value(
     reply: str,
     parse: Callable[[Slot], T | None],
     *,
     ended: bool = True,
-    judgements: bool = False,
-    slots: Callable[[str], list[Slot]] | None = None,
+    slots: Callable[[str], list[Slot]] = value_slots,
 ) -> tuple[T | None, Reading]:
     """Return the value of a reply's slots by a format's parser, None with a reading that says why there is none.
 
-    `ended`: whether the reply ended by itself; what was cut off has no last resort. `judgements`: see `slots.stated`.
-    `slots`: those of a format that has its own.
+    `ended`: whether the reply ended by itself; what was cut off has no last resort. `slots`: those of a format that has
+    its own.
     """
     values: list[T] = []
 
     def read_part(text: str) -> Reading:
-        places = (
-            slots(text)
-            if slots
-            else [
-                *marked(text),
-                *stated(text, judgements=judgements),
-                *_own(text[: explained_from(text)]),
-                *_last(text),
-            ]
-        )
-        decided = resolve(places, parse, ended=ended)
+        decided = resolve(slots(text), parse, ended=ended)
         if decided is None:
             return Reading(UNPARSED)
         value, slot = decided
@@ -216,9 +210,17 @@ def read_term(reply: str, accepted: Sequence[str], *, ended: bool = True) -> tup
             return None
         return Term(slot.text, same)
 
+    def places(text: str) -> list[Slot]:
+        """Return the slots, with what they seem to deny where that is an answer: "The answer is unknown (NULL)"."""
+        return [
+            structs.replace(slot, text=said) if not slot.text and _accepted(said, accepted) else slot
+            for slot in value_slots(text, judgements=True)
+            for said in (text[slice(*slot.span)].strip(),)
+        ]
+
     if same := _accepted(reply, accepted):
         return Term(reply.strip(), same), Reading(VALUE, (0, len(reply)), "whole reply")
-    return read_value(reply, parse, ended=ended, judgements=True)
+    return read_value(reply, parse, ended=ended, slots=places)
 
 
 def grade_term(reply: str, accepted: Sequence[str], response: Response) -> Score:
