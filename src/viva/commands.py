@@ -19,7 +19,7 @@ class Command(Generic[C, R]):
     `config`: its docstring is the help of the command, its fields are arguments and options.
     `kind`: a study returns `Findings`, which are printed as `--format` and `--out` say; an action prints itself and
     returns the exit code; a way of asking returns a `runs.ways.Way`, and has the options of `viva run` (or of resume
-    or grade, as the last word of its name says) beside its own.
+    or grade, as the last word of its name says) besides its own.
     `chart`: what `--chart` draws, where a study draws anything. `epilog`: what its help ends with. `typed`: what the
     command line calls instead, where that is not the function of Python.
     """

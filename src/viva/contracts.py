@@ -76,7 +76,7 @@ async def _yes() -> bool:
 
 
 class WorkerPool(Protocol):
-    """Whoever does pieces of work: processes of this machine, or a cluster. A context: it ends them."""
+    """A pool of workers: processes of this machine, or a cluster. A context: it ends them."""
 
     @property
     def jobs(self) -> int:
@@ -348,11 +348,11 @@ class Batches(Protocol):
         ...
 
     def line(self, name: str, request: Generate) -> bytes:
-        """Return a request as it is handed in, under a name of its own."""
+        """Return a request as it is handed in, under its name."""
         ...
 
     async def newest(self) -> str:
-        """Return the batch that was made last with this key, whoever made it; "" if there is none. Later ones are
+        """Return the batch that was made last with this key, by any client; "" if there is none. Later ones are
         newer.
         """
         ...

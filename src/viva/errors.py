@@ -52,7 +52,7 @@ def option(name: str, value: str | bool = "") -> str:
 
 
 def flag(name: str, value: str | bool = "") -> str:
-    """Return the same where many read it, as in a note under a table: `--max-cost 3`, whoever made the table."""
+    """Return the same where many read it, as in a note under a table: `--max-cost 3`, whatever made the table."""
     spelled = _SPELLED.get(name, name).replace("_", "-")
     return f"--no-{spelled}" if value is False else f"--{spelled} {value}".rstrip()
 

@@ -28,7 +28,7 @@ class KeyTable:
     """Different keys, numbered from 0 in the order in which they came.
 
     A hash table of numbers with linear probing, at most half full, beside the keys one after the other. Python's hash
-    of bytes has a secret of the process in it: whoever chose the keys, they do not meet in one place.
+    of bytes has a secret of the process in it: keys that somebody chose do not all collide.
     """
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ LARGEST_PROMPTS = 4 << 20
 _OPTIONAL = {"subject", "discipline", "group", "explanation", "why", "what"}
 """Placeholders that a template of one's own may leave out."""
 BREAKS: Mapping[str, str] = {"task": "\n\n", "exemplar": "\n\n", "option": "\n", "answer": "\n", "lead": "\n"}
-"""What separates the parts of a prompt: stands behind the task and each exemplar, between options, before an exemplar's
+"""What separates the parts of a prompt: goes after the task and each exemplar, between options, before an exemplar's
 answer and before the lead."""
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 _VERDICT = re.compile(r"VERDICT(?= ?[:：])")
@@ -64,7 +64,7 @@ def _pieces(template: str) -> tuple[str, ...]:
 
 
 def fence(text: str) -> str:
-    """Return a line to put around a text that must not instruct whoever reads it: the text cannot contain its own
+    """Return a line to put around a text that must not instruct its reader: the text cannot contain its own
     hash.
     """
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
@@ -199,7 +199,7 @@ class Templates:
         return self._breaks[name]
 
     def before(self, name: str, part: str) -> str:
-        """Return a part with what separates it from what stands before it; nothing where the part is empty."""
+        """Return a part with what separates it from the part before it; nothing where the part is empty."""
         return self._breaks[name] + part if part else ""
 
     def after(self, name: str, part: str) -> str:
@@ -290,14 +290,14 @@ def exemplar_length(shot: Question) -> int:
 
 
 def gap_between(lead: str, answer: str) -> str:
-    """Return what stands between lead and answer in an exemplar's template: "Answer:" and "Answer: {answer}" give a
+    """Return the text between lead and answer in an exemplar's template: "Answer:" and "Answer: {answer}" give a
     blank.
     """
     return answer.removeprefix(lead).partition("{answer}")[0] if answer.startswith(lead) else ""
 
 
 def chosen_text(shot: Question) -> str:
-    """Return an exemplar's right option as a text, as it stands where options compete by their texts."""
+    """Return an exemplar's right option as a text, as it is shown where options compete by their texts."""
     return shot.options["ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(str(shot.answer))].strip()
 
 

@@ -1,4 +1,4 @@
-"""What kinds of models there are, and what a request to one carries beside prompt and sampling (run.json keeps it).
+"""What kinds of models there are, and what a request to one carries besides prompt and sampling (run.json keeps it).
 
 A provider is one module and one entry here, or in a package (`viva.models`).
 
@@ -110,7 +110,7 @@ class Weights(Struct, frozen=True, kw_only=True, omit_defaults=True):
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 Streaming = Literal["auto", "always", "never"]
 VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
-"""What stands in a header for a variable of the environment."""
+"""The placeholder in a header for a variable of the environment."""
 
 
 class RequestOptions(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -23,7 +23,7 @@ Extraction = Literal["stated", "first", "last", "strict"]
 """Which letter of a reply is its answer: the one committed to, the first or last by itself, or what is stated so."""
 _TAG = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z"
 Language = Annotated[str, Meta(pattern=_TAG)]
-"""Such as "en" or "pt-BR" (BCP 47); `viva.languages` says what there is of which."""
+"""Such as "en" or "pt-BR" (BCP 47); `viva.languages` lists what is known of each."""
 
 
 def is_language_tag(text: str) -> bool:
@@ -138,7 +138,7 @@ class Generate(Struct, frozen=True, kw_only=True):
     aspect: str = ""
     """For a judge: what about the answer is to be judged (`ANSWER` or `RATIONALE`)."""
     answer_separator: str = ""
-    """What stands between prompt and answer where a base model goes on ("Answer:" and " ", say)."""
+    """The text between prompt and answer where a base model goes on ("Answer:" and " ", say)."""
     verdict_at: tuple[tuple[int, int], ...] = ()
     """For a judge: where its prompt speaks of the verdict line (message, character after "VERDICT"); a nonce goes there
     before it is sent, and is no part of `prompt`, so that equal requests stay equal."""
@@ -280,7 +280,7 @@ class Execute(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A request to run one program in the sandbox: what the examinee wrote, then the test of it.
 
     `program` is everything before the test (imports, prefix, the examinee's code); the assembled program is
-    `program`, a line feed, `test`. `files` are (name, content) pairs put beside it; a name is a plain file name.
+    `program`, a line feed, `test`. `files` are (name, content) pairs put next to it; a name is a plain file name.
     `seconds` limits the whole of compiling and running. `question` and `sample` say whose answer it is.
 
     With `calls` there is no `test`: the program alone runs, and is asked for one call after the other.

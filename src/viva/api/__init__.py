@@ -6,5 +6,5 @@
     run.mean, run.table(), run.scores()
 
 `asking`: run, resume, grade. `opened`: a run and what can be had of it. `options`: what may be said. `apart`: how it is
-done beside whatever else the program does. `examinees`: what may be asked. docs/python.md has examples.
+done while the program does other work. `examinees`: what may be asked. docs/python.md has examples.
 """

@@ -70,7 +70,7 @@ class ResolvedModels(Struct, kw_only=True):
 
 
 def resolve_models(given: ModelArgument) -> ResolvedModels:
-    """Whoever is meant. A mapping of names to functions or answers names them.
+    """Models as a caller may give them. A mapping of names to functions or answers names them.
 
     Raises VivaError for what is none of these, and for two of one name.
     """
@@ -186,7 +186,7 @@ def run_in_thread(work: Callable[[Caller], T]) -> T:
     """Return what the work returns or raises. Ctrl-C once ends what is in flight, twice drops it, then
     KeyboardInterrupt.
 
-    Whoever calls waits: from a coroutine, put it into `asyncio.to_thread`.
+    The caller waits: from a coroutine, put it into `asyncio.to_thread`.
     """
     caller = Caller()
     found: list[T] = []
@@ -197,7 +197,7 @@ def run_in_thread(work: Callable[[Caller], T]) -> T:
         caller.serve()
         try:
             found.append(work(caller))
-        except BaseException as problem:  # whatever it is, it belongs to whoever waits
+        except BaseException as problem:  # whatever it is, it belongs to the caller
             problems.append(problem)
         finally:
             done.set()

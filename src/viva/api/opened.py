@@ -40,7 +40,7 @@ class Run:
         self.path = path
         """The run folder: what `viva show`, `viva report`, `viva resume` and all other commands take."""
         self.report = report
-        """All results, and the notes beside them, as plain data."""
+        """All results, and their notes, as plain data."""
         self.messages = tuple(messages)
         """What was said on the way, such as why something is unanswered: what commands say on stderr."""
 
@@ -56,7 +56,7 @@ class Run:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What belongs beside the numbers."""
+        """Notes that belong to the numbers."""
         return self.report.notes
 
     def result(self, *, model: str = "", exam: str = "") -> Result:

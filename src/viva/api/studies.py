@@ -62,7 +62,7 @@ def names_of_package(package: str) -> list[str]:
 
 
 def python_name(name: str, package: str) -> str:
-    """Return `variance run` → `variance_run`; what a package's own name stands before is called without it."""
+    """Return `variance run` → `variance_run`; without the prefix of a package's name."""
     return name.removeprefix(f"{package} ").replace(" ", "_").replace("-", "_")
 
 
@@ -101,7 +101,7 @@ def _function(name: str, place: str, base: str = "") -> Study:
 
 
 def _in_a_way(name: str, loaded: Command[Any, Any], base: str) -> Study:
-    """Return `viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking beside their own."""
+    """Return `viva.run`, `viva.resume` or `viva.grade` with the options of a way of asking besides their own."""
     known, asks = options(loaded.config), getattr(examining, base)
 
     @in_program()

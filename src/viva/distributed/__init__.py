@@ -6,7 +6,7 @@
 
 `recipe` is called once in every worker and returns the function that works on a piece there, so what is dear (weights,
 a tokenizer, a table) is opened once a worker. Recipes, pieces and results can be pickled (a recipe is a function of a
-module, or a partial of one), and results depend on their piece alone. So whoever works, and however often a worker is
+module, or a partial of one), and results depend on their piece alone. So whichever worker does it, however often one is
 lost, the same comes out.
 """
 

@@ -81,7 +81,7 @@ class Cluster:
         self.introduced = introduce()
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         self.ray: Any = importlib.import_module("ray")
-        if not self.ray.is_initialized():  # whoever uses Viva as a library may have connected already
+        if not self.ray.is_initialized():  # a program that uses Viva as a library may have connected already
             self._connect(on)
 
     def _connect(self, on: str) -> None:
@@ -145,7 +145,7 @@ def introduce() -> bool:
     """Show the token that is here, if any, to whatever cluster there is.
 
     Ray itself does so only where a cluster is started. One that wants a token answers nobody who does not show it, and
-    says no more than that; one that wants none does not look. Whoever has imported Ray already has decided that.
+    says no more than that; one that wants none does not look. A program that has imported Ray has decided that already.
     """
     kept = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
     has = bool(os.environ.get("RAY_AUTH_TOKEN")) or kept.is_file()

@@ -75,7 +75,7 @@ class Tally(Struct):
     batches: str = ""
     """How far providers are with the batches that were handed in."""
     score: str = ""
-    """What the answers so far come to, for whoever watches."""
+    """Results of the answers so far, for a progress display."""
     more: bool = False
     """Whether there may be more to do than `total`, which a stage before this one did not bring."""
 
@@ -86,7 +86,7 @@ Stop = Literal["", "interrupted", "budget", "disk", "refused"]
 class Run:
     """The state that all rate limit groups of a stage share.
 
-    A stage that works `beside` another ends with it: whatever stops one stops both, a budget those that share it.
+    A stage that works `beside` another stage ends with it: whatever stops one stops both, a budget those that share it.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Run:
 
     @property
     def in_flight(self) -> int:
-        """How much is on its way, in the stages beside this one as well."""
+        """How much is on its way, in all stages that run at the same time."""
         return sum(run.tally.in_flight for run in self._linked)
 
     def ring(self) -> None:
@@ -286,7 +286,7 @@ class Feed(Generic[T]):
     """What is ready for the stage of `run`, in the order in which it came.
 
     Iterating yields None where nothing is ready now; it ends when nothing more comes. What it does not want it does not
-    take. Whoever puts something in looks at `full` before it begins what ends here, so that a slow stage holds up the
+    take. The producer looks at `full` before it begins what ends here, so that a slow stage holds up the
     faster one; `bounded` turns that off.
     """
 

@@ -4,7 +4,7 @@
 
 Keys and journal are those of `asking`: an answer that came in a batch is an answer like any other. Nothing that is in
 an open batch is asked again, however often the process is killed: see `batchlog`. A batch of which nobody knows whether
-it arrived is searched for with the provider before its requests are asked anew.
+it arrived is searched for with the provider before its requests are asked again.
 """
 
 from __future__ import annotations

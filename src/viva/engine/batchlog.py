@@ -2,7 +2,7 @@
 
 A line is written before a batch is handed in (`intended`, with the keys of all its requests) and after (`submitted`,
 with the provider's name for it). So a process that is killed in between knows at its next start that there may be a
-batch of its own with the provider, and how to recognise it: no batch is lost, and none is paid twice.
+separate batch with the provider, and how to recognise it: no batch is lost, and none is paid twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PROVIDERS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 class Intended(Struct, frozen=True, kw_only=True, tag_field="event", tag="intended"):
     """A batch is about to be handed in. `keys` are its requests in order, as hexadecimal digits, `nonces` what their
-    verdicts must carry: whoever reads the results may have another secret."""
+    verdicts must carry: the process that reads the results may have another secret."""
 
     label: str
     stage: str

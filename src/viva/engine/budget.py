@@ -50,7 +50,7 @@ class PaceOptions(Struct, frozen=True, kw_only=True):
 
 
 class RunLimits(PaceOptions, frozen=True, kw_only=True):
-    """What belongs to a run: kept in run.json, and inherited by whoever goes on with it. Caps count its whole life."""
+    """What belongs to a run: kept in run.json, and inherited by `viva resume`. Caps count its whole life."""
 
     timeout: Timeout = 300.0
     question_timeout: Annotated[float, Meta(ge=0.1), note("Seconds for one question with all its retries.")] = 1200.0
@@ -269,7 +269,7 @@ SHARES = (50, 90, 99)
 
 
 _VERSION = re.compile(r"[-@:._](latest|\d{3,4}|\d{6}|\d{8}|(\d{4}-)?\d\d-\d\d)([-_]?v\d+(:\d+)?)?$")
-"""What a served name has behind the one that was asked for: a date, or the number of a version."""
+"""Suffix of a served model's name after the requested name: a date, or the number of a version."""
 _NAMED = 4
 
 

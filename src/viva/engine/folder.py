@@ -10,9 +10,9 @@ batches.jsonl     what was handed in to the batch APIs of providers, and what be
 errors.jsonl      what judges say of wrong answers, where `viva error-types` asked them
 judge-bias.jsonl  what judges say of answers in other forms, where `viva judge-bias` asked them
 reviews.jsonl     the experts' marks
-scores.jsonl      a row an answer, made anew by every scoring
+scores.jsonl      a row an answer, rewritten by every scoring
 
-The signature beside every score says in one line what produced it.
+The signature of every score says in one line what produced it.
 
 Who is writing to a run folder, found out without touching its lock.
 
@@ -68,7 +68,7 @@ def writer(folder: Path) -> int:
         return named if _lives(named) else 0
     for process, major, minor, inode in _LOCK.findall(listed):
         same_device = (int(major, 16), int(minor, 16)) == (os.major(found.st_dev), os.minor(found.st_dev))
-        # Layered file systems show another device there than to stat; then the process must be the one that wrote.
+        # Layered file systems show another device there than to stat; then the process that wrote must be the same.
         if int(inode) == found.st_ino and (same_device or int(process) == named):
             return int(process) if int(process) > 0 else named
     return 0
@@ -89,13 +89,13 @@ def _lives(process: int) -> bool:
 FORMAT = 2
 """The folder's layout; a folder of a newer one is refused. Format 1 had one `judge` in place of `judges`."""
 _HOLDER = re.compile(rb"(pid \d{1,10}\s*)?")
-"""What stands in a lock file."""
+"""The content of a lock file."""
 
 
 SeedRule = Literal["shared", "per question"]
 """How the seeds of requests are drawn; in runs of an earlier Viva all questions share one."""
 Times = Annotated[int, Meta(ge=1, le=1_000_000)]
-"""How often: whoever wrote a run.json, nobody is kept busy for ever by one number in it."""
+"""Most repetitions: one number in a stranger's run.json must not keep a process busy for ever."""
 
 
 class ExamRecord(Struct, kw_only=True):

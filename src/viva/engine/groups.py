@@ -38,7 +38,7 @@ PARTICULAR = frozenset({"missing", "context", "tokens"})
 class Source:
     """What one model is still to be asked in one stage: None where nothing is ready yet.
 
-    `vital`: a model that refuses before it has answered anything stops all stages that work beside this one.
+    `vital`: a model that refuses before it has answered anything stops all stages that run at the same time.
     """
 
     def __init__(self, run: Run, tasks: Iterator[Task | None], *, vital: bool = False) -> None:

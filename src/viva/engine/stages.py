@@ -143,7 +143,7 @@ class JudgePanel(Struct):
     ) -> Iterator[tuple[bytes, Generate]]:
         """Yield what one judge must be asked about one answer, with keys; identical answers have identical keys.
 
-        No request holds a nonce yet: its key is the same whoever asks.
+        No request holds a nonce yet: its key does not depend on who asks.
         """
         for request in exam.judgements(question, response, self.samples, similarities):
             yield self.key(judge, exam, request), request
@@ -490,7 +490,7 @@ def scores(
 ) -> Iterator[ScoreRow]:
     """Yield the score of every answer of a sitting, from the journals alone. What nobody answered yet is `not asked`.
 
-    `seen` is shown every answer beside its score, so that nobody need read the journal again.
+    `seen` is shown every answer with its score, so that nobody need read the journal again.
     """
     exam = evaluation.exam
     shown = parts_shown(exam)

@@ -34,7 +34,7 @@ _CHUNK = 1 << 20
 
 
 class EncodingError(DataError):
-    """A text in another encoding than the one that it was read in; `likely` is the one that it seems to have, or ""."""
+    """A text in another encoding than it was read in; `likely` is the one that it seems to have, or ""."""
 
     def __init__(self, where: str, content: bytes, or_else: str = "") -> None:
         self.likely = likely_encoding(content)

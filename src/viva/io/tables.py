@@ -225,7 +225,7 @@ def unnested(row: Record) -> Iterator[Record]:
     """Yield the questions of a row that holds several: SQuAD's articles with their `paragraphs`, and the `qas` of
     those.
 
-    What stands beside such a list (title, context) is in every one of its questions.
+    What accompanies such a list (title, context) is in every one of its questions.
     """
     for inner in ("paragraphs", "qas"):
         parts = row.get(inner)

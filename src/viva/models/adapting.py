@@ -210,7 +210,7 @@ class Adapting:
 
 
 def named(content: bytes, sent: Mapping[str, object], prompt: str) -> list[str]:
-    """Return the parameters, of those that were `sent`, that a refusal is about: the one that it is most surely about
+    """Return the parameters, of those that were `sent`, that a refusal is about: the most certain one
     first.
 
     What is quoted of the prompt says nothing: a plain word counts only where the prompt does not have it.

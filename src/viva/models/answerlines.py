@@ -36,7 +36,7 @@ REPLIES = (
     "actual_output", "completion", "completions", "pred", "result", "answer", "messages", "conversation",
     "conversations",
 )  # fmt: skip
-"""Columns that hold replies, the first that is there; `answer` comes late: beside another it is the gold one."""
+"""Columns of replies, the first that is there; `answer` comes last: next to another it holds the gold answer."""
 _BLOCK = 1 << 16
 """Bytes that are read at once."""
 _decode = msgspec.json.Decoder(dict[str, object]).decode
@@ -62,7 +62,7 @@ class Recorded(Struct):
     question_column: str
 
     def take(self, row: AnswerRow) -> None:
-        """Note a row; its answer is kept by whoever keeps `answers`."""
+        """Note a row; its answer is kept by the holder of `answers`."""
         self.question_column = self.question_column or row.column
         if row.answer == "":
             return

@@ -1,7 +1,7 @@
 """A function of Python's in place of a model: prompt in, text out (`viva.run("cmmlu", model=function)`).
 
 It exists as long as the program that gave it. A run remembers its name alone: what was answered can be graded, shown
-and compared from anywhere, and whoever goes on with the run gives the function again (`viva.resume`).
+and compared from anywhere, and to go on with the run, give the function again (`viva.resume`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST = 300
 
 
 class Prompt(str):
-    """What the function is given: the text, and what a chat, a sampler or a log needs beside it."""
+    """What the function is given: the text, and what a chat, a sampler or a log needs besides."""
 
     messages: tuple[dict[str, str], ...]
     """The turns of the chat: role and content each. A base model's text is one turn of the user's."""
@@ -99,7 +99,7 @@ class Called(TextOnly):
         return await found if inspect.isawaitable(found) else found
 
     async def _in_a_thread(self, function: Callable[[Prompt], object], prompt: Prompt) -> object:
-        """Make one call beside the loop, in the thread that was idle last.
+        """Make one call outside the event loop, in the thread that was idle last.
 
         Functions that are called one by one are therefore called in one thread, which some insist on (SQLite's
         connections, a card's contexts). A common pool does not promise that: it hires another thread where the last

@@ -41,7 +41,7 @@ WIDEST = 4096
 FORWARD = {"cpu": 1 << 11, "cuda": 1 << 16}
 """Tokens, padding included, that go through the encoder at once."""
 _GROUP = 2 * LONGEST
-"""Bytes of texts whose embeddings exist at a time, beside the cache: the largest pair."""
+"""Bytes of texts whose embeddings exist at a time, outside the cache: the largest pair."""
 
 
 class Embedded(Struct, frozen=True):
@@ -101,7 +101,7 @@ class Frame(Struct, frozen=True):
 class ContextualEncoder:
     """An `Encoder` (types.py): texts in, similarity in -1..1 out; float32, on the GPU if there is one.
 
-    The same pairs in other company give the same numbers within 1e-5. Memory beside the weights: `CACHE`, the largest
+    The same pairs in other company give the same numbers within 1e-5. Memory besides the weights: `CACHE`, the largest
     pair's embeddings (`LONGEST` tokens a text), `FORWARD` tokens on their way through the encoder. Not for several
     threads at once.
     """
@@ -165,7 +165,7 @@ class ContextualEncoder:
         if not len(text.vectors) or not len(reference.vectors):
             return torch.zeros(2, device=self.device)
         rows = min(len(text.vectors), max(1, BLOCK // len(reference.vectors)))
-        # One place for all blocks: what is allocated anew between small results is not always given back.
+        # One place for all blocks: what is allocated again between small results is not always given back.
         cells = torch.empty((rows, len(reference.vectors)), device=self.device)
         of_text = torch.empty(len(text.vectors), device=self.device)
         of_reference = torch.full((len(reference.vectors),), -math.inf, device=self.device)

@@ -118,7 +118,7 @@ def seconds_until(text: str, now: float) -> float | None:
 def of_status(
     status: int, message: str, secrecy: Secrecy, after: float | None = None, *, fatal: bool = False
 ) -> ModelError:
-    """Return the error that an HTTP status stands for; `fatal` where the API says more."""
+    """Return the error for an HTTP status; `fatal` where the API says more."""
     auth = status in (401, 403)
     fatal = fatal or auth or status == 402
     return ModelError(

@@ -1,4 +1,4 @@
-"""What must not be written down: a key, in the forms in which servers quote it, and what addresses say beside the host.
+"""What must not be written down: a key, in the forms in which servers quote it, and addresses besides their host.
 
 Keys are read from the environment and go to their server alone; journals, errors and logs are shared.
 """
@@ -58,7 +58,7 @@ class Secrecy:
         self._read = {getattr(key, "variable", "the environment"): bool(key)}
 
     def add(self, variables: Iterable[str]) -> None:
-        """Secrets beside the key: what the environment puts into headers."""
+        """Secrets besides the key: what the environment puts into headers."""
         for secret in map(Key, variables):
             self._read[secret.variable] = True
             forms = list(_forms(secret)) if len(secret) >= SHORTEST_IN_REPLIES else []

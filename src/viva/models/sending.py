@@ -177,7 +177,7 @@ def lost(batch: str) -> str:
 
 
 def unfound(label: str, url: str, why: str) -> ModelError:
-    """Return the error for a batch that may have been handed in or not: asked anew, it may be paid twice."""
+    """Return the error for a batch that may have been handed in or not: asked again, it may be paid twice."""
     return ModelError(
         "unsupported",
         f"whether the batch {label} reached {url} cannot be found out ({why}): look it up there; if there is none of "
@@ -204,7 +204,7 @@ class Lines:
         self._keep(piece[start:])
 
     def rest(self) -> Iterator[bytes]:
-        """Return what stands behind the last line feed, if anything does."""
+        """Return the text after the last line feed, if there is any."""
         line = b"".join(self._parts).strip()
         if line and self._size <= self._longest:
             yield line

@@ -32,10 +32,10 @@ SMALL = (
     *TOKENIZERS,
     *("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt"),
 )
-"""What an encoder's similarity depends on beside its weights."""
+"""What an encoder's similarity depends on besides its weights."""
 LM_TOKENIZERS = (*TOKENIZERS, "tokenizer.model", "tokenizer.tiktoken", "qwen.tiktoken", "tiktoken.model", "tekken.json")
 LM_SMALL = (*sorted({*SMALL, *LM_TOKENIZERS}), "chat_template.jinja", "chat_template.json", "generation_config.json")
-"""What a language model's answers depend on beside its weights."""
+"""What a language model's answers depend on besides its weights."""
 _SINGLE = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 """Where transformers looks for weights, in its order."""
 _SHARD = re.compile(r"(?:model|pytorch_model)-(\d{5})-of-(\d{5})\.(?:safetensors|bin)")

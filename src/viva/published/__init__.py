@@ -2,7 +2,7 @@
 
     tables("csbench")                    every table of a benchmark
     table("syneval", "few_shot")         one; its `notes` say what is odd about it
-    neighbours(spec)                     the rows that stand beside an exam of these settings, and what differs
+    neighbours(spec)                     published rows comparable with an exam of these settings, and what differs
     published_rows(neighbours(spec), "nearest", score, model)
     size("Mixtral-8x7B")                 46.7 billion parameters, of which 12.9 are active
     about("cmmlu"), bibtex("cmmlu")      the paper

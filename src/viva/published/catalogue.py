@@ -1,4 +1,4 @@
-"""Reads `catalogue.toml` and the CSV files beside it into tables."""
+"""Reads `catalogue.toml` and the CSV files next to it into tables."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SIZE_ALONE = re.compile(r"[\d.]+b(?:instruct)?")
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """Where a table stands."""
+    """Where a table is printed."""
 
     paper: str
     """Authors, title, venue and year."""
@@ -104,12 +104,12 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 class Neighbour(Struct, frozen=True, kw_only=True):
-    """A published row as it stands beside an exam's tables. Shares of 1."""
+    """A published row as an exam's tables show it. Shares of 1."""
 
     model: str
     source: Source
     score: float | None
-    """The figure beside the exam's headline; None where only parts of it were published."""
+    """The figure for the exam's headline; None where only parts of it were published."""
     figures: dict[tuple[str, str, str], float]
     """(layout, row, column) of the exam's tables → the published figure."""
     condition: str

@@ -296,7 +296,7 @@ class Reported(Struct, kw_only=True):
 def read_run(path: Path, beside: str) -> Reported:
     """Return all results of a graded run. Asks nobody and writes nothing.
 
-    Raises StorageError for one whose scores.jsonl is missing, damaged, or not what was made of the files beside it.
+    Raises StorageError for one whose scores.jsonl is missing, damaged, or not what was made of the other files.
     """
     folder = RunFolder.open(path)
     opened_run, warnings = _opened(folder)

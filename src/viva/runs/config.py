@@ -51,7 +51,7 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):
-    """What is sent to a model's server beside prompt and sampling, and how."""
+    """What is sent to a model's server besides prompt and sampling, and how."""
 
     reasoning_effort: Annotated[
         Effort | None,
@@ -547,7 +547,7 @@ class ResumePlan(Struct, frozen=True, kw_only=True):
     rejudging: RejudgeOptions = RejudgeOptions()
     limits: LimitOptions = LimitOptions()
     given: frozenset[str] = frozenset()
-    """Names of the limits that are given anew; of the others the run has its own."""
+    """Names of the limits that a resumed run is given again; it keeps its own values of the others."""
     folder: FolderOptions = FolderOptions()
     rows: PublishedRows = PublishedRows()
 

@@ -1,7 +1,7 @@
 """What an adaptive run drew (draws.jsonl), and the full scores that its answers give.
 
 draws.jsonl has a line a question in the order drawn, written before it is asked: with which probability it was drawn,
-and all that the estimate takes beside the answers (`analysis.weightedsampling`).
+and all that the estimate takes besides the answers (`analysis.weightedsampling`).
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ EVERY, SPENT = 0.5, 0.025
 
 
 class RunningScore:
-    """Grades answers of a feed beside the run, as many as the time allows, and says in the tally what they come to.
+    """Grades answers of a feed during the run, as many as the time allows, and says in the tally what they come to.
 
     What needs a sandbox, an encoder or a judge is not in it: tables alone have the score.
     """
@@ -367,7 +367,7 @@ class _Execution:
 
         def of(number: int, judge: Judge) -> Callable[[Tally], Iterator[Task | None]]:
             def wanted(tally: Tally) -> Iterator[Task | None]:
-                # A batch brings no verdict for some: what is wanted is found anew each time, until all are there.
+                # A batch brings no verdict for some: what is wanted is computed again each time, until all are there.
                 asked = KeyTable() if self._dispatcher else self._verdicts_asked[number]
                 queue = VerdictQueue(judge_panel, judge, verdicts, earlier, tally, self._every, asked)
                 answered = (

@@ -73,7 +73,7 @@ class OpenRun(Struct, kw_only=True):
         return sum(len(evaluation.exam) * evaluation.samples for evaluation in self.evaluations)
 
     def notes(self) -> list[str]:
-        """Return what belongs beside the numbers."""
+        """Return the notes that belong to the numbers."""
         records = self.folder.record.exams
         samples = [
             (exam.spec.label, record.questions)
@@ -184,7 +184,7 @@ def _drawn(exam: Exam, folder: RunFolder) -> Exam:
 
 
 def _mended(replay: Replay) -> str:
-    """Return which answers are not as they stand in the file."""
+    """Return which answers are not as they are in the file."""
     numbers = ", ".join(map(str, replay.mended[:5])) + (" ..." if replay.mended[5:] else "")
     return (
         f"{replay.name}: half of a surrogate pair in line {numbers}, which nobody can write down: a question mark "
@@ -233,7 +233,7 @@ def _check_limits(limits: LimitOptions, asked: Sequence[Model], prices: Mapping[
 def open_encoder_of(opened: OpenRun, *, new: bool) -> None:
     """Load the encoder that the exams compare with, and write into run.json what its numbers depend on.
 
-    Raises MissingEncoderError where it cannot be loaded, VivaError where it is not the one that this run began with.
+    Raises MissingEncoderError where it cannot be loaded, VivaError where it is another than this run began with.
     """
     wanted = {exam.spec.encoder for exam in opened.exams if exam.spec.encoder}
     if not wanted:

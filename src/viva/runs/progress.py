@@ -332,7 +332,7 @@ def count(number: int) -> str:
 class Progress:
     """Shows the tallies of stages, by their names, on stderr until it is cancelled.
 
-    The first that is not over is told in full, of those beside it how far they are.
+    The first that is not over is told in full, of the others only how far they are.
     """
 
     def __init__(self, mode: Mode, tallies: Mapping[str, Tally]) -> None:
@@ -342,7 +342,7 @@ class Progress:
         self._said = self._error = ""
 
     async def show(self) -> None:
-        """Run beside the asking."""
+        """Run during the asking."""
         screen = self._screen
         while not screen.quiet or _log.isEnabledFor(logging.INFO):
             await asyncio.sleep(0.25 if screen.live else 1.0)

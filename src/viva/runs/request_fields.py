@@ -1,4 +1,4 @@
-"""What requests carry beside prompt and sampling, from what the user wrote: fields, headers, system text, reasoning."""
+"""What requests carry besides prompt and sampling, as the user wrote it: fields, headers, system text, reasoning."""
 
 from __future__ import annotations
 

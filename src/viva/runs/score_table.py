@@ -101,7 +101,7 @@ def read_scores_table(path: Path, tags: tuple[str, ...] = ()) -> dict[str, Model
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of any CSV or JSONL file with their lines; a `tags` object's entries stand beside the others.
+    """Yield the rows of any CSV or JSONL file with their lines; a `tags` object's entries are read as further columns.
 
     Raises DataError where it is not there or torn.
     """

@@ -2,9 +2,9 @@
 
 How an exam averages scores is there, too, so that runs are compared without their question sets.
 
-So scores that were edited, or are older than the answers, verdicts and marks beside them, are not taken for this run's.
-It says that files belong together, not who made them: whoever edits scores can make such a file as well. What a folder
-of a stranger's is worth, grading it again tells (`viva score`, `viva leaderboard --regrade`).
+So scores that were edited, or are older than the answers, verdicts and marks of the run, are not taken for this run's.
+It says that files belong together, not who made them: who edits scores can make such a file as well. To trust a
+stranger's folder, grade it again (`viva score`, `viva leaderboard --regrade`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Fault(Struct, frozen=True):
 
 
 def fault(folder: Path) -> Fault | None:
-    """Return what is wrong with a run's scores; None where they are what was made of the files beside them.
+    """Return what is wrong with a run's scores; None where they are what was made of the run's other files.
 
     Reads all of these files once. Raises StorageError for one that cannot be read.
     """
@@ -235,7 +235,7 @@ def open_run_folder(path: Path) -> RunFolder:
 
 
 def is_fresh(folder: RunFolder) -> bool:
-    """Return whether scores.jsonl is what was made of the files beside it; of an earlier Viva's run, as new as all of
+    """Return whether scores.jsonl is what was made of the run's other files; of an earlier Viva's run, as new as all of
     them.
     """
     found = fault(folder.path)

@@ -1,9 +1,9 @@
 """From a run's journals to its scores file and its results: estimates of adaptive runs, marks of canaries, what judging
 took.
 
-`--published-rows`: which published rows stand in the tables of a run.
+`--published-rows`: which published rows the tables of a run show.
 
-None stand beside the bundled samples, whose questions are Viva's own, and beside a baseline only published baselines:
+There are none for the bundled samples, whose questions are Viva's own, and beside a baseline only published baselines:
 in tables, in every printed form, in reports and charts.
 """
 
@@ -237,7 +237,7 @@ def report_of(
     published: str = NONE,
     rows: Sequence[Sequence[ScoreRow]] | None = None,
 ) -> tuple[Report, list[str], dict[str, Consumed]]:
-    """Return a run's results with what must be known beside them, the same for terminal, report and page; which of the
+    """Return a run's results with the notes that belong to them, the same for terminal, report and page; which of the
     notes say what the scores of an adaptive run are; and what each judge took.
 
     `opened`: None where its questions are not at hand; `published`: which rows were asked for; `rows` as
@@ -450,7 +450,7 @@ def with_estimates(
     results: Sequence[Result],
     rows: Sequence[Sequence[ScoreRow]] | None = None,
 ) -> tuple[list[Result], list[str]]:
-    """Return the results with estimates, and what must be known beside them; of any other run the results, and nothing.
+    """Return the results with estimates, and the notes that belong to them; of any other run the results, and nothing.
 
     Tables of parts are left out: the questions drawn are no sample of any part. `rows`: of each result; by default
     scores.jsonl has them. Questions that were drawn after these were read do not count.

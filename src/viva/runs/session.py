@@ -88,7 +88,7 @@ Own = Mapping[str, Model]
 def plan_run(plan: RunPlan, own: Mapping[str, Model], way: Way, *, asking: bool) -> tuple[OpenRun, list[RunFolder]]:
     """Return the run that is planned, and the runs to take answers from. Nothing is asked or written yet.
 
-    `own` are models that are there already, by their names in run.json; they are asked beside those that the plan
+    `own` are models that are there already, by their names in run.json; they are asked with those that the plan
     names. Only where it is `asking` do they need keys. Raises VivaError for what cannot be.
     """
     choice, draw, limits, judging = plan.task, plan.draw, plan.limits, plan.judging

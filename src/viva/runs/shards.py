@@ -307,7 +307,7 @@ def _copy_answers(parts: Parts, stage: Path) -> None:
 
 @contextmanager
 def _staged(into: Path) -> Iterator[Path]:
-    """A folder beside `into` to write into, which takes its place when the block ends well, and goes otherwise.
+    """A temporary folder next to `into`, which takes its place when the block ends well, and goes otherwise.
 
     Raises VivaError where `into` is there already, StorageError where it cannot be written.
     """

@@ -395,7 +395,7 @@ def _remove(partial: Path) -> None:
 
 
 def _begin(out: IO[bytes], reply: aiohttp.ClientResponse, offset: int) -> None:
-    """Stand where the body begins: at the end of what came before, or at the start of all. Raises _Failed."""
+    """Go to where the body begins: at the end of what came before, or at the start of all. Raises _Failed."""
     begins = 0
     if reply.status == 206:
         found = re.match(r"bytes (\d+)-", reply.headers.get("Content-Range", ""))
@@ -413,7 +413,7 @@ def _unequal(found: str, source: Source, pin: str) -> str:
 
 
 async def _take(reply: aiohttp.ClientResponse, out: IO[bytes], partial: Path) -> None:
-    """Write the body. Raises _Failed where it does not end: whoever sends it, it fills no disk."""
+    """Write the body. Raises _Failed where it does not end: no sender can fill a disk."""
     async for part in reply.content.iter_chunked(1 << 18):
         if out.tell() + len(part) > LARGEST:
             _remove(partial)

@@ -114,7 +114,7 @@ def write_config(plan: RunPlan, path: Path) -> None:
 
 
 def _own(ctx: click.Context) -> Mapping[str, Option]:
-    """Return the options that the command has beside those of `viva run`: a way of asking."""
+    """Return the options that the command has besides those of `viva run`: a way of asking."""
     return getattr(ctx.command, "own", {})
 
 

@@ -186,7 +186,7 @@ def attend(
 
 
 def _own(batch: Packed, asked: _Asked, query: Any, key: Any, value: Any) -> tuple[Any, Any]:
-    """Return what tokens see of their own unit: mean of values [tokens, heads, width], log of the weights' sum."""
+    """Return what tokens see of their unit: mean of values [tokens, heads, width], log of the weights' sum."""
     units, longest, heads, few = batch.units, batch.longest, query.shape[0], key.shape[0]
 
     def side_by_side(states: Any) -> Any:

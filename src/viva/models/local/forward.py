@@ -43,7 +43,7 @@ TOKENS = {"cpu": 1024, "cuda": 16384}
 PIECE = 1024
 """Tokens of a prefix that go through at once: what sees each other within a unit costs the square."""
 CAPACITY = 1 << 28
-"""Bytes of kept prefixes beside the one in use."""
+"""Bytes of kept prefixes besides the one in use."""
 
 Row = tuple[int, ...]
 

@@ -3,9 +3,9 @@
     prompts ── read together, each once ──> keys and values ──> a row for each sample
        every step: choose a token a row ──> has it ended? ──> read the tokens
 
-Prompts of different lengths are padded on the left; the padding is masked, and positions are counted without it. What
-stands beside a row has no influence on it: not on its chance (numbers of its own, from its seed) and on its logits only
-by the rounding of differently shaped products. Rows that have ended leave the batch.
+Prompts of different lengths are padded on the left; the padding is masked, and positions are counted without it. Other
+rows of a batch have no influence on a row: not on its chance (its random numbers come from its seed), and on its logits
+only by the rounding of differently shaped products. Rows that have ended leave the batch.
 
 Choosing the next token from what a model says about each: greedily, or by chance from the nucleus.
 
@@ -14,7 +14,7 @@ Curious Case of Neural Text Degeneration", 2020, arXiv 1904.09751, section 3.1).
 before that.
 
 Chance is one number between 0 and 1 a token, which the caller brings, so that a row of a batch draws the same whatever
-stands beside it: it is looked up in the cumulated probabilities of the nucleus. These are cumulated in the order of the
+shares its batch: it is looked up in the cumulated probabilities of the nucleus. These are cumulated in the order of the
 vocabulary and not of the probabilities, where two that are all but equal would change places with the last bit of a
 logit and take the draw with them.
 
@@ -246,7 +246,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 class Written(Struct, frozen=True, kw_only=True):
     """One sample. `tokens` are all that were generated, the one that ended it included. `stop`: "stop" or "length".
 
-    `thought` is what stands before the answer, in `thought_tokens`.
+    `thought` is the text before the answer, in `thought_tokens`.
     """
 
     text: str

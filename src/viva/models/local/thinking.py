@@ -97,7 +97,7 @@ class Thought:
         """Tokens of it, its closing mark included."""
         self.text = ""
         self.rest = ""
-        """What stands behind the closing mark in its last token."""
+        """Text after the closing mark in its last token."""
 
     def add(self, token: int) -> State:
         """Take one more token; returns where that leads."""

@@ -1,6 +1,6 @@
 """Prompts as token numbers: exactly those that the model would read, and the one that really continues a prompt.
 
-The token of an option's letter depends on what stands before it: a SentencePiece tokenizer has one "A" that begins a
+The token of an option's letter depends on the text before it: a SentencePiece tokenizer has one "A" that begins a
 word and one that goes on, a byte-level one has "A" with and without a blank, and some join "：A" into one. So a letter
 is never looked up: prompt and letter are encoded together, and what follows the prompt's own tokens is taken, or the
 tokenizer is refused.
@@ -42,7 +42,7 @@ class Tokens:
 
     A text to continue is always encoded as it is. For a chat template it is always 26 July 2024: one that writes the
     day into its prompts (Llama 3's "Today Date") would ask something else when a run is gone on with. `ends` are tokens
-    that end a text beside the tokenizer's own (`Opened.ends`); `said` is what the user says of thinking and of the chat
+    that end a text besides the tokenizer's own (`Opened.ends`); `said`: what the user says of thinking and of the chat
     template's variables. May be used by several threads: a fast tokenizer alone may not. Raises VivaError where the
     template does not have what is said.
     """
@@ -101,9 +101,9 @@ class Tokens:
         Raises VivaError where one is not exactly one token there, where writing it changes the prompt's own tokens, or
         where two are the same token.
         """
-        # Everything is encoded anew with every continuation, a few milliseconds for a long prompt. Encoding the end of
+        # Everything is encoded again with every continuation, a few milliseconds for a long prompt. Encoding the end of
         # the prompt alone would be quicker and is not the same in general: a unigram model or a pattern that cuts words
-        # may cut anew far to the left, and such tokenizers are those that have to be found out.
+        # may split differently far to the left, and such tokenizers are those that have to be found out.
         before = self.ids(prompt, answer_next=True)
         text, special = self._text(prompt, answer_next=True)
         found: dict[int, str] = {}
@@ -141,9 +141,9 @@ class Tokens:
     def continued(self, prompt: Prompt, continuation: str) -> tuple[list[int], list[int]]:
         """Return tokens of the prompt and of its continuation, as lm-evaluation-harness splits them.
 
-        Blanks at the prompt's end belong to the continuation; both are encoded together, and what is behind as many
-        tokens as the prompt has alone is the continuation's, also where a tokenizer cuts the prompt's end anew. Raises
-        VivaError where nothing is.
+        Blanks at the prompt's end belong to the continuation; both are encoded together. All behind as many tokens
+        as the prompt has alone is the continuation's, also where a tokenizer splits the prompt's end differently.
+        Raises VivaError where nothing is.
         """
         text, special = self._text(prompt, answer_next=True)
         rest = text.rstrip()
@@ -318,7 +318,7 @@ class Tokens:
         return [token for token in found if token in special]
 
     def _first(self, text: str) -> int:
-        """Return what stands before an empty text."""
+        """Return the tokens before an empty text."""
         first = self._bos if self._bos is not None else self._eos
         if first is None:
             raise VivaError(f"{self.name} has neither BOS nor EOS, so nothing can stand before {_quoted(text)}")

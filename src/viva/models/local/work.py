@@ -32,7 +32,7 @@ ROWS: dict[str, dict[Sort, int]] = {
 
 
 FLOOR = -1e4
-"""The log-probability that stands for that of a token which cannot follow: minus infinity is no number in JSON."""
+"""The log-probability used for a token which cannot follow: minus infinity is no number in JSON."""
 
 
 class Openable(Protocol):

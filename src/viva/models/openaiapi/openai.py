@@ -84,7 +84,7 @@ class OpenAIModel(ApiModel):
         self._template = template
         self._key = key
         self._wire = Wire(url, key, headers=said.headers, api_version=said.api_version, field=field)
-        self._more: dict[str, Any] | None = None  # fields beside those of a `Body`, once they are known
+        self._more: dict[str, Any] | None = None  # fields besides those of a `Body`, once they are known
         self._answered = False
         self._hint: str | None = None  # what the list of models says of the name, once it was looked up
         self._encode = msgspec.json.Encoder().encode
@@ -136,7 +136,7 @@ class OpenAIModel(ApiModel):
         return kept(self._read(content), self._said)
 
     def _refuse_one(self, status: int, content: bytes) -> NoReturn:
-        """What a status other than 200 of one request of a batch stands for."""
+        """Return the error for a status other than 200 of one request of a batch."""
         if status == 400 and b"max_completion_tokens" in content:
             self.adapting.keep({"max_tokens": (RENAMED, self._wire.words(content))})
             raise ModelError("parameter", "the server wants max_completion_tokens", retry=True)
@@ -327,7 +327,7 @@ class OpenAIModel(ApiModel):
         return merged(found, decoded(said.fields))
 
     async def _refuse(self, status: int, content: bytes, headers: Mapping[str, str], body: Body) -> NoReturn:
-        """What a refusal stands for; before the first answer with what the server's list of models says of it."""
+        """Return the error for a refusal; before the first answer with what the server's list of models says of it."""
         if status in (400, 422) and body.response_format and _FORMAT.search(content):
             message = (
                 f"the server holds no reply to a schema ({self._wire.words(content)}): leave out "

@@ -37,7 +37,7 @@ class Listed(Struct):
 
 
 class Position(Listed):
-    """A token of the text, and what else could have stood there."""
+    """A token of the text, and the alternatives in its place."""
 
     top_logprobs: list[Listed] | None = None
 
@@ -71,7 +71,7 @@ class Scored(Envelope):
 
     @property
     def written(self) -> int:
-        """Tokens that the server wrote after an echoed text: as it counts them, or the one that was asked for."""
+        """Tokens that the server wrote after an echoed text: as it counts them, or the one token that was asked for."""
         written = read_usage(self.usage, (), self.names[1])
         return written.output if written else 1
 

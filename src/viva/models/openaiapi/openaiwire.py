@@ -311,7 +311,7 @@ class Wire:
         return b"".join(parts)
 
     def refuse(self, status: int, content: bytes, headers: Mapping[str, str], model: str) -> NoReturn:
-        """The error that a status other than 200 stands for."""
+        """Return the error for a status other than 200."""
         shown = self.words(content)
         message = f"HTTP {status} from {self._secrecy.url}: {shown or 'no text'}"
         if 300 <= status < 400 and headers.get("Location"):
