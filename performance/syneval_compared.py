@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from viva.benchmarks.syneval.facts import Item
 from viva.build.treebank import generate as generation
 from viva.build.treebank.arguments import OMITTED, has_conjunction
-from viva.build.treebank.findings import Existence, Finding, Reading, Unpaired
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.generate import POINTS
 from viva.build.treebank.questions import Asker, wordings
 from viva.build.treebank.tree import Node, TreeError, parse
@@ -44,8 +44,8 @@ class Side:
     """Before tidying."""
     findings: dict[Key, Finding] = field(default_factory=dict)
     items: dict[Key, list[Item]] = field(default_factory=dict)
-    exist: list[tuple[Existence, list[Item]]] = field(default_factory=list)
-    pairs: list[tuple[Unpaired, list[Item]]] = field(default_factory=list)
+    exist: list[tuple[Finding, list[Item]]] = field(default_factory=list)
+    pairs: list[tuple[Finding, list[Item]]] = field(default_factory=list)
     every: list[Item] = field(default_factory=list)
     right: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     """(knowledge point, slot) → its right answers, in lower case."""
@@ -76,26 +76,19 @@ class _Recorder(Asker):
         _Recorder.last = self
 
     def learn(self, finding: Finding) -> None:
-        self.side.findings[key(finding)] = finding
-        self.side.right[finding.knowledge_point, finding.slot].add(finding.answer.lower())
+        if finding.answer:
+            self.side.findings[key(finding)] = finding
+            self.side.right[finding.knowledge_point, finding.slot].add(finding.answer.lower())
         super().learn(finding)
 
     def ask(self, finding: Finding) -> Iterator[Item]:
-        return iter(self._noted(self.side.items.setdefault(key(finding), []), super().ask(finding)))
-
-    def exist(self, found: Existence) -> Iterator[Item]:
-        self.side.exist.append((found, items := []))
-        return iter(self._noted(items, super().exist(found)))
-
-    def pair(self, slot: Unpaired) -> Iterator[Item]:
-        self.side.pairs.append((slot, items := []))
-        return iter(self._noted(items, super().pair(slot)))
-
-    def _noted(self, items: list[Item], more: Iterator[Item]) -> list[Item]:
-        new = list(more)
-        items += new
-        self.side.every += new
-        return new
+        items = list(super().ask(finding))
+        self.side.every += items
+        if finding.answer:
+            self.side.items.setdefault(key(finding), []).extend(items)
+        else:
+            (self.side.pairs if finding.exists is None else self.side.exist).append((finding, items))
+        return iter(items)
 
 
 def _side(raw: RawTree, *, published: bool) -> Side:

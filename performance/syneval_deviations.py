@@ -39,7 +39,7 @@ from syneval_rows import deviations_table
 
 from viva.benchmarks.syneval.facts import FORMATS, Item
 from viva.build.treebank.arguments import OMITTED, has_conjunction, is_coordinated
-from viva.build.treebank.findings import Existence, Unpaired
+from viva.build.treebank.findings import Finding
 from viva.errors import VivaError
 
 NOUNS = ARGUMENTS - {"MVP"}
@@ -205,7 +205,7 @@ def _partners(counts: Counts, mode: str, side: Side) -> None:
             counts["6 wrong partner", mode, "CO"] += 1
             counts["6 wrong partner, a conjunct or the phrase", mode, "CO"] += partner in {
                 slot.slot.lower(),
-                *(text.lower() for text in slot.conjuncts),
+                *(text.lower() for text in slot.also),
             }
 
 
@@ -252,8 +252,8 @@ def weigh(balance: Balance, old: Side, new: Side) -> None:
 def _weigh_statements(balance: Balance, old: Side, new: Side) -> None:
     """Statements on whether a slot has a modifier, and on wrong partners."""
 
-    def placed(found: Existence | Unpaired) -> tuple[object, ...]:
-        return found.knowledge_point, getattr(found, "exists", None), found.nodes[0].path, found.nodes[-1].path
+    def placed(found: Finding) -> tuple[object, ...]:
+        return found.knowledge_point, found.exists, found.nodes[0].path, found.nodes[-1].path
 
     for before, after in ((old.exist, new.exist), (old.pairs, new.pairs)):
         was = {placed(found): (found, items) for found, items in before}
@@ -265,8 +265,8 @@ def _weigh_statements(balance: Balance, old: Side, new: Side) -> None:
                 balance[_why_unsaid(new, found, place in now), "TF"] += len(now.get(place, ())) - len(items)
 
 
-def _why_unsaid(new: Side, found: Existence | Unpaired, shown: bool) -> str:
-    if isinstance(found, Unpaired):
+def _why_unsaid(new: Side, found: Finding, shown: bool) -> str:
+    if found.exists is None:
         return "no wrong partner in the sentence (CO)" if shown else why_not_shown(new, found.slot)
     inside = [child.tag for child in found.nodes[0].children]
     if not found.exists and found.knowledge_point == "ADJ":

@@ -77,7 +77,7 @@ def _finding(sentence: Sentence, argument: Argument) -> Finding:
     voice = (f"{name}:voice:{argument.verb.voice}",) if argument.role == "subject" else ()
     pronoun = kinds == ("moved",) and sentence.category(resolved(sentence, argument.node)[-1]) == "pronoun"
     # Of "keeps inventories low" the object is the noun to some, the whole to others: only a blank accepts both.
-    agreed = sentence.published or not has_own_subject(argument.node)
+    agreed = not has_own_subject(argument.node)
     return Finding(
         knowledge_point=point,
         slot_kind="verb_phrase",
@@ -89,9 +89,9 @@ def _finding(sentence: Sentence, argument: Argument) -> Finding:
         rule=argument.role,
         answer_node=argument.node,
         slot_verb=argument.verb,
-        related=() if sentence.published else resolved(sentence, argument.node),
+        related=resolved(sentence, argument.node),
         # "it" for a trace may be one of several phrases that name the same thing: no choice between those.
-        choice=agreed and (sentence.published or not pronoun),
+        choice=agreed and not pronoun,
         accepted=argument.answer.accepted,
         statements=agreed,
     )
@@ -101,8 +101,7 @@ def find_verbs(reading: Reading) -> Iterator[Finding]:
     """Yield one finding an argument that points at one verb phrase."""
     sentence = reading.sentence
     whole = sentence.tree.sentence.lower()
-    owners = {} if sentence.published else _owners(sentence)
-    chains = [] if sentence.published else _chains(sentence)
+    owners, chains = _owners(sentence), _chains(sentence)
     for argument in reading.arguments:
         if not _is_clear(sentence, argument, whole):
             continue
@@ -127,7 +126,7 @@ def find_verbs(reading: Reading) -> Iterator[Finding]:
             answer_node=verb.last,
             answer_verb=verb,
             also=tuple(other.plain for other in others),
-            accepted=() if sentence.published else tuple(_accepted(sentence, verb, others, chains)),
+            accepted=tuple(_accepted(sentence, verb, others, chains)),
         )
 
 

@@ -11,13 +11,14 @@ coordinated clauses are never asked about. arXiv 2311.08287, section 3.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import permutations
 from typing import NamedTuple
 
 from viva.benchmarks.syneval.facts import SlotKind
 from viva.build.treebank.arguments import other_extents
 from viva.build.treebank.categories import CONJUNCTIONS
-from viva.build.treebank.findings import Finding, Reading, Unpaired
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import REDUCED_RELATIVE, Modifier
 from viva.build.treebank.points.arguments import particle_end
 from viva.build.treebank.sentence import Sentence
@@ -49,29 +50,19 @@ class Conjunct(NamedTuple):
 def find(reading: Reading) -> Iterator[Finding]:
     """Yield one finding an ordered pair of conjuncts."""
     for kind, parent, conjuncts in _coordinations(reading):
-        if len(conjuncts) < 2:
-            continue
-        nodes = () if reading.published else tuple(conjunct.node for conjunct in conjuncts)
         for (one, slot), (other, answer) in permutations(enumerate(conjuncts), 2):
             if not reading.published and abs(one - other) > 1:
                 continue  # by default neighbours only: a list of ten would be ninety questions
             if _is_clear(reading.sentence, kind, slot):
-                yield Finding(
-                    knowledge_point="CO",
-                    slot_kind=kind,
-                    slot=slot.text,
+                yield replace(
+                    _unpaired(kind, parent, slot, conjuncts),
                     answer=answer.text,
-                    category=f"coordinated_{kind}",
                     tags=_tags(kind, slot, answer),
-                    nodes=(parent, slot.node),
-                    rule=kind,
                     answer_node=answer.node,
-                    slot_verb=slot.verb,
                     answer_verb=answer.verb,
                     blank=len(conjuncts) == 2,
-                    accepted=() if reading.published else tuple(_accepted(reading.sentence, answer)),
-                    also=tuple(conjunct.text for conjunct in conjuncts),
-                    related=nodes,
+                    choice=True,
+                    accepted=tuple(_accepted(reading.sentence, answer)),
                 )
 
 
@@ -94,22 +85,31 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
                 yield text
 
 
-def find_unpaired(reading: Reading) -> Iterator[Unpaired]:
+def find_unpaired(reading: Reading) -> Iterator[Finding]:
     """Slots to pair with a phrase that they are not coordinated with, single verb phrases included."""
     for kind, parent, conjuncts in _coordinations(reading):
         for slot in conjuncts:
             if _is_clear(reading.sentence, kind, slot):
-                yield Unpaired(
-                    knowledge_point="CO",
-                    slot_kind=kind,
-                    slot=slot.text,
-                    tags=(f"coordinated_{kind}",),
-                    nodes=(parent, slot.node),
-                    rule=kind,
-                    category=f"coordinated_{kind}",
-                    conjuncts=tuple(conjunct.text for conjunct in conjuncts),
-                    conjunct_nodes=tuple(conjunct.node for conjunct in conjuncts),
-                )
+                yield _unpaired(kind, parent, slot, conjuncts)
+
+
+def _unpaired(kind: SlotKind, parent: Node, slot: Conjunct, conjuncts: list[Conjunct]) -> Finding:
+    name = f"coordinated_{kind}"
+    return Finding(
+        knowledge_point="CO",
+        slot_kind=kind,
+        slot=slot.text,
+        tags=(name,),
+        nodes=(parent, slot.node),
+        rule=kind,
+        category=name,
+        answer_node=slot.node,
+        slot_verb=slot.verb,
+        blank=False,
+        choice=False,
+        also=tuple(conjunct.text for conjunct in conjuncts),
+        related=tuple(conjunct.node for conjunct in conjuncts),
+    )
 
 
 def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conjunct]]]:

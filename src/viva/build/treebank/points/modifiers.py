@@ -29,9 +29,10 @@ from collections.abc import Iterator
 
 from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
 from viva.build.treebank.categories import is_possessive
-from viva.build.treebank.findings import Existence, Finding, Reading
+from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import (
     Modifier,
+    fronted_modifiers,
     governing_modifiers,
     has_other_adverbials,
     is_complement,
@@ -104,10 +105,9 @@ def find_adverbs(reading: Reading) -> Iterator[Finding]:
                 rule=modifier.node.tag,
                 answer_node=modifier.node,
                 slot_verb=verb,
-                statements=reading.published or not is_complement(modifier.node),
-                blank=alone
-                and (reading.published or not has_other_adverbials(reading.adverbials, verb, modifier.node)),
-                related=() if reading.published else (*reading.fronted[verb], *governing_modifiers(verb)),
+                statements=not is_complement(modifier.node),
+                blank=alone and not has_other_adverbials(reading.adverbials, verb, modifier.node),
+                related=(*fronted_modifiers(verb), *governing_modifiers(verb)),
             )
 
 
@@ -142,12 +142,12 @@ def find_attachments(reading: Reading) -> Iterator[Finding]:
                     rule=kind,
                     answer_node=node,
                     answer_verb=verb,
-                    accepted=() if verb is None or reading.published else tuple(renderings(sentence, verb)),
-                    statements=verb is None or reading.published or not is_complement(modifier.node),
+                    accepted=tuple(renderings(sentence, verb)) if verb else (),
+                    statements=not (verb and is_complement(modifier.node)),
                 )
 
 
-def find_modified_nouns(reading: Reading) -> Iterator[Existence]:
+def find_modified_nouns(reading: Reading) -> Iterator[Finding]:
     """Yield noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
     sentence = reading.sentence
     for host in reading.noun_hosts:
@@ -171,7 +171,7 @@ def find_modified_nouns(reading: Reading) -> Iterator[Existence]:
             yield _of_noun(sentence, node)
 
 
-def find_modified_verbs(reading: Reading) -> Iterator[Existence]:
+def find_modified_verbs(reading: Reading) -> Iterator[Finding]:
     """Yield verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
     for verb in _shown(reading.sentence):
         modifiers = reading.verb_modifiers[verb]
@@ -182,16 +182,16 @@ def find_modified_verbs(reading: Reading) -> Iterator[Existence]:
             yield _existence("ADV", "verb_phrase", verb.text, verb.form, (verb.last,), exists)
 
 
-def _of_noun(sentence: Sentence, node: Node, *modifier: Node) -> Existence:
+def _of_noun(sentence: Sentence, node: Node, *modifier: Node) -> Finding:
     subtype = _subtype(sentence, node)
     return _existence("ADJ", "noun_phrase", node.text, subtype, (node, *modifier), bool(modifier))
 
 
 def _existence(
     point: KnowledgePoint, slot_kind: SlotKind, slot: str, subtype: str, nodes: tuple[Node, ...], exists: bool
-) -> Existence:
+) -> Finding:
     kind = "existent" if exists else "not-existent"
-    return Existence(
+    return Finding(
         knowledge_point=point,
         slot_kind=slot_kind,
         slot=slot,
@@ -200,6 +200,9 @@ def _existence(
         nodes=nodes,
         rule="existence",
         exists=exists,
+        answer_node=nodes[-1],
+        blank=False,
+        choice=False,
     )
 
 
