@@ -27,7 +27,7 @@ from viva.build.treebank.points.modifiers import is_plain
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node
 from viva.build.treebank.verbs import BE
-from viva.build.treebank.wordings import Wording, Wordings, wordings
+from viva.build.treebank.wordings import Wordings, wordings
 
 T = TypeVar("T")
 _MASK = (1 << 64) - 1
@@ -178,20 +178,16 @@ def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
     follows it. Nothing inside it, and nothing that holds it.
     """
     asked = finding.nodes[-1]
-    ranked: list[tuple[int, int, Phrase]] = []
-    for number, candidate in enumerate(pool):
+
+    def distance(candidate: Phrase) -> int:
         node = candidate.node
-        if node.start < asked.end and node.end > asked.start:
-            continue
-        before = node.end <= asked.start
-        distance = asked.start - node.end if before else node.start - asked.end + _FAR
-        ranked.append((distance, number, candidate))
-    ranked.sort(key=lambda entry: entry[:2])
-    first = [entry[2] for entry in ranked]
+        return asked.start - node.end if node.end <= asked.start else node.start - asked.end + _FAR
+
+    ranked = sorted((candidate for candidate in pool if not candidate.node.meets(asked)), key=distance)
     # The nearest of the other kind leads: that is the reading which a careless reader falls for.
     verbal = finding.answer_verb is not None
-    rival = next((candidate for candidate in first if candidate.verbal != verbal), None)
-    return first if rival is None else [rival, *(candidate for candidate in first if candidate is not rival)]
+    rival = next((candidate for candidate in ranked if candidate.verbal != verbal), None)
+    return sorted(ranked, key=lambda candidate: candidate is not rival)
 
 
 _PHRASES = frozenset(("NP", "ADJP", "ADVP"))
@@ -377,10 +373,9 @@ class Asker:
         options: tuple[str, ...] = (),
     ) -> Item:
         point = found.knowledge_point
-        role = self._words.roles.get(found.slot_kind, "") if point == "MVP" else ""
         choices = self._words.of(point, found.slot_kind, use)
         # Drawn even where there is one: other wordings leave the options as they are.
-        wording: Wording = choices[0] if self._published else choices[dice.below(len(choices))]
+        wording = choices[0 if self._published else dice.below(len(choices))]
         kind = f"{point}-{form}"
         self._numbers[kind] += 1
         return Item(
@@ -388,7 +383,7 @@ class Asker:
             knowledge_point=point,
             format=form,
             sentence=self._sentence,
-            question=wording.fill(found.slot, stated, role),
+            question=wording.fill(found.slot, stated, self._words.roles.get(found.slot_kind, "")),
             options=options,
             answer=answer,
             accepted=found.accepted if form == "FITB" else (),
