@@ -29,7 +29,7 @@ from viva.benchmarks.clrbench.schema import Record, Type, problems
 from viva.build import approval
 from viva.build.approval import Status, decision, replay
 from viva.build.drafting import draft_and_doubt, draft_texts, drafting_request, texts_of
-from viva.build.files import clean, counted, toml_of
+from viva.build.files import Made, clean, counted, toml_of
 from viva.build.options import counts_text
 from viva.build.project import DRAFTS, REVIEWS, Drafted, TextProject, review_item
 from viva.build.reasoning.checks import Checked, check_sheet
@@ -40,7 +40,6 @@ from viva.errors import DataError, option
 from viva.review.items import Item
 from viva.scorers.rationale import take_apart
 from viva.types import RATIONALE, Generate, Sampling
-from viva.version import __version__
 
 
 class Proposal(approval.Proposal, frozen=True, kw_only=True):
@@ -299,8 +298,6 @@ def _out_of_form(text: str) -> str:
     return taken.rationale if taken.rationale and take_apart(first).form != "none" else text
 
 
-FORMAT = 1
-"""The folder's layout."""
 TEST, EXEMPLARS = "test.jsonl", "exemplars.jsonl"
 _HELD: dict[Status, str] = {
     "waiting": "not decided yet",
@@ -313,11 +310,9 @@ LAPSED = "changed since its approval"
 DEFECTIVE = "errors in the sheet"
 
 
-class Manifest(Struct, kw_only=True):
+class Manifest(Made, kw_only=True):
     """All of build.json: nothing in it depends on when and where the set was made."""
 
-    format: int = FORMAT
-    viva: str = __version__
     name: str
     seed: int
     test: int

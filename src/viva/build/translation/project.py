@@ -41,7 +41,7 @@ from viva.benchmarks.csbench.recordfiles import (
 )
 from viva.build.approval import Proposal, replay
 from viva.build.drafting import drafting_request, texts_of
-from viva.build.files import clean, counted, readable_json, replace_file, toml_of
+from viva.build.files import Made, clean, counted, readable_json, replace_file, toml_of
 from viva.build.options import counts_text
 from viva.build.project import TextProject, review_item
 from viva.build.translation.checks import HAN, Finding, check_pair, check_record, findings_of
@@ -52,7 +52,6 @@ from viva.prompting import replace_surrogates
 from viva.review.items import Item
 from viva.scorers.lexicon import after_thinking
 from viva.types import Generate, Language, Sampling
-from viva.version import __version__
 
 Each = Literal["question", "field"]
 SETTINGS, TEMPLATES = "translation.json", "translating.toml"
@@ -439,11 +438,9 @@ def told(findings: list[Finding]) -> str:
     return "; ".join(f"{one.severity}: {one.field} {one.kind}: {one.message}" for one in findings)
 
 
-class Manifest(Struct, kw_only=True):
+class Manifest(Made, kw_only=True):
     """All of build.json."""
 
-    format: int = 1
-    viva: str = __version__
     made_by: str = "translate"
     source_fingerprint: str
     from_: Language = msgspec.field(name="from")
