@@ -48,7 +48,16 @@ from viva.build.stackexchange.kit import (
     read_instructions,
     request,
 )
-from viva.build.stackexchange.pilots import KINDS, Answers, Finding, discriminate, findings, gather_answers, named_runs
+from viva.build.stackexchange.pilots import (
+    KINDS,
+    Answers,
+    Finding,
+    discriminate,
+    findings,
+    gather_answers,
+    models_of,
+    named_runs,
+)
 from viva.build.stackexchange.project import MANY, Project, decide, refusal, take_over, take_pool
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
@@ -344,7 +353,7 @@ def calibrate(config: CalibrateConfig) -> int:
     found: dict[str, Answers] = {}
     changed: set[str] = set()
     for name, label in named_runs(config.runs):
-        changed |= gather_answers(opened, name, label, known, found, config.answers)
+        changed |= gather_answers(opened, name, label, known, found)
     if not found:
         raise DataError(
             f"the runs asked none of the questions of {config.project}; run the set that `export {option('pilot')}` "
@@ -352,9 +361,12 @@ def calibrate(config: CalibrateConfig) -> int:
         )
     discriminate(found)
     told = findings(found)
-    shown = ["\n".join(_lines(finding, found[finding.question], finding.question in changed)) for finding in told]
+    shown = [
+        "\n".join(_lines(finding, found[finding.question], config.answers, finding.question in changed))
+        for finding in told
+    ]
     list_first(shown, everything=config.everything)
-    models = sorted({model for one in found.values() for model in one.scores})
+    models = models_of(found)
     if changed:
         named = ", ".join(sorted(changed)[:10]) + (" and more" if len(changed) > 10 else "")
         say(f"viva: {plural(len(changed), 'question')} changed since the runs: {escape_invisible(named)}")
@@ -368,12 +380,12 @@ def calibrate(config: CalibrateConfig) -> int:
     return EXIT_INCOMPLETE if told else EXIT_OK
 
 
-def _lines(finding: Finding, answers: Answers, changed: bool) -> Iterable[str]:
+def _lines(finding: Finding, answers: Answers, keep: int, changed: bool) -> Iterable[str]:
     """Yield what to tell of a finding, with answers to look at."""
     since = " (changed since it was run)" if changed else ""
     yield f"=== {finding.question}{since}: {KINDS[finding.kind]}"
     yield f"    {escape_invisible(finding.said)}"
-    for reply in answers.best if finding.show == "best" else answers.worst:
+    for reply in answers.shown(keep, best=finding.show == "best"):
         yield f"--- {one_line(reply.model, 80)} scores {reply.score:.3g}"
         yield textwrap.indent(escape_invisible(reply.text), "    ", lambda _: True)
         yield f"    why: {one_line(reply.why, 400)}"
