@@ -76,7 +76,7 @@ def is_verb_modifier(node: Node) -> bool:
 
 def has_conjunction(clause: Node) -> bool:
     """Return whether a clause has a direct CC or CONJP child: But, And, Or at its beginning, or coordination."""
-    return any(child.tag in CONJUNCTIONS for child in clause.children)
+    return bool(clause.tags & CONJUNCTIONS)
 
 
 def is_coordinated(clause: Node, published: bool) -> bool:
@@ -112,12 +112,11 @@ def arguments(sentence: Sentence) -> list[Argument]:
 
 def roles(sentence: Sentence, verb: VerbSequence) -> Iterator[tuple[Role, Node]]:
     """Yield which nodes are which arguments of a verb phrase, whether or not they can be asked about."""
-    subjects = [node for node in verb.top.before if "SBJ" in node.functions]
-    for node in subjects:
+    for node in verb.subjects:
         yield "subject", node
     there = not sentence.published and any(
         sentence.category(stands_for) == "existential_there"
-        for node in subjects
+        for node in verb.subjects
         for stands_for in resolved(sentence, node)
     )
     for role, node in _complements(verb, sentence.published):
@@ -168,16 +167,15 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
     """Return whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of
     those that take one; not one that the treebank itself marks as something else (-CLR, -ADV).
     """
-    if _is_remnant(node) or "CLR" in node.functions or (verb.last.word or "").lower() in NO_CLAUSE_OBJECTS:
+    if _is_remnant(node) or "CLR" in node.functions or verb.last.lowered in NO_CLAUSE_OBJECTS:
         return False
     if node.tag == "SBAR" and node.before[-1].tag == "," and node.children[0].tag.startswith("WH"):
         return False  # "rings today, several of whom are members"
-    if node.tag != "S" or node.has_subject or not any(child.tag == "VP" for child in node.children):
+    if node.tag != "S" or node.has_subject or "VP" not in node.tags:
         return True
-    word = (verb.last.word or "").lower()
-    if node.text.lower().startswith("to "):
-        return word in TO_CLAUSE_OBJECTS
-    return first_word(node).tag == "VBG" and word not in LINKING  # "get rolling", "help lure"
+    if node.begins("to "):
+        return verb.last.lowered in TO_CLAUSE_OBJECTS
+    return first_word(node).tag == "VBG" and verb.last.lowered not in LINKING  # "get rolling", "help lure"
 
 
 def first_word(node: Node) -> Node:
@@ -201,12 +199,12 @@ def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
     """Return a copula with a noun phrase that lacks its -PRD; an amount that a verb measures by; an infinitive of
     result ("rose to settle at $20").
     """
-    word = (verb.last.word or "").lower()
+    word = verb.last.lowered
     if any(node.tag == "NP" for node in rest) and word in COPULAS:
         return True
     if len(rest) == 1 and rest[0].tag == "NP":
         kind = category(rest[0])
-        flat = not any(child.tag in ("NP", "PP", "SBAR") for child in rest[0].children)
+        flat = not rest[0].tags & {"NP", "PP", "SBAR"}
         if (kind in _AMOUNTS and word in MEASURES) or (kind in _BARE and flat):
             return True
     if not any(node.tag == "S" for node in rest):
@@ -236,8 +234,7 @@ def _is_remnant(node: Node) -> bool:
     subject = node.subject
     if subject is not None and is_empty(subject) and empty_leaf(subject).word == "*T*":
         return True
-    has_verb = any(child.tag == "VP" for child in node.children)
-    return outer is node and bool(node.text) and not has_verb and (subject is None or not subject.text)
+    return outer is node and bool(node.text) and "VP" not in node.tags and (subject is None or not subject.text)
 
 
 def _rest(verb: VerbSequence) -> list[Node]:
@@ -285,7 +282,7 @@ def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
                 yield cut(node.start, sister.end)
         last = node.children[-1] if node.children else node
         first = node.children[0] if node.children else node
-        if last.tag == "PP" and first.tag in ("NP", "JJ", "ADJP") and not last.text.lower().startswith("of "):
+        if last.tag == "PP" and first.tag in ("NP", "JJ", "ADJP") and not last.begins("of "):
             yield cut(node.start, last.start)
     if has_own_subject(node):
         yield node.children[0].text
@@ -324,7 +321,7 @@ def _is_cut(node: Node) -> bool:
     """Return whether a noun phrase goes on after a comma (an apposition, a relative clause): its text ends before
     that.
     """
-    return node.tag == "NP" and any(child.tag == "," for child in node.children) and not has_conjunction(node)
+    return node.tag == "NP" and "," in node.tags and not has_conjunction(node)
 
 
 def _moved(sentence: Sentence, node: Node) -> ArgumentText | None:
@@ -354,5 +351,5 @@ def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:
     if wh.text:
         yield wh.text
     host = head.parent
-    if host is not None and not wh.text.lower().startswith("whose"):
+    if host is not None and not wh.begins("whose"):
         yield sentence.cut(host.start, wh.start)

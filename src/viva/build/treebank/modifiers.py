@@ -119,9 +119,8 @@ def verb_modifiers(sentence: Sentence, verb: VerbSequence) -> list[Modifier]:
     level.
     """
     nodes: list[Node] = []
-    subjects = [child for child in verb.top.before if "SBJ" in child.functions]
-    if subjects:
-        nodes.extend(child for child in verb.top.before[subjects[-1].position + 1 :] if is_verb_modifier(child))
+    if verb.subjects:
+        nodes.extend(child for child in verb.top.before[verb.subjects[-1].position + 1 :] if is_verb_modifier(child))
     for level, vp in enumerate(verb.levels):
         below = verb.levels[level + 1] if level + 1 < len(verb.levels) else None
         nodes.extend(child for child in _sisters(vp, below) if is_verb_modifier(child))
@@ -226,7 +225,7 @@ _QUOTES = frozenset(("``", "''"))
 
 def is_of(phrase: Node) -> bool:
     """Return whether a phrase begins with `of`, which belongs to the noun before it."""
-    return phrase.tag == "PP" and phrase.text[:3].lower() == "of "
+    return phrase.tag == "PP" and phrase.begins("of ")
 
 
 def is_complement(phrase: Node) -> bool:
@@ -250,7 +249,7 @@ def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     match phrase.tag:
         case "SBAR":
             return first.tag in _RELATIVE or first.text.lower() in ("", "that")
-        case "S" if not phrase.text.lower().startswith("to "):
+        case "S" if not phrase.begins("to "):
             return False  # the title of "your article"
         case "VP":
             return first.tag in ("VBN", "VBG", "ADVP") and not _has_comma_before(sentence, phrase)
@@ -287,7 +286,7 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
         case "PP":
             return not after_noun or (not comma and _is_required(phrase))
         case "SBAR":
-            return not after_noun or (phrase.children[0].tag == "IN" and not phrase.text.lower().startswith("that "))
+            return not after_noun or (phrase.children[0].tag == "IN" and not phrase.begins("that "))
         case "S":  # participles go with the subject to some: "..., dividing responsibilities"
             return not after_noun and not comma and _tags(sentence.between(phrase.start)[:1]) == ["TO"]
         case "ADVP":
@@ -378,9 +377,7 @@ def _follows_predicate(phrase: Node) -> bool:
 
 def _is_required(phrase: Node) -> bool:
     """Return whether a prepositional phrase is the verb's, whatever noun stands before it."""
-    return bool(phrase.functions & _REQUIRED) or (
-        "CLR" in phrase.functions and phrase.text.lower().startswith(_OF_VERBS)
-    )
+    return bool(phrase.functions & _REQUIRED) or ("CLR" in phrase.functions and phrase.begins(*_OF_VERBS))
 
 
 def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
@@ -422,7 +419,7 @@ def _is_purpose_clause(node: Node) -> bool:
     if node.subject is None or not is_empty(node.subject):
         return False
     before = [child for child in node.before if child.text]
-    return bool(before) and before[-1].tag not in VERB_TAGS and node.text[:3].lower() == "to "
+    return bool(before) and before[-1].tag not in VERB_TAGS and node.begins("to ")
 
 
 def _stands_beside(node: Node, verb: VerbSequence) -> bool:

@@ -168,7 +168,7 @@ def _is_no_complement(phrase: Phrase) -> bool:
 def _coordinated(one: Node, other: Node) -> bool:
     """Return whether the smallest phrase that holds both coordinates something."""
     both = next((node for node in one.above() if node.holds(other)), None)
-    return both is not None and any(child.tag in CONJUNCTIONS or child.tag == ":" for child in both.children)
+    return both is not None and bool(both.tags & {*CONJUNCTIONS, ":"})
 
 
 def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:

@@ -141,8 +141,7 @@ def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
 
 def _relative_word(leaf: Node) -> str:
     """Return a word that stands for a noun phrase, an empty one as well; "" for any other."""
-    word = (leaf.word or "").lower()
-    return word if word in _RELATIVE_WORDS or (leaf.tag == EMPTY and word == "0") else ""
+    return leaf.lowered if leaf.lowered in _RELATIVE_WORDS or (leaf.tag == EMPTY and leaf.word == "0") else ""
 
 
 def _possessive(text: str) -> str:

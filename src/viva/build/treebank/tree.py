@@ -254,6 +254,20 @@ class Node:
         return self.parent.children[self.position + 1 :] if self.parent is not None else []
 
     @property
+    def tags(self) -> set[str]:
+        """The tags of its children."""
+        return {child.tag for child in self.children}
+
+    @property
+    def lowered(self) -> str:
+        """Its word in lower case; of a phrase empty."""
+        return (self.word or "").lower()
+
+    def begins(self, *words: str) -> bool:
+        """Return whether its text begins with one of these, whatever their case."""
+        return self.text.lower().startswith(words)
+
+    @property
     def subject(self) -> Node | None:
         """Its first child with -SBJ."""
         return next((child for child in self.children if "SBJ" in child.functions), None)

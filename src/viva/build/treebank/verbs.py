@@ -81,6 +81,11 @@ class VerbSequence:
         self.lower = self.plain.lower()
 
     @property
+    def subjects(self) -> list[Node]:
+        """What stands before it and is its subject."""
+        return [node for node in self.top.before if "SBJ" in node.functions]
+
+    @property
     def last(self) -> Node:
         """The last verb: what identifies the sequence."""
         return self.verbs[-1]
@@ -156,7 +161,7 @@ def _agree(verb: Node, following: Node) -> bool:
     """Return whether a verb can follow an auxiliary in its form: "could raise" and "was raised", but not "are carry",
     and no second "has" in "has heard ... and has received".
     """
-    word = (verb.word or "").lower()
+    word = verb.lowered
     if verb.tag in ("MD", "TO"):
         return following.tag not in ("VBZ", "VBG", "MD")
     if word in BE:
@@ -173,7 +178,7 @@ def top_text(vp: Node) -> str:
 
 def _links(verb: Node) -> bool:
     """Return whether a verb goes with the verb below it: an auxiliary, a modal, `to`, or one like help and get."""
-    return verb.tag in ("MD", "TO") or (verb.word or "").lower() in LINKING
+    return verb.tag in ("MD", "TO") or verb.lowered in LINKING
 
 
 def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> VerbSequence:

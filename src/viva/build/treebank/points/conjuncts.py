@@ -71,7 +71,7 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     of a noun phrase, less or more of what follows it."""
     if answer.verb is None:
         yield from other_extents(sentence, answer.node)
-        if answer.node.children[0].tag == "NP" and any(child.tag == "," for child in answer.node.children):
+        if answer.node.children[0].tag == "NP" and "," in answer.node.tags:
             yield answer.node.children[0].text
         return
     own, leaves = answer.verb.levels[-1], sentence.tree.leaves
@@ -159,7 +159,7 @@ def _is_gapped(node: Node) -> bool:
     return any(
         member.gap
         or member.children[0].tag in ("PP", "IN", "ADVP")
-        or any(child.tag == "CONJP" for child in member.children)  # "..., as well as": a third conjunct to most
+        or "CONJP" in member.tags  # "..., as well as": a third conjunct to most
         for member in members
     )
 
@@ -168,8 +168,7 @@ def _could_join_higher(verb: VerbSequence) -> bool:
     """Return whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't
     see".
     """
-    commas = any(child.tag == "," for child in verb.top.children)
-    return commas and any(above.tag == "VP" for above in verb.top.above())
+    return "," in verb.top.tags and any(above.tag == "VP" for above in verb.top.above())
 
 
 def _distinct(members: list[Conjunct]) -> bool:

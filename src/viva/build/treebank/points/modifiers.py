@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
-from viva.build.treebank.categories import is_possessive
+from viva.build.treebank.categories import CONJUNCTIONS, is_possessive
 from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import (
     Modifier,
@@ -160,7 +160,7 @@ def find_modified_nouns(reading: Reading) -> Iterator[Finding]:
         if node.tag != "NP" or (node.parent is not None and node.parent.tag == "NP"):
             continue
         kind = sentence.category(node)
-        if kind == "existential_there" or any(child.tag in holders for child in node.children):
+        if kind == "existential_there" or node.tags & holders:
             continue
         # By default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday". So are phrases of
         # which nobody can tell: "with its net income declining", "sold it for a song".
@@ -237,7 +237,7 @@ def _has_predicate(node: Node) -> bool:
 
 def is_plain(node: Node) -> bool:
     """Return whether a noun phrase holds neither a comma nor a conjunction of its own."""
-    return bool(node.text) and not any(child.tag in (",", "CC", "CONJP") for child in node.children)
+    return bool(node.text) and not node.tags & {",", *CONJUNCTIONS}
 
 
 def _occurs_once(sentence: Sentence, node: Node) -> bool:
