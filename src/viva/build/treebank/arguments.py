@@ -273,7 +273,7 @@ def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
     ("wants him to go"), without `that`.
     """
     cut = sentence.cut
-    if node.parent is not None and "SBJ" not in node.functions:
+    if node.parent.tag and "SBJ" not in node.functions:
         noun = sentence.tree.leaves[node.end - 1].tag.startswith("NN")
         for sister in node.after if noun or "PRD" in node.functions else ():
             if sister.tag not in _EXTENDING:
@@ -350,6 +350,5 @@ def _also_relative(sentence: Sentence, wh: Node, head: Node) -> Iterator[str]:
     """
     if wh.text:
         yield wh.text
-    host = head.parent
-    if host is not None and not wh.begins("whose"):
-        yield sentence.cut(host.start, wh.start)
+    if not wh.begins("whose"):
+        yield sentence.cut(head.parent.start, wh.start)

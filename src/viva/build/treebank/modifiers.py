@@ -366,9 +366,7 @@ def _is_coordinated(head: Node) -> bool:
     if any(leaf.tag == "CC" for leaf in head.walk()):
         return True
     outer = head.parent
-    if outer is None or outer.parent is None or outer.parent.tag not in ("NP", "UCP"):
-        return False
-    return any(child.tag in CONJUNCTIONS for child in outer.before)
+    return outer.parent.tag in ("NP", "UCP") and any(child.tag in CONJUNCTIONS for child in outer.before)
 
 
 def _follows_predicate(phrase: Node) -> bool:
@@ -389,11 +387,11 @@ def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
 def _ends_a_verb_phrase(head: Node) -> bool:
     """Return whether a noun phrase is a verb's object or complement, or stands at the end of one."""
     node = head
-    while node.parent is not None and node.parent.tag in _WITHIN:
+    while node.parent.tag in _WITHIN:
         node = node.parent
         if node.tag == "VP":
             return True
-    return node.parent is not None and "PRD" in node.functions
+    return "PRD" in node.functions
 
 
 def _has_comma_before(sentence: Sentence, phrase: Node) -> bool:
@@ -424,8 +422,7 @@ def _is_purpose_clause(node: Node) -> bool:
 
 def _stands_beside(node: Node, verb: VerbSequence) -> bool:
     """Return whether a phrase is a sister of something that holds the verb, in its clause or in one around it."""
-    around = node.parent
-    return around is not None and around.tag in _CLAUSAL and _covers(around, verb.last)
+    return node.parent.tag in _CLAUSAL and _covers(node.parent, verb.last)
 
 
 def _covers(node: Node, other: Node) -> bool:
@@ -438,7 +435,7 @@ def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
     """
     return any(
         _is_relative(above)
-        or (above.parent is not None and (above.tag, above.parent.tag) == ("VP", "NP"))
-        or (above.parent is not None and above.parent.tag == "S" and above.tag in _SENTENCES and above.has_subject)
+        or (above.tag, above.parent.tag) == ("VP", "NP")
+        or (above.parent.tag == "S" and above.tag in _SENTENCES and above.has_subject)
         for above in takewhile(lambda around: not _covers(around, verb.last), node.above())
     )

@@ -120,7 +120,7 @@ def _could_be(phrase: Phrase, finding: Finding, sentence: Sentence) -> bool:
     if point == "ADJ":
         # What modifies a noun phrase that begins with the slot may be said to modify the slot.
         head = finding.nodes[0]
-        begins = node.parent is not None and node.parent.start == head.start
+        begins = node.parent.start == head.start
         return begins or could_modify_noun(sentence, head, node)
     return point in _ARGUMENTS and _could_name(phrase, finding)
 
@@ -132,7 +132,7 @@ def _could_host(phrase: Phrase, finding: Finding) -> bool:
     node, asked = phrase.node, finding.nodes[-1]
     if phrase.verbal:
         return phrase.text.lower() in BE or _governs(node, finding)
-    return not is_of(asked) and node.parent is not None and node.parent.tag == "NP" and node.parent.holds(asked)
+    return not is_of(asked) and node.parent.tag == "NP" and node.parent.holds(asked)
 
 
 def _could_name(phrase: Phrase, finding: Finding) -> bool:
@@ -149,7 +149,7 @@ def _governs(verb: Node, finding: Finding) -> bool:
     meet".
     """
     below = finding.answer_verb
-    if below is None or verb.parent is None or not verb.parent.holds(below.last):
+    if below is None or not verb.parent.holds(below.last):
         return False
     between = takewhile(lambda node: node is not verb.parent, below.top.above())
     return all(node.tag != "SBAR" for node in between)
@@ -221,7 +221,7 @@ class Pools:
             # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.
             known = {phrase.node for phrase in self.modifiers}
             more = (n for n in nodes if n.tag in _MODIFYING and n.text.count(" ") and n not in known)
-            self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent is None or n.parent.tag != "PP"]
+            self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent.tag != "PP"]
 
 
 def wrong_answers(pools: Pools, finding: Finding, dice: Dice, others: Iterable[str] = ()) -> list[str]:

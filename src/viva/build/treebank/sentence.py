@@ -32,7 +32,7 @@ class Sentence:
         self.clauses: dict[Node, list[VerbSequence]] = {}
         """The verb sequences of a clause: those whose topmost VP is its child."""
         for verb in self.verbs:
-            if verb.top.parent is not None:
+            if verb.top.parent.tag:
                 self.clauses.setdefault(verb.top.parent, []).append(verb)
         self.antecedents: dict[str, Node] = {}
         """What a trace's index refers to."""
@@ -92,9 +92,7 @@ def resolved(sentence: Sentence, node: Node) -> tuple[Node, ...]:
         found.append(node)
     head = relative_head(node)
     if head is not None:
-        found.append(head)
-        if head.parent is not None:
-            found.append(head.parent)
+        found += [head, head.parent]
     return tuple(found)
 
 
@@ -117,12 +115,11 @@ def relative_head(wh: Node) -> Node | None:
     phrase.
     """
     clause = wh.parent
-    if clause is None or clause.tag != "SBAR" or not wh.tag.startswith("WH"):
+    if clause.tag != "SBAR" or not wh.tag.startswith("WH"):
         return None
-    while clause.parent is not None and clause.parent.tag == "SBAR":
+    while clause.parent.tag == "SBAR":
         clause = clause.parent  # one of several coordinated relative clauses
-    host = clause.parent
-    if host is None or host.tag != "NP":
+    if clause.parent.tag != "NP":
         return None
     return next((child for child in clause.before if child.tag == "NP"), None)
 

@@ -95,7 +95,7 @@ def sequences(tree: Tree, published: bool) -> list[VerbSequence]:
     """Return all verb sequences of a sentence, from left to right by topmost VP."""
     found: list[VerbSequence] = []
     for node in tree.nodes:
-        if node.tag == "VP" and (node.parent is None or node.parent.tag != "VP"):
+        if node.tag == "VP" and node.parent.tag != "VP":
             for path in verb_paths(node, published):
                 if path.whole:
                     found.append(_sequence(tree.layout, node, path, published))

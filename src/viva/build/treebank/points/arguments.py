@@ -178,7 +178,7 @@ def _chains(sentence: Sentence) -> list[tuple[VerbSequence, VerbSequence]]:
         verb = lower
         for _ in range(_DEEPEST):
             clause = verb.top.parent
-            if clause is None or clause.tag != "S" or clause.parent is None or clause.has_subject:
+            if clause.tag != "S" or clause.has_subject:
                 break
             upper = by_last.get(clause.parent)
             if upper is None:

@@ -140,7 +140,7 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
 
 
 def _coordinates_nouns(node: Node) -> bool:
-    if node.parent is not None and node.parent.tag in ("NP", "UCP"):
+    if node.parent.tag in ("NP", "UCP"):
         return False
     tags = [child.tag for child in node.children]
     return (

@@ -157,7 +157,7 @@ def find_modified_nouns(reading: Reading) -> Iterator[Finding]:
     # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
     holders = _CLAUSES if reading.published else TAGS["holders"]
     for node in sentence.tree.nodes:
-        if node.tag != "NP" or (node.parent is not None and node.parent.tag == "NP"):
+        if node.tag != "NP" or node.parent.tag == "NP":
             continue
         kind = sentence.category(node)
         if kind == "existential_there" or node.tags & holders:
@@ -177,7 +177,7 @@ def find_modified_verbs(reading: Reading) -> Iterator[Finding]:
         modifiers = reading.verb_modifiers[verb]
         exists = any(modifier.category and _modifies_verb(reading, verb, modifier) for modifier in modifiers)
         # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
-        inverted = verb.top.parent is not None and verb.top.parent.tag == "SINV"
+        inverted = verb.top.parent.tag == "SINV"
         if exists or not (modifiers or inverted or has_other_adverbials(reading.adverbials, verb, None)):
             yield _existence("ADV", "verb_phrase", verb.text, verb.form, (verb.last,), exists)
 
