@@ -60,7 +60,7 @@ def pairs(treebank: Path) -> Iterator[tuple[Side, Side]]:
                 both = _side(found, published=True), _side(found, published=False)
             except TreeError:
                 continue
-            if not both[0].reading.sentence.tree.sentence:
+            if not both[0].reading.tree.sentence:
                 continue
             yield both
 
@@ -126,7 +126,7 @@ def empty_leaf(node: Node) -> Node:
 
 def bare(side: Side, verb: VerbSequence) -> str:
     """Its verbs alone."""
-    return side.reading.sentence.tree.layout.join(node.start for node in verb.verbs)
+    return side.reading.tree.layout.join(node.start for node in verb.verbs)
 
 
 def is_negated(side: Side, found: Finding) -> bool:
@@ -145,7 +145,7 @@ def is_repeated(side: Side, found: Finding) -> bool:
     """Whether the verb phrase that it shows occurs again (ADV)."""
     if found.knowledge_point != "ADV" or found.slot_verb is None:
         return False
-    return side.reading.sentence.text_counts[found.slot_verb.text.lower()] > 1
+    return side.reading.text_counts[found.slot_verb.text.lower()] > 1
 
 
 def in_opened_clause(side: Side, found: Finding) -> bool:
@@ -199,14 +199,14 @@ def why_gone(old: Side, new: Side, one: Key) -> str:
 
 def why_not_shown(new: Side, slot: str) -> str:
     """Why a phrase is not shown by default."""
-    if occurrences(bare_text(slot), new.reading.sentence.tree.sentence) > 1:
+    if occurrences(bare_text(slot), new.reading.tree.sentence) > 1:
         return "shown phrase twice in the sentence"
     return CLITIC if bare_text(slot) in CLITICS else "otherwise"
 
 
 def _why_not_found(old: Side, new: Side, found: Finding) -> str:
     point = found.knowledge_point
-    verbs = {verb.verbs[-1].path: [node.path for node in verb.verbs] for verb in new.reading.sentence.verbs}
+    verbs = {verb.verbs[-1].path: [node.path for node in verb.verbs] for verb in new.reading.verbs}
     for verb in (found.slot_verb, found.answer_verb):
         if verb is not None and verbs.get(verb.last.path) != [node.path for node in verb.verbs]:
             return "verb phrase read otherwise"

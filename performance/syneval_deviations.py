@@ -77,7 +77,7 @@ def count(counts: Counts, old: Side, new: Side) -> None:
     """All counts of one tree."""
     counts["trees", "", ""] += 1
     counts["sentences that read differently", "", ""] += (
-        old.reading.sentence.tree.sentence != new.reading.sentence.tree.sentence
+        old.reading.tree.sentence != new.reading.tree.sentence
     )
     for mode, side in ((OLD, old), (NEW, new)):
         for item in side.every:
@@ -113,15 +113,15 @@ def _verbs(counts: Counts, old: Side, new: Side) -> None:
         if is_repeated(old, found):
             _add(counts, "10 repeated verb phrase", old, new, one)
         leaf = empty_leaf(found.answer_node)
-        antecedent = old.reading.sentence.antecedents.get(leaf.index)
+        antecedent = old.reading.antecedents.get(leaf.index)
         if found.knowledge_point in NOUNS and not found.answer_node.text and antecedent is not None:
-            words = old.reading.sentence.tree.leaves[antecedent.start : antecedent.end]
+            words = old.reading.tree.leaves[antecedent.start : antecedent.end]
             if any((word.word or "").lower() == "whose" for word in words) and "complementizer" in " ".join(found.tags):
                 _add(counts, "3 whose", old, new, one)
 
 
 def _texts(counts: Counts, mode: str, side: Side) -> None:
-    sentence = side.reading.sentence.tree.sentence
+    sentence = side.reading.tree.sentence
     for one, found in side.findings.items():
         texts, asked = (found.slot, found.answer), len(side.items[one])
         if found.blank and found.slot not in sentence:
@@ -143,8 +143,8 @@ def _texts(counts: Counts, mode: str, side: Side) -> None:
 
 
 def _options(counts: Counts, mode: str, side: Side) -> None:
-    verbs = {verb.plain.lower() for verb in side.reading.sentence.verbs}
-    nouns = {text.lower() for text in side.reading.sentence.noun_counts}
+    verbs = {verb.plain.lower() for verb in side.reading.verbs}
+    nouns = {text.lower() for text in side.reading.noun_counts}
     for one, found in side.findings.items():
         gold, slot = found.answer.lower(), found.slot.lower()
         for item in side.items[one]:
@@ -210,7 +210,7 @@ def _partners(counts: Counts, mode: str, side: Side) -> None:
 
 
 def _clauses(counts: Counts, new: Side) -> None:
-    for clause in new.reading.sentence.clauses:
+    for clause in new.reading.clauses:
         if clause.tag == "S" and has_conjunction(clause) and not is_coordinated(clause, published=False):
             counts["4 clauses with But, And, Or", NEW, ""] += 1
     for one, found in new.findings.items():

@@ -92,7 +92,7 @@ class BrokenRows(Struct, frozen=True, kw_only=True):
     count: int
 
 
-class Build(Made, frozen=True, kw_only=True):
+class Build(Made, kw_only=True):
     """All of build.json: how a pool was made. It says nothing of when, where and with how many processes."""
 
     settings: dict[str, Any]

@@ -52,15 +52,14 @@ class Finding:
     """Whether it may be stated: not where grammars differ on what the whole answer is."""
 
 
-class Reading:
+class Reading(Sentence):
     """A sentence with everything that facts are made of."""
 
     def __init__(self, tree: Tree, published: bool) -> None:
-        self.published = published
-        self.sentence = Sentence(tree, published)
-        self.arguments = arguments(self.sentence)
+        super().__init__(tree, published)
+        self.arguments = arguments(self)
         """Existential `there` included, which may be shown but not asked for."""
-        self.noun_hosts = noun_hosts(self.sentence)
-        self.verb_modifiers = {verb: tuple(verb_modifiers(self.sentence, verb)) for verb in self.sentence.verbs}
-        self.adverbials = [] if published else adverbials(self.sentence)
+        self.noun_hosts = noun_hosts(self)
+        self.verb_modifiers = {verb: tuple(verb_modifiers(self, verb)) for verb in self.verbs}
+        self.adverbials = [] if published else adverbials(self)
         """By default: all that could be taken for an adverbial of some verb."""

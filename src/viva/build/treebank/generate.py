@@ -43,7 +43,7 @@ def generate(
         return [], []
     reading = Reading(parsed, published)
     findings = [finding for find in POINTS for finding in find(reading)]
-    findings = list(map(_as_published, findings)) if published else tidy(findings, reading.sentence)
+    findings = list(map(_as_published, findings)) if published else tidy(findings, reading)
     facts = [_fact(finding, parsed.sentence, file, tree) for finding in findings if finding.blank]
     asker = Asker(reading, file, tree, words or wordings())
     for finding in findings:

@@ -198,14 +198,12 @@ class Pools:
     """The candidates of one sentence, by kind."""
 
     def __init__(self, reading: Reading) -> None:
-        nodes = reading.sentence.tree.nodes
-        verbs = reading.sentence.verbs
+        nodes, verbs, cased = reading.tree.nodes, reading.verbs, reading.cased
         self.published = reading.published
-        self.sentence = reading.sentence
-        cased = self.sentence.cased
+        self.sentence: Sentence = reading
 
         def shown(text: str) -> str:
-            return text if reading.published else tidy_text(reading.sentence.within(text))
+            return text if reading.published else tidy_text(reading.within(text))
 
         self.phrases = [Phrase(shown(cased(n.text)), n) for n in nodes if n.tag in _PHRASES and is_plain(n)]
         self.nouns = [Phrase(shown(n.text), n) for n in nodes if n.tag == "NP" and n.text]
@@ -293,7 +291,7 @@ class Asker:
 
     def __init__(self, reading: Reading, file: str, tree: int, words: Wordings) -> None:
         self._published = reading.published
-        self._sentence = reading.sentence.tree.sentence
+        self._sentence = reading.tree.sentence
         self._file, self._tree = file, tree
         self._place = f"{file}-{tree}-"
         self._pools = Pools(reading)

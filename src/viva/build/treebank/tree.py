@@ -160,20 +160,14 @@ class TreeError(ValueError):
         self.offset = offset
 
 
-class Label(NamedTuple):
-    """A label's parts: NP-SBJ-1 is tag NP, function SBJ, index 1; NP=2 has the gapping index 2."""
-
-    tag: str
-    functions: frozenset[str]
-    identity: str
-    gap: str
-
-
 @lru_cache(maxsize=8192)
-def read_label(label: str) -> Label:
-    """Take a label apart. A label that begins with a hyphen (-NONE-, -LRB-) is a tag whole."""
+def read_label(label: str) -> tuple[str, frozenset[str], str, str]:
+    """Take a label apart: NP-SBJ-1 is tag NP, function SBJ, index 1; NP=2 has the gapping index 2.
+
+    A label that begins with a hyphen (-NONE-, -LRB-) is a tag whole.
+    """
     if label.startswith("-") or label == "":
-        return Label(label, NO_FUNCTIONS, "", "")
+        return label, NO_FUNCTIONS, "", ""
     label, _, gap = label.partition("=")
     parts = label.split("-")
     index = ""
@@ -186,7 +180,7 @@ def read_label(label: str) -> Label:
     gap, _, more = gap.partition("-")
     if more.isdigit():
         index = more
-    return Label(parts[0].partition("|")[0] or label, frozenset(functions) if functions else NO_FUNCTIONS, index, gap)
+    return parts[0].partition("|")[0] or label, frozenset(functions) if functions else NO_FUNCTIONS, index, gap
 
 
 @dataclass(slots=True, eq=False, repr=False)

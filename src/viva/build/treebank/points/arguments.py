@@ -67,7 +67,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             if argument.role == role and argument.category != "existential_there":
                 unclear = not argument.verb.voice or (not reading.published and argument.verb.form in PARTICIPLES)
                 if role != "subject" or not unclear:
-                    yield _finding(reading.sentence, argument)
+                    yield _finding(reading, argument)
 
 
 def _finding(sentence: Sentence, argument: Argument) -> Finding:
@@ -99,11 +99,10 @@ def _finding(sentence: Sentence, argument: Argument) -> Finding:
 
 def find_verbs(reading: Reading) -> Iterator[Finding]:
     """Yield one finding an argument that points at one verb phrase."""
-    sentence = reading.sentence
-    whole = sentence.tree.sentence.lower()
-    owners, chains = _owners(sentence), _chains(sentence)
+    whole = reading.tree.sentence.lower()
+    owners, chains = _owners(reading), _chains(reading)
     for argument in reading.arguments:
-        if not _is_clear(sentence, argument, whole):
+        if not _is_clear(reading, argument, whole):
             continue
         verb = argument.verb
         others = [other for other in owners.get((argument.role, argument.node), ()) if other is not verb]
@@ -112,11 +111,11 @@ def find_verbs(reading: Reading) -> Iterator[Finding]:
             knowledge_point="MVP",
             slot_kind=slot_kind,
             slot=argument.answer.text,
-            answer=sentence.cased(verb.plain),
+            answer=reading.cased(verb.plain),
             category=verb.form,
             tags=(
                 f"main_verb_phrase:{name}",
-                f"subtype:{sentence.category(argument.clause)}",
+                f"subtype:{reading.category(argument.clause)}",
                 f"main_verb_phrase:voice:{verb.voice}",
                 f"main_verb_phrase:tense:{verb.tense}",
                 f"main_verb_phrase:subtype:{verb.form}",
@@ -126,7 +125,7 @@ def find_verbs(reading: Reading) -> Iterator[Finding]:
             answer_node=verb.last,
             answer_verb=verb,
             also=tuple(other.plain for other in others),
-            accepted=tuple(_accepted(sentence, verb, others, chains)),
+            accepted=tuple(_accepted(reading, verb, others, chains)),
         )
 
 

@@ -53,7 +53,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         for (one, slot), (other, answer) in permutations(enumerate(conjuncts), 2):
             if not reading.published and abs(one - other) > 1:
                 continue  # by default neighbours only: a list of ten would be ninety questions
-            if _is_clear(reading.sentence, kind, slot):
+            if _is_clear(reading, kind, slot):
                 yield replace(
                     _unpaired(kind, parent, slot, conjuncts),
                     answer=answer.text,
@@ -62,7 +62,7 @@ def find(reading: Reading) -> Iterator[Finding]:
                     answer_verb=answer.verb,
                     blank=len(conjuncts) == 2,
                     choice=True,
-                    accepted=tuple(_accepted(reading.sentence, answer)),
+                    accepted=tuple(_accepted(reading, answer)),
                 )
 
 
@@ -89,7 +89,7 @@ def find_unpaired(reading: Reading) -> Iterator[Finding]:
     """Slots to pair with a phrase that they are not coordinated with, single verb phrases included."""
     for kind, parent, conjuncts in _coordinations(reading):
         for slot in conjuncts:
-            if _is_clear(reading.sentence, kind, slot):
+            if _is_clear(reading, kind, slot):
                 yield _unpaired(kind, parent, slot, conjuncts)
 
 
@@ -116,25 +116,24 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
     """Yield noun phrases, then the verb phrases of each clause (one alone is no coordination, but may be asked
     about).
     """
-    sentence = reading.sentence
     hosts = {host.head: host for host in reading.noun_hosts}
-    for node in sentence.tree.nodes:
-        if node.tag == "NP" and _coordinates_nouns(node) and (sentence.published or not _is_gapped(node)):
+    for node in reading.tree.nodes:
+        if node.tag == "NP" and _coordinates_nouns(node) and (reading.published or not _is_gapped(node)):
             members: list[Conjunct] = []
             for child in node.children:
                 if child.tag == "NP":
                     inner = next((grand for grand in child.children if grand in hosts), None)
                     modifiers = hosts[inner].modifiers if inner is not None else None
-                    members.append(Conjunct(sentence.cased(child.text), child, None, modifiers))
+                    members.append(Conjunct(reading.cased(child.text), child, None, modifiers))
             if _distinct(members):
                 yield "noun_phrase", node, members
-    for clause, verbs in sentence.clauses.items():
-        paths = sum(len(verb_paths(child, sentence.published)) for child in clause.children if child.tag == "VP")
+    for clause, verbs in reading.clauses.items():
+        paths = sum(len(verb_paths(child, reading.published)) for child in clause.children if child.tag == "VP")
         if paths != len(verbs):
             continue  # a gapped conjunct: who shares what cannot be told
-        if not sentence.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
+        if not reading.published and len(verbs) > 1 and _could_join_higher(verbs[0]):
             continue
-        members = [Conjunct(sentence.cased(verb.text), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
+        members = [Conjunct(reading.cased(verb.text), verb.last, verb, reading.verb_modifiers[verb]) for verb in verbs]
         if _distinct(members):
             yield "verb_phrase", clause, members
 

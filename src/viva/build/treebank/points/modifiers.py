@@ -54,9 +54,8 @@ _PP = "prepositional_phrase"
 
 def find_adjectives(reading: Reading) -> Iterator[Finding]:
     """Yield one finding a modifier of a noun phrase."""
-    sentence = reading.sentence
     for host in reading.noun_hosts:
-        if not _occurs_once(sentence, host.head) or (not reading.published and is_possessive(host.head)):
+        if not _occurs_once(reading, host.head) or (not reading.published and is_possessive(host.head)):
             continue  # "Congress's prohibiting ...": a gerund with its subject
         blank = len(host.modifiers) + host.others == 1
         for modifier in host.modifiers:
@@ -68,7 +67,7 @@ def find_adjectives(reading: Reading) -> Iterator[Finding]:
                     answer=modifier.text,
                     category=modifier.category,
                     tags=(
-                        f"subtype:{_subtype(sentence, host.head)}",
+                        f"subtype:{_subtype(reading, host.head)}",
                         modifier.category,
                         f"adjective_modifier:{modifier.category}",
                     ),
@@ -81,7 +80,7 @@ def find_adjectives(reading: Reading) -> Iterator[Finding]:
 
 def find_adverbs(reading: Reading) -> Iterator[Finding]:
     """Yield one finding a modifier of a verb phrase that occurs once."""
-    for verb in _shown(reading.sentence):
+    for verb in _shown(reading):
         every = reading.verb_modifiers[verb]
         modifiers = [modifier for modifier in every if modifier.category]
         # As published, what has no category (particles, some clauses) is not counted (quirk 12).
@@ -113,7 +112,6 @@ def find_adverbs(reading: Reading) -> Iterator[Finding]:
 
 def find_attachments(reading: Reading) -> Iterator[Finding]:
     """Yield one finding a prepositional phrase and its host, where both occur once: verb phrases, then noun phrases."""
-    sentence = reading.sentence
     hosts: list[tuple[str, Node, VerbSequence | None, tuple[Modifier, ...]]] = [
         (verb.plain, verb.last, verb, found) for verb, found in reading.verb_modifiers.items()
     ]
@@ -122,7 +120,7 @@ def find_attachments(reading: Reading) -> Iterator[Finding]:
     counts = Counter(modifier.text for found in modifiers for modifier in found)
     for answer, node, verb, found in hosts:
         kind, modifies = ("predicate", "adverbial_modifier") if verb else ("noun_phrase", "adjective_modifier")
-        for modifier in found if sentence.host_counts[answer] == 1 else ():
+        for modifier in found if reading.host_counts[answer] == 1 else ():
             if modifier.category != _PP or counts[modifier.text] > 1:
                 continue
             if _modifies_verb(reading, verb, modifier) if verb else _modifies_noun(reading, node, modifier):
@@ -133,7 +131,7 @@ def find_attachments(reading: Reading) -> Iterator[Finding]:
                     answer=answer,
                     category=kind,
                     tags=(
-                        f"subtype:{verb.form if verb else _subtype(sentence, node)}",
+                        f"subtype:{verb.form if verb else _subtype(reading, node)}",
                         f"pp_attachment:attach_to:{kind}",
                         f"pp_attachment:{modifies}:{_PP}",
                         *((f"pp_attachment:{modifies}:moved",) if modifier.moved else ()),
@@ -142,38 +140,37 @@ def find_attachments(reading: Reading) -> Iterator[Finding]:
                     rule=kind,
                     answer_node=node,
                     answer_verb=verb,
-                    accepted=tuple(renderings(sentence, verb)) if verb else (),
+                    accepted=tuple(renderings(reading, verb)) if verb else (),
                     statements=not (verb and is_complement(modifier.node)),
                 )
 
 
 def find_modified_nouns(reading: Reading) -> Iterator[Finding]:
     """Yield noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
-    sentence = reading.sentence
     for host in reading.noun_hosts:
         known = (modifier for modifier in host.modifiers if _is_asked(reading, host.head, modifier))
-        if _occurs_once(sentence, host.head) and (first := next(known, None)):
-            yield _of_noun(sentence, host.head, first.node)
+        if _occurs_once(reading, host.head) and (first := next(known, None)):
+            yield _of_noun(reading, host.head, first.node)
     # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
     holders = _CLAUSES if reading.published else TAGS["holders"]
-    for node in sentence.tree.nodes:
+    for node in reading.tree.nodes:
         if node.tag != "NP" or node.parent.tag == "NP":
             continue
-        kind = sentence.category(node)
+        kind = reading.category(node)
         if kind == "existential_there" or node.tags & holders:
             continue
         # By default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday". So are phrases of
         # which nobody can tell: "with its net income declining", "sold it for a song".
         asked = kind != "pronoun" and "TMP" not in node.functions
-        if not reading.published and not (asked and not _has_predicate(node) and nothing_follows(sentence, node)):
+        if not reading.published and not (asked and not _has_predicate(node) and nothing_follows(reading, node)):
             continue
-        if _occurs_once(sentence, node):
-            yield _of_noun(sentence, node)
+        if _occurs_once(reading, node):
+            yield _of_noun(reading, node)
 
 
 def find_modified_verbs(reading: Reading) -> Iterator[Finding]:
     """Yield verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
-    for verb in _shown(reading.sentence):
+    for verb in _shown(reading):
         modifiers = reading.verb_modifiers[verb]
         exists = any(modifier.category and _modifies_verb(reading, verb, modifier) for modifier in modifiers)
         # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
@@ -210,14 +207,14 @@ def _modifies_noun(reading: Reading, head: Node, modifier: Modifier) -> bool:
     """Return whether nobody doubts that a phrase modifies a noun phrase. As published, the treebank decides."""
     if reading.published:
         return True
-    return is_phrase(modifier) and noun_attachment_is_clear(reading.sentence, head, modifier.node)
+    return is_phrase(modifier) and noun_attachment_is_clear(reading, head, modifier.node)
 
 
 def _modifies_verb(reading: Reading, verb: VerbSequence, modifier: Modifier) -> bool:
     """Return the same of a verb phrase."""
     if reading.published:
         return True
-    return is_phrase(modifier) and verb_attachment_is_clear(reading.sentence, verb, modifier.node)
+    return is_phrase(modifier) and verb_attachment_is_clear(reading, verb, modifier.node)
 
 
 def _is_asked(reading: Reading, head: Node, modifier: Modifier) -> bool:
