@@ -91,25 +91,6 @@ def tell(problems: Iterable[object]) -> None:
     assert not found, f"{len(found)} times: " + "\n".join(map(str, found[:8]))
 
 
-def test_words_and_overlap() -> None:
-    assert words("Ann's \"old\" dog, the U.S. isn't New York-based") == [
-        *("ann", "'s", "old", "dog", "the", "u.s", "is", "n't", "new", "york-based")
-    ]
-    assert overlap("Ann", "Ann, a nurse,")
-    assert overlap("the dog", "The dog")
-    assert not overlap("art", "the party")
-    assert not overlap("Ann", "Ann's dog")
-
-
-def test_ids_are_unique_and_telling(made: list[Made]) -> None:
-    for found in made:
-        ids = [item.id for item in found.items]
-        assert len(set(ids)) == len(ids)
-        for item in found.items:
-            assert (item.file, item.tree) == found.place
-            assert item.id.startswith(f"{item.file}-{item.tree}-{item.knowledge_point}-{item.format}-")
-
-
 def test_every_fact_is_a_blank_and_every_blank_a_fact(made: list[Made]) -> None:
     for found in made:
         blanks = [
@@ -165,14 +146,6 @@ def test_what_is_true_when_affirmed_is_false_when_denied(made: list[Made]) -> No
                 key = (item.knowledge_point, one.slot, one.stated, (item.answer == "true") is one.plain)
                 truth[one.plain][key] += 1
         assert truth[True] == truth[False]
-
-
-def test_half_of_the_statements_are_true(made: list[Made]) -> None:
-    answers: Counter[tuple[str, bool, str]] = Counter()
-    for found in made:
-        answers.update((item.knowledge_point, found.published, item.answer) for item, _ in found.of("TF"))
-    of = {(point, published) for point, published, _ in answers}
-    assert {key: answers[*key, "true"] for key in of} == {key: answers[*key, "false"] for key in of}
 
 
 def test_slots_and_answers_have_words(made: list[Made]) -> None:
