@@ -25,7 +25,7 @@ from viva.build.stackexchange.pool import POOL, Build, read_build, read_pool
 from viva.build.stackexchange.selection import BrokenRow, PoolSettings, build_pool
 from viva.build.stackexchange.view_line import Line
 from viva.distributed import open_worker_pool
-from viva.errors import DataError, MissingDataError, VivaError
+from viva.errors import DataError, MissingDataError
 
 DATE = "2023-06-14"
 
@@ -353,22 +353,16 @@ def test_what_is_no_dump_is_refused_in_words(tmp_path: Path) -> None:
                 assert not (folder / "pool").exists()
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot read the dump"):
-        make(tmp_path / "absent.xml", tmp_path / "pool")
-    with pytest.raises(DataError, match="holds neither"):
-        make(tmp_path, tmp_path / "pool")
+def test_a_folder_without_a_pool_is_told(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError, match="is no pool"):
         read_pool(tmp_path)
     with pytest.raises(MissingDataError, match="is no pool"):
         read_build(tmp_path)
 
 
-def test_a_pool_is_replaced_only_on_demand_and_read_only_whole(folder: Path, tmp_path: Path) -> None:
+def test_a_pool_is_read_only_whole(tmp_path: Path) -> None:
     source = write_dump(tmp_path / "Posts.xml", asked(100))
     make(source, tmp_path / "pool")
-    with pytest.raises(VivaError, match="holds a set already"):
-        make(source, tmp_path / "pool")
     (tmp_path / "pool" / POOL).write_bytes(b'{"id": "x"}\n')
     with pytest.raises(DataError, match="line 1 is no question of a pool"):
         read_pool(tmp_path / "pool")
