@@ -76,9 +76,7 @@ def main() -> int:
 def count(counts: Counts, old: Side, new: Side) -> None:
     """All counts of one tree."""
     counts["trees", "", ""] += 1
-    counts["sentences that read differently", "", ""] += (
-        old.reading.tree.sentence != new.reading.tree.sentence
-    )
+    counts["sentences that read differently", "", ""] += old.reading.tree.sentence != new.reading.tree.sentence
     for mode, side in ((OLD, old), (NEW, new)):
         for item in side.every:
             counts["questions", mode, item.format] += 1

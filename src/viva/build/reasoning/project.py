@@ -319,9 +319,9 @@ class Manifest(Made, kw_only=True):
     exemplars: int
     questions: dict[str, dict[str, int]]
     """Discipline → type → how many are asked."""
-    without_exemplar: list[str] = []
+    without_exemplar: list[str]
     """Discipline and type of which too few were approved to spare one."""
-    held_back: dict[str, int] = {}
+    held_back: dict[str, int]
     reviewers: list[str]
     """Who approved what is in the set."""
     drafted_by: dict[str, int]

@@ -72,9 +72,7 @@ def named_runs(runs: Sequence[Path]) -> Iterator[tuple[Path, str]]:
         yield place, place.name if len(places) > 1 else ""
 
 
-def gather_answers(
-    project: Project, path: Path, label: str, known: set[str], found: dict[str, Answers]
-) -> set[str]:
+def gather_answers(project: Project, path: Path, label: str, known: set[str], found: dict[str, Answers]) -> set[str]:
     """Add a run's answers; returns the questions whose text is another now than in the set that was run."""
     from viva.engine.folder import RunFolder
     from viva.runs.answers import answered

@@ -12,33 +12,12 @@ from typing import Literal, NamedTuple
 
 from viva.build.treebank.categories import CONJUNCTIONS, category, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, resolved, with_antecedents, with_head
-from viva.build.treebank.tree import EMPTY, TAGS, Node
-from viva.build.treebank.verbs import (
-    BE,
-    COPULAS,
-    LINKING,
-    MEASURES,
-    NO_CLAUSE_OBJECTS,
-    TO_CLAUSE_OBJECTS,
-    WEAK_COMPLEMENTS,
-    VerbSequence,
-)
+from viva.build.treebank.tree import EMPTY, TAGS, WORDS, Node
+from viva.build.treebank.verbs import BE, LINKING, VerbSequence
 
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
 OMITTED = "omitted"
 """The published answer where a subject has no antecedent (imperatives, generic infinitives)."""
-_ADVERBIAL = TAGS["adverbial"]
-_EXTENT = frozenset(("EXT", "DIR"))
-_PLACES = TAGS["places"]
-_AMOUNTS = frozenset(("number", "currency", "quantifier_phrase"))
-_BARE = frozenset(("adjective_phrase", "comparative_adjective_phrase", "adverbial_phrase"))
-"""Noun phrases without a noun: "don't think much" has no object, "assumed certain of its liabilities" has."""
-_MODIFIER_TAGS = frozenset(("ADVP", "PP", "RB", "PRT"))
-_PUNCTUATION = TAGS["punctuation"]
-_CLAUSES = frozenset(("S", "SBAR", "SQ"))
-_NO_END = TAGS["no_end"]
-_EXTENDING = frozenset(("PP", "SBAR", "S"))
-_NOUNS = TAGS["nouns"]
 
 
 class ArgumentText(NamedTuple):
@@ -68,9 +47,9 @@ def is_verb_modifier(node: Node) -> bool:
     """Return whether a sister of a verb modifies it: an adverbial function tag, or an ADVP, PP, RB or particle."""
     if "PRD" in node.functions:
         return False
-    if node.tag in _MODIFIER_TAGS:
+    if node.tag in TAGS["modifiers"]:
         return True
-    found = node.functions & _ADVERBIAL
+    found = node.functions & TAGS["adverbial"]
     return bool(found) and not (node.tag == "NP" and found == {"BNF"})
 
 
@@ -140,7 +119,7 @@ def _complements(verb: VerbSequence, published: bool) -> Iterator[tuple[Role, No
         return
     if len(rest) == 1:
         (node,) = rest
-        if node.tag in _CLAUSES:
+        if node.tag in TAGS["clauses"]:
             if not _is_future_or_habit(verb, node) and (published or _is_object_clause(verb, node)):
                 yield "direct_object", node
         elif node.tag in ("NP", "UCP") and not node.functions:
@@ -157,7 +136,7 @@ def _is_complement(node: Node) -> bool:
     """Return whether every grammar calls a predicate a subject complement: neither adverb nor place, nor "is to be
     named".
     """
-    if node.tag == "ADVP" or node.functions & _PLACES or node.text.lower() in WEAK_COMPLEMENTS:
+    if node.tag == "ADVP" or node.functions & TAGS["places"] or node.text.lower() in WORDS["weak_complements"]:
         return False
     subject = node.subject if node.tag == "S" else None
     return subject is None or not is_empty(subject) or not empty_leaf(subject).index
@@ -167,14 +146,14 @@ def _is_object_clause(verb: VerbSequence, node: Node) -> bool:
     """Return whether every grammar calls a clause an object: of an infinitive or participle, where the verb is one of
     those that take one; not one that the treebank itself marks as something else (-CLR, -ADV).
     """
-    if _is_remnant(node) or "CLR" in node.functions or verb.last.lowered in NO_CLAUSE_OBJECTS:
+    if _is_remnant(node) or "CLR" in node.functions or verb.last.lowered in WORDS["no_clause_objects"]:
         return False
     if node.tag == "SBAR" and node.before[-1].tag == "," and node.children[0].tag.startswith("WH"):
         return False  # "rings today, several of whom are members"
     if node.tag != "S" or node.has_subject or "VP" not in node.tags:
         return True
     if node.begins("to "):
-        return verb.last.lowered in TO_CLAUSE_OBJECTS
+        return verb.last.lowered in WORDS["infinitive_objects"]
     return first_word(node).tag == "VBG" and verb.last.lowered not in LINKING  # "get rolling", "help lure"
 
 
@@ -200,16 +179,16 @@ def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
     result ("rose to settle at $20").
     """
     word = verb.last.lowered
-    if any(node.tag == "NP" for node in rest) and word in COPULAS:
+    if any(node.tag == "NP" for node in rest) and word in WORDS["copulas"]:
         return True
     if len(rest) == 1 and rest[0].tag == "NP":
         kind = category(rest[0])
         flat = not rest[0].tags & {"NP", "PP", "SBAR"}
-        if (kind in _AMOUNTS and word in MEASURES) or (kind in _BARE and flat):
+        if (kind in TAGS["amounts"] and word in WORDS["measures"]) or (kind in TAGS["bare"] and flat):
             return True
     if not any(node.tag == "S" for node in rest):
         return False
-    return any(node.functions & _EXTENT for node in verb.last.after if node.position < rest[-1].position)
+    return any(node.functions & TAGS["extent"] for node in verb.last.after if node.position < rest[-1].position)
 
 
 def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[Role, Node]]:
@@ -242,7 +221,7 @@ def _rest(verb: VerbSequence) -> list[Node]:
     return [
         node
         for node in itertools.takewhile(lambda node: node.tag != ":", verb.last.after)
-        if node.tag not in _PUNCTUATION and not node.tag.startswith("VB") and not is_verb_modifier(node)
+        if node.tag not in TAGS["punctuation"] and not node.tag.startswith("VB") and not is_verb_modifier(node)
     ]
 
 
@@ -276,7 +255,7 @@ def other_extents(sentence: Sentence, node: Node) -> Iterator[str]:
     if node.parent.tag and "SBJ" not in node.functions:
         noun = sentence.tree.leaves[node.end - 1].tag.startswith("NN")
         for sister in node.after if noun or "PRD" in node.functions else ():
-            if sister.tag not in _EXTENDING:
+            if sister.tag not in TAGS["extending"]:
                 break
             if sister.text:
                 yield cut(node.start, sister.end)
@@ -300,7 +279,7 @@ def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> Ar
         comma = next(child for child in node.children if child.tag == ",")
         before = node.children[: comma.position]
         last = next((child.tag for child in reversed(before) if child.tag not in ("``", "''")), "")
-        if last not in _NO_END and any(child.tag == "NP" or child.tag in _NOUNS for child in before):
+        if last not in TAGS["no_end"] and any(child.tag == "NP" or child.tag in TAGS["nouns"] for child in before):
             cut = sentence.cut(node.start, comma.start)
             if cut:
                 return ArgumentText(cut, kinds, (node.text,))

@@ -208,10 +208,10 @@ class Manifest(Made, kw_only=True):
     test: int
     """Questions asked; the published scheme may count one several times."""
     test_distinct: int
-    short: dict[str, int] = {}
+    short: dict[str, int]
     """Knowledge points and formats ("IO MC") of which fewer were drawn than asked for: the treebank has no more."""
     exemplars: int
-    malformed: dict[str, int] = {}
+    malformed: dict[str, int]
     """Kind → how many; each is told in malformed.jsonl."""
     fingerprint: str
     """Twelve hexadecimal digits over test.jsonl and exemplars.jsonl."""

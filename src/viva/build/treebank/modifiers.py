@@ -18,12 +18,9 @@ from itertools import takewhile
 from viva.build.treebank.arguments import has_noun_complement, is_verb_modifier
 from viva.build.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, relative_head, with_head
-from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.tree import TAGS, WORDS, Node
 from viva.build.treebank.verbs import VERB_TAGS, VerbSequence
 
-_FOLLOWING = TAGS["following"]
-_MODIFYING = TAGS["modifying"]
-_NOUNS = frozenset(("NP", "NN", "NNS", "NNP", "NNPS"))
 NON_RESTRICTIVE = "(non-restrictive)"
 REDUCED_RELATIVE = "reduced_relative_clause"
 
@@ -62,7 +59,9 @@ def noun_hosts(sentence: Sentence) -> list[NounHost]:
         if head is None:
             continue
         after = node.children[head.position + 1 :]
-        if any(child.tag in CONJUNCTIONS for child in after) or not any(child.tag in _FOLLOWING for child in after):
+        if any(child.tag in CONJUNCTIONS for child in after) or not any(
+            child.tag in TAGS["following"] for child in after
+        ):
             continue
         found = tuple(_noun_modifiers(sentence, after))
         hosts.append(NounHost(head, found, int(has_noun_complement(sentence, head))))
@@ -79,7 +78,7 @@ def _head(node: Node) -> Node | None:
             continue
         if not is_possessive(child):
             return child if possessives <= 1 else None
-        if not any(later.tag in _NOUNS for later in node.children[child.position + 1 :]):
+        if not any(later.tag in TAGS["noun_phrases"] for later in node.children[child.position + 1 :]):
             return child
         possessives += 1
     return None
@@ -88,7 +87,7 @@ def _head(node: Node) -> Node | None:
 def _noun_modifiers(sentence: Sentence, after: list[Node]) -> list[Modifier]:
     found: list[Modifier] = []
     for position, node in enumerate(after):
-        if node.tag not in _MODIFYING:
+        if node.tag not in TAGS["modifying"]:
             continue
         # As published, the first sister is asked about the last one's tag: an index of -1 (quirk 11).
         before = after[position - 1] if position or sentence.published else None
@@ -207,22 +206,6 @@ def _follows_subject(node: Node, verb: VerbSequence) -> bool:
     return any("SBJ" in child.functions for child in node.before)
 
 
-_WITHIN = TAGS["within"]
-_REQUIRED = frozenset(("DTV", "PUT"))
-"""Function tags of what a verb asks for: nobody gives that to the object before it."""
-_OF_VERBS = ("into ", "onto ", "as ")
-"""How a -CLR begins that is no noun's: "paid a premium for it" reads both ways, "turned it into gold" one."""
-_NOUN_WORDS = TAGS["noun_words"]
-_ADVERBIAL = TAGS["adverbial"]
-_SENTENCES = frozenset(("S", "SINV", "SQ"))
-_CLAUSAL = TAGS["clausal"]
-_HEDGES = frozenset(("kind", "sort"))
-"""Nouns that are none before `of` where they stand alone: "as sort of a separate premises"."""
-_RELATIVE = ("WHNP", "WHPP", "WHADVP", "WHADJP")
-_ENDS = TAGS["ends"]
-_QUOTES = frozenset(("``", "''"))
-
-
 def is_of(phrase: Node) -> bool:
     """Return whether a phrase begins with `of`, which belongs to the noun before it."""
     return phrase.tag == "PP" and phrase.begins("of ")
@@ -230,7 +213,7 @@ def is_of(phrase: Node) -> bool:
 
 def is_complement(phrase: Node) -> bool:
     """Return whether a verb asks for a phrase: to some that is its complement and no modifier."""
-    return bool(phrase.functions & (_REQUIRED | {"CLR"}))
+    return bool(phrase.functions & (TAGS["required"] | {"CLR"}))
 
 
 def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
@@ -243,12 +226,12 @@ def noun_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     """
     if not phrase.text or not _adjoins(sentence, head, phrase):
         return False
-    if _is_name(sentence, head, phrase) or _is_coordinated(head) or head.text.lower() in _HEDGES:
+    if _is_name(sentence, head, phrase) or _is_coordinated(head) or head.text.lower() in WORDS["hedges"]:
         return False
     first = phrase.children[0]
     match phrase.tag:
         case "SBAR":
-            return first.tag in _RELATIVE or first.text.lower() in ("", "that")
+            return first.tag in TAGS["relative"] or first.text.lower() in ("", "that")
         case "S" if not phrase.begins("to "):
             return False  # the title of "your article"
         case "VP":
@@ -280,7 +263,7 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
         return False  # "said it would refile its request if": the one or the other
     if phrase.tag != "ADVP" and _follows_predicate(phrase):
         return False  # "was up only slightly in lackluster trading"
-    after_noun = any(leaf.tag in _NOUN_WORDS for leaf in between)
+    after_noun = any(leaf.tag in TAGS["noun_words"] for leaf in between)
     comma = bool(between) and between[-1].tag == ","
     match phrase.tag:
         case "PP":
@@ -339,8 +322,10 @@ def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
 
 def nothing_follows(sentence: Sentence, head: Node) -> bool:
     """Return whether what follows a noun phrase is no modifier to any reader: a finite verb, a conjunction, the end."""
-    following = next((leaf for leaf in sentence.tree.leaves[head.end :] if leaf.text and leaf.tag not in _QUOTES), None)
-    return following is None or following.tag in _ENDS
+    following = next(
+        (leaf for leaf in sentence.tree.leaves[head.end :] if leaf.text and leaf.tag not in TAGS["quotes"]), None
+    )
+    return following is None or following.tag in TAGS["ends"]
 
 
 def _is_governed(verb: VerbSequence) -> bool:
@@ -350,7 +335,7 @@ def _is_governed(verb: VerbSequence) -> bool:
 
 
 def _is_relative(node: Node) -> bool:
-    return node.tag == "SBAR" and node.children[0].tag in _RELATIVE
+    return node.tag == "SBAR" and node.children[0].tag in TAGS["relative"]
 
 
 def _is_name(sentence: Sentence, head: Node, phrase: Node) -> bool:
@@ -375,7 +360,9 @@ def _follows_predicate(phrase: Node) -> bool:
 
 def _is_required(phrase: Node) -> bool:
     """Return whether a prepositional phrase is the verb's, whatever noun stands before it."""
-    return bool(phrase.functions & _REQUIRED) or ("CLR" in phrase.functions and phrase.begins(*_OF_VERBS))
+    return bool(phrase.functions & TAGS["required"]) or (
+        "CLR" in phrase.functions and phrase.begins(*WORDS["of_verbs"])
+    )
 
 
 def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
@@ -387,7 +374,7 @@ def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
 def _ends_a_verb_phrase(head: Node) -> bool:
     """Return whether a noun phrase is a verb's object or complement, or stands at the end of one."""
     node = head
-    while node.parent.tag in _WITHIN:
+    while node.parent.tag in TAGS["within"]:
         node = node.parent
         if node.tag == "VP":
             return True
@@ -408,8 +395,8 @@ def _looks_adverbial(node: Node) -> bool:
     if node.tag == "SBAR":
         return node.children[0].tag in ("IN", "WHADVP", "ADVP") and node.children[0].text.lower() != "that"
     if node.tag == "S":
-        return bool(node.functions & _ADVERBIAL) or _is_purpose_clause(node)
-    return bool(node.functions & _ADVERBIAL)
+        return bool(node.functions & TAGS["adverbial"]) or _is_purpose_clause(node)
+    return bool(node.functions & TAGS["adverbial"])
 
 
 def _is_purpose_clause(node: Node) -> bool:
@@ -422,7 +409,7 @@ def _is_purpose_clause(node: Node) -> bool:
 
 def _stands_beside(node: Node, verb: VerbSequence) -> bool:
     """Return whether a phrase is a sister of something that holds the verb, in its clause or in one around it."""
-    return node.parent.tag in _CLAUSAL and _covers(node.parent, verb.last)
+    return node.parent.tag in TAGS["clausal"] and _covers(node.parent, verb.last)
 
 
 def _covers(node: Node, other: Node) -> bool:
@@ -436,6 +423,6 @@ def _in_other_clause(node: Node, verb: VerbSequence) -> bool:
     return any(
         _is_relative(above)
         or (above.tag, above.parent.tag) == ("VP", "NP")
-        or (above.parent.tag == "S" and above.tag in _SENTENCES and above.has_subject)
+        or (above.parent.tag == "S" and above.tag in TAGS["sentences"] and above.has_subject)
         for above in takewhile(lambda around: not _covers(around, verb.last), node.above())
     )

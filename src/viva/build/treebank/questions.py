@@ -25,7 +25,7 @@ from viva.build.treebank.modifiers import could_modify_noun, could_modify_verb, 
 from viva.build.treebank.phrases import bare, tidy_text
 from viva.build.treebank.points.modifiers import is_plain
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import Node
+from viva.build.treebank.tree import TAGS, Node
 from viva.build.treebank.verbs import BE
 from viva.build.treebank.wordings import Wordings, wordings
 
@@ -190,10 +190,6 @@ def _attachable(pool: Iterable[Phrase], finding: Finding) -> list[Phrase]:
     return sorted(ranked, key=lambda candidate: candidate is not rival)
 
 
-_PHRASES = frozenset(("NP", "ADJP", "ADVP"))
-_MODIFYING = frozenset(("PP", "ADVP", "SBAR"))
-
-
 class Pools:
     """The candidates of one sentence, by kind."""
 
@@ -205,7 +201,7 @@ class Pools:
         def shown(text: str) -> str:
             return text if reading.published else tidy_text(reading.within(text))
 
-        self.phrases = [Phrase(shown(cased(n.text)), n) for n in nodes if n.tag in _PHRASES and is_plain(n)]
+        self.phrases = [Phrase(shown(cased(n.text)), n) for n in nodes if n.tag in TAGS["phrases"] and is_plain(n)]
         self.nouns = [Phrase(shown(n.text), n) for n in nodes if n.tag == "NP" and n.text]
         self.plain_verbs = [Phrase(shown(verb.plain), verb.last, True) for verb in verbs]
         self.text_verbs = [Phrase(shown(verb.text), verb.last, True) for verb in verbs]
@@ -218,7 +214,7 @@ class Pools:
         if not reading.published:
             # Any phrase that could modify something: a sentence seldom holds three modifiers of other phrases.
             known = {phrase.node for phrase in self.modifiers}
-            more = (n for n in nodes if n.tag in _MODIFYING and n.text.count(" ") and n not in known)
+            more = (n for n in nodes if n.tag in TAGS["loose_modifiers"] and n.text.count(" ") and n not in known)
             self.modifiers += [Phrase(shown(n.text), n) for n in more if n.parent.tag != "PP"]
 
 

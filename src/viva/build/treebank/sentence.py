@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import groupby
 
 from viva.build.treebank.categories import category, is_empty
-from viva.build.treebank.tree import EMPTY, Node, Tree
+from viva.build.treebank.tree import EMPTY, WORDS, Node, Tree
 from viva.build.treebank.verbs import VerbSequence, sequences
 
 _CAPITALS = ("NNP", "JJ", "FW")
@@ -75,7 +75,6 @@ class Sentence:
         return found
 
 
-_RELATIVE_WORDS = frozenset(("that", "which", "who", "whom", "whose"))
 _HOPS = 5
 
 
@@ -138,7 +137,7 @@ def with_head(sentence: Sentence, wh: Node, head: Node) -> str:
 
 def _relative_word(leaf: Node) -> str:
     """Return a word that stands for a noun phrase, an empty one as well; "" for any other."""
-    return leaf.lowered if leaf.lowered in _RELATIVE_WORDS or (leaf.tag == EMPTY and leaf.word == "0") else ""
+    return leaf.lowered if leaf.lowered in WORDS["relative"] or (leaf.tag == EMPTY and leaf.word == "0") else ""
 
 
 def _possessive(text: str) -> str:

@@ -24,7 +24,8 @@ from typing import NamedTuple, cast
 
 from viva.files import shipped_table
 
-TAGS = shipped_table(__file__, "tags.toml", dict[str, frozenset[str]])
+TAGS, WORDS = (shipped_table(__file__, name, dict[str, frozenset[str]]) for name in ("tags.toml", "words.toml"))
+"""Labels, and words, by what they are taken for."""
 BRACKETS = {
     "-LRB-": "(", "-RRB-": ")", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]",
     "-lrb-": "(", "-rrb-": ")", "-lcb-": "{", "-rcb-": "}", "-lsb-": "[", "-rsb-": "]",

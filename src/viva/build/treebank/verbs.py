@@ -10,27 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from viva.build.treebank.tree import TAGS, Layout, Node, Tree, TreeError
-from viva.files import shipped_table
+from viva.build.treebank.tree import TAGS, WORDS, Layout, Node, Tree, TreeError
 
 VERB_TAGS = TAGS["verbs"]
-_PARTING = frozenset(("S", "SBAR", "CC", "CONJP"))
 _FINITE = {"VBD": "past", "VBZ": "present", "VBP": "present"}
-_WORDS = shipped_table(__file__, "verbs.toml", dict[str, frozenset[str]])
-BE = _WORDS["be"]
-COPULAS = BE | _WORDS["copulas"]
-TO_CLAUSE_OBJECTS = _WORDS["infinitive_objects"]
-NO_CLAUSE_OBJECTS = _WORDS["copulas"] | _WORDS["clauses_no_objects"]
-MEASURES = _WORDS["measures"]
-WEAK_COMPLEMENTS = _WORDS["weak_complements"]
-_HAVE = _WORDS["have"]
-LINKING = BE | _HAVE | _WORDS["linking"]
-_NOT = _WORDS["not"]
-_FUTURE = _WORDS["future"]
-_FUTURE_IN_PAST = _WORDS["future_in_past"]
-
-PARTICIPLES = frozenset(("present_participle", "perfect_participle", "past_participle"))
-"""Forms without a grammatical subject of their own, in most grammars."""
+BE, _HAVE, _FUTURE, _FUTURE_IN_PAST = (WORDS[name] for name in ("be", "have", "future", "future_in_past"))
+LINKING = BE | _HAVE | WORDS["linking"]
 MAX_PATHS = 64
 """Verb sequences of one topmost VP; the sample's richest has six."""
 
@@ -150,7 +135,7 @@ def _is_auxiliary(vp: Node, verb: Node, below: Node) -> bool:
     """
     between = vp.children[verb.position + 1 : below.position]
     return not any(
-        child.tag in _PARTING
+        child.tag in TAGS["parting"]
         or child.text in (":", ";")
         or (child.tag == "NP" and not child.functions and bool(child.text))
         for child in between
@@ -189,7 +174,7 @@ def _sequence(layout: Layout, top: Node, path: VerbPath, published: bool) -> Ver
         for rendering in (negated, adverbs, both):
             rendering.append(verb.start)
         following = verb.after[:2]
-        negation = bool(following) and following[0].tag == "RB" and following[0].word in _NOT
+        negation = bool(following) and following[0].tag == "RB" and following[0].word in WORDS["not"]
         if negation and (published or _links(verb)):
             negated.append(following[0].start)
             both.append(following.pop(0).start)

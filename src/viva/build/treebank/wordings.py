@@ -55,8 +55,7 @@ class Wordings:
 
 def _cut(name: str, texts: list[str]) -> list[Wording]:
     return [
-        Wording(_FIELD.sub(r"%(\1)s", text.replace("%", "%%")), f"{name}.{number}")
-        for number, text in enumerate(texts)
+        Wording(_FIELD.sub(r"%(\1)s", text.replace("%", "%%")), f"{name}.{number}") for number, text in enumerate(texts)
     ]
 
 

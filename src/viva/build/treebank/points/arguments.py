@@ -39,8 +39,8 @@ from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
 from viva.build.treebank.arguments import Argument, Role, has_noun_complement, has_own_subject, roles
 from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.sentence import Sentence, resolved
-from viva.build.treebank.tree import Node
-from viva.build.treebank.verbs import PARTICIPLES, VerbSequence, verb_paths
+from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.verbs import VerbSequence, verb_paths
 
 _ROLES: dict[Role, tuple[KnowledgePoint, str, SlotKind]] = {
     "subject": ("GS", "surface_subject", "grammatical_subject"),
@@ -52,7 +52,6 @@ _ROLES: dict[Role, tuple[KnowledgePoint, str, SlotKind]] = {
 _LONGEST = 8
 """Words of a verb phrase as it stands in the sentence."""
 _DEEPEST = 3
-_UNCLEAR = frozenset(("empty", "coordinated_subordinate_clause"))
 
 
 def find(reading: Reading) -> Iterator[Finding]:
@@ -65,7 +64,9 @@ def find(reading: Reading) -> Iterator[Finding]:
     for role in _ROLES:
         for argument in reading.arguments:
             if argument.role == role and argument.category != "existential_there":
-                unclear = not argument.verb.voice or (not reading.published and argument.verb.form in PARTICIPLES)
+                unclear = not argument.verb.voice or (
+                    not reading.published and argument.verb.form in TAGS["participles"]
+                )
                 if role != "subject" or not unclear:
                     yield _finding(reading, argument)
 
@@ -201,10 +202,10 @@ def _owners(sentence: Sentence) -> dict[tuple[Role, Node], list[VerbSequence]]:
 
 def _is_clear(sentence: Sentence, argument: Argument, whole: str) -> bool:
     node = argument.node
-    participle = argument.role == "subject" and argument.verb.form in PARTICIPLES
+    participle = argument.role == "subject" and argument.verb.form in TAGS["participles"]
     if not sentence.published and (participle or has_own_subject(node)):
         return False
-    if argument.category in _UNCLEAR or argument.cut or not node.text or has_noun_complement(sentence, node):
+    if argument.category in TAGS["unclear"] or argument.cut or not node.text or has_noun_complement(sentence, node):
         return False
     if argument.role == "subject":
         clear = argument.verb.voice and len(verb_paths(argument.verb.top, sentence.published)) == 1

@@ -25,7 +25,6 @@ from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import TAGS, Node, TreeError
 from viva.build.treebank.verbs import BE, VERB_TAGS, VerbSequence, verb_paths
 
-_PARTS = TAGS["coordination"]
 _NAMES = {
     "prepositional_phrase": ("with_prepositional_phrase",),
     REDUCED_RELATIVE: ("with_relative_clause", "with_reduced_relative_clause"),
@@ -143,7 +142,7 @@ def _coordinates_nouns(node: Node) -> bool:
         return False
     tags = [child.tag for child in node.children]
     return (
-        all(tag in _PARTS for tag in tags)
+        all(tag in TAGS["coordination"] for tag in tags)
         and "DT" not in tags[1:]
         and tags.count("NP") >= 2
         and any(tag in CONJUNCTIONS for tag in tags)

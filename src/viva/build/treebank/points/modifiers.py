@@ -43,12 +43,9 @@ from viva.build.treebank.modifiers import (
 )
 from viva.build.treebank.points.arguments import renderings
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.tree import TAGS, WORDS, Node
 from viva.build.treebank.verbs import VerbSequence
 
-_CLAUSES = frozenset(("NP", "S", "SBAR"))
-_RECIPROCAL = frozenset(("one", "each"))
-"""What "another" and "other" do not modify."""
 _PP = "prepositional_phrase"
 
 
@@ -152,7 +149,7 @@ def find_modified_nouns(reading: Reading) -> Iterator[Finding]:
         if _occurs_once(reading, host.head) and (first := next(known, None)):
             yield _of_noun(reading, host.head, first.node)
     # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
-    holders = _CLAUSES if reading.published else TAGS["holders"]
+    holders = TAGS["published_holders" if reading.published else "holders"]
     for node in reading.tree.nodes:
         if node.tag != "NP" or node.parent.tag == "NP":
             continue
@@ -219,7 +216,7 @@ def _modifies_verb(reading: Reading, verb: VerbSequence, modifier: Modifier) -> 
 
 def _is_asked(reading: Reading, head: Node, modifier: Modifier) -> bool:
     """Return whether a noun phrase's modifier is asked for; by default not of pronouns."""
-    named = head.children[-1].tag != "PRP" and head.text.lower() not in _RECIPROCAL
+    named = head.children[-1].tag != "PRP" and head.text.lower() not in WORDS["reciprocal"]
     return bool(modifier.category) and (reading.published or named) and _modifies_noun(reading, head, modifier)
 
 
