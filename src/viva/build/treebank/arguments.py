@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from viva.build.treebank.categories import CONJUNCTIONS, category, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, empty_leaf, relative_head, resolved, with_antecedents, with_head
-from viva.build.treebank.tree import EMPTY, TAGS, WORDS, Node
+from viva.build.treebank.tree import EMPTY, TAGS, WORDS, Node, tags_of
 from viva.build.treebank.verbs import BE, LINKING, VerbSequence
 
 Role = Literal["subject", "subject_complement", "direct_object", "indirect_object"]
@@ -63,7 +63,7 @@ def is_coordinated(clause: Node, published: bool) -> bool:
     if published:
         return has_conjunction(clause)
     coordinating = itertools.dropwhile(lambda child: child.tag in ("CC", "``"), clause.children)
-    return any(child.tag in CONJUNCTIONS for child in coordinating)
+    return bool(tags_of(coordinating) & CONJUNCTIONS)
 
 
 def arguments(sentence: Sentence) -> list[Argument]:
@@ -179,14 +179,14 @@ def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
     result ("rose to settle at $20").
     """
     word = verb.last.lowered
-    if any(node.tag == "NP" for node in rest) and word in WORDS["copulas"]:
+    if "NP" in tags_of(rest) and word in WORDS["copulas"]:
         return True
     if len(rest) == 1 and rest[0].tag == "NP":
         kind = category(rest[0])
         flat = not rest[0].tags & {"NP", "PP", "SBAR"}
         if (kind in TAGS["amounts"] and word in WORDS["measures"]) or (kind in TAGS["bare"] and flat):
             return True
-    if not any(node.tag == "S" for node in rest):
+    if "S" not in tags_of(rest):
         return False
     return any(node.functions & TAGS["extent"] for node in verb.last.after if node.position < rest[-1].position)
 
@@ -194,7 +194,7 @@ def _takes_no_object(verb: VerbSequence, rest: list[Node]) -> bool:
 def _two_objects(first: Node, second: Node, published: bool) -> Iterator[tuple[Role, Node]]:
     """Indirect and direct object; with a comma between them, the second only explains the first."""
     between = first.after[: second.position - first.position - 1]
-    if not published and any(node.tag in (",", "PRN") for node in between):
+    if not published and tags_of(between) & {",", "PRN"}:
         yield "direct_object", first
         return
     yield "indirect_object", first
@@ -279,7 +279,7 @@ def _whole_and_cut(sentence: Sentence, node: Node, kinds: tuple[str, ...]) -> Ar
         comma = next(child for child in node.children if child.tag == ",")
         before = node.children[: comma.position]
         last = next((child.tag for child in reversed(before) if child.tag not in ("``", "''")), "")
-        if last not in TAGS["no_end"] and any(child.tag == "NP" or child.tag in TAGS["nouns"] for child in before):
+        if last not in TAGS["no_end"] and tags_of(before) & {"NP", *TAGS["nouns"]}:
             cut = sentence.cut(node.start, comma.start)
             if cut:
                 return ArgumentText(cut, kinds, (node.text,))

@@ -39,7 +39,7 @@ def _noun_phrase(node: Node) -> str:
             return "noun_phrase"
         if child.tag == "JJR":
             return "comparative_adjective_phrase"
-    if any(child.tag in CONJUNCTIONS for child in children):
+    if node.tags & CONJUNCTIONS:
         return "coordinated_noun_phrase"
     inner = next((child for child in children if child.tag == "NP"), None)
     if inner is not None:
@@ -91,7 +91,7 @@ def _subordinate(node: Node) -> str:
         return "that_clause"
     if first.tag == EMPTY and first.word == "0":
         return "that_clause(null_complementizer)"
-    if all(child.tag in ("SBAR", "CC", ",") for child in children):
+    if node.tags <= {"SBAR", "CC", ","}:
         return "coordinated_subordinate_clause"
     return f"unrecognized({first.tag})"
 

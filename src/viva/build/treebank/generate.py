@@ -12,7 +12,7 @@ from viva.build.treebank.phrases import overlap, tidy_text, times
 from viva.build.treebank.points import arguments, conjuncts, modifiers
 from viva.build.treebank.questions import Asker
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import parse
+from viva.build.treebank.tree import parse, tags_of
 from viva.build.treebank.wordings import Wordings, wordings
 
 POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
@@ -39,7 +39,7 @@ def generate(
     `published` behaves as the authors' generator does, quirks included. `words`: other wordings than the bundled ones.
     """
     parsed = parse(text, published)
-    if not parsed.sentence or (not published and any(node.tag == _UNANALYSED for node in parsed.nodes)):
+    if not parsed.sentence or (not published and _UNANALYSED in tags_of(parsed.nodes)):
         return [], []
     reading = Reading(parsed, published)
     findings = [finding for find in POINTS for finding in find(reading)]

@@ -18,7 +18,7 @@ from itertools import takewhile
 from viva.build.treebank.arguments import has_noun_complement, is_verb_modifier
 from viva.build.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, relative_head, with_head
-from viva.build.treebank.tree import TAGS, WORDS, Node
+from viva.build.treebank.tree import TAGS, WORDS, Node, tags_of
 from viva.build.treebank.verbs import VERB_TAGS, VerbSequence
 
 NON_RESTRICTIVE = "(non-restrictive)"
@@ -59,9 +59,8 @@ def noun_hosts(sentence: Sentence) -> list[NounHost]:
         if head is None:
             continue
         after = node.children[head.position + 1 :]
-        if any(child.tag in CONJUNCTIONS for child in after) or not any(
-            child.tag in TAGS["following"] for child in after
-        ):
+        tags = tags_of(after)
+        if tags & CONJUNCTIONS or not tags & TAGS["following"]:
             continue
         found = tuple(_noun_modifiers(sentence, after))
         hosts.append(NounHost(head, found, int(has_noun_complement(sentence, head))))
@@ -78,7 +77,7 @@ def _head(node: Node) -> Node | None:
             continue
         if not is_possessive(child):
             return child if possessives <= 1 else None
-        if not any(later.tag in TAGS["noun_phrases"] for later in node.children[child.position + 1 :]):
+        if not tags_of(child.after) & TAGS["noun_phrases"]:
             return child
         possessives += 1
     return None
@@ -253,17 +252,17 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
     """
     if phrase.end <= verb.last.start:
         between = sentence.tree.leaves[phrase.end : verb.last.start]
-        if any(leaf.tag in VERB_TAGS and leaf not in verb.verbs for leaf in between):
+        if tags_of(leaf for leaf in between if leaf not in verb.verbs) & VERB_TAGS:
             return False
         return phrase.tag in ("ADVP", "RB") or (phrase.tag == "PP" and _has_comma_before(sentence, phrase))
     between = sentence.between(verb.last.end, phrase.start)
-    if any(leaf.tag in VERB_TAGS for leaf in between):
+    if tags_of(between) & VERB_TAGS:
         return False
     if phrase.tag != "PP" and (between or phrase.tag == "NP") and _is_governed(verb):
         return False  # "said it would refile its request if": the one or the other
     if phrase.tag != "ADVP" and _follows_predicate(phrase):
         return False  # "was up only slightly in lackluster trading"
-    after_noun = any(leaf.tag in TAGS["noun_words"] for leaf in between)
+    after_noun = tags_of(between) & TAGS["noun_words"]
     comma = bool(between) and between[-1].tag == ","
     match phrase.tag:
         case "PP":
@@ -271,7 +270,7 @@ def verb_attachment_is_clear(  # noqa: PLR0911 - a case for each kind of phrase
         case "SBAR":
             return not after_noun or (phrase.children[0].tag == "IN" and not phrase.begins("that "))
         case "S":  # participles go with the subject to some: "..., dividing responsibilities"
-            return not after_noun and not comma and _tags(sentence.between(phrase.start)[:1]) == ["TO"]
+            return not after_noun and not comma and tags_of(sentence.between(phrase.start)[:1]) == {"TO"}
         case "ADVP":
             return not after_noun or "TMP" in phrase.functions or phrase.text.lower().endswith("ly")
         case _:
@@ -317,7 +316,7 @@ def could_modify_noun(sentence: Sentence, head: Node, phrase: Node) -> bool:
     between = sentence.between(head.end, phrase.start)
     if is_of(phrase):
         return not between
-    return not any(leaf.tag in VERB_TAGS or leaf.tag in (",", ":") for leaf in between)
+    return not tags_of(between) & {*VERB_TAGS, ",", ":"}
 
 
 def nothing_follows(sentence: Sentence, head: Node) -> bool:
@@ -331,7 +330,7 @@ def nothing_follows(sentence: Sentence, head: Node) -> bool:
 def _is_governed(verb: VerbSequence) -> bool:
     """Return whether a verb phrase lies in that of another verb, relative clauses apart."""
     around = takewhile(lambda node: not _is_relative(node), verb.top.above())
-    return any(node.tag == "VP" for node in around)
+    return "VP" in tags_of(around)
 
 
 def _is_relative(node: Node) -> bool:
@@ -348,10 +347,10 @@ def _is_coordinated(head: Node) -> bool:
     """Return whether a noun phrase coordinates nouns, or ends a coordination: what follows it may modify all of
     them.
     """
-    if any(leaf.tag == "CC" for leaf in head.walk()):
+    if "CC" in tags_of(head.walk()):
         return True
     outer = head.parent
-    return outer.parent.tag in ("NP", "UCP") and any(child.tag in CONJUNCTIONS for child in outer.before)
+    return outer.parent.tag in ("NP", "UCP") and bool(tags_of(outer.before) & CONJUNCTIONS)
 
 
 def _follows_predicate(phrase: Node) -> bool:
@@ -367,8 +366,7 @@ def _is_required(phrase: Node) -> bool:
 
 def _adjoins(sentence: Sentence, head: Node, phrase: Node) -> bool:
     """Return whether nothing but a comma or quotation marks stands between a noun phrase and what follows it."""
-    between = _tags(sentence.between(head.end, phrase.start))
-    return phrase.start >= head.end and all(tag in ("``", ",") for tag in between)
+    return phrase.start >= head.end and tags_of(sentence.between(head.end, phrase.start)) <= {"``", ","}
 
 
 def _ends_a_verb_phrase(head: Node) -> bool:
@@ -382,11 +380,7 @@ def _ends_a_verb_phrase(head: Node) -> bool:
 
 
 def _has_comma_before(sentence: Sentence, phrase: Node) -> bool:
-    return _tags(sentence.between(0, phrase.start)[-1:]) == [","]
-
-
-def _tags(leaves: list[Node]) -> list[str]:
-    return [leaf.tag for leaf in leaves]
+    return tags_of(sentence.between(0, phrase.start)[-1:]) == {","}
 
 
 def _looks_adverbial(node: Node) -> bool:

@@ -25,7 +25,7 @@ from viva.build.treebank.modifiers import could_modify_noun, could_modify_verb, 
 from viva.build.treebank.phrases import bare, tidy_text
 from viva.build.treebank.points.modifiers import is_plain
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import TAGS, Node
+from viva.build.treebank.tree import TAGS, Node, tags_of
 from viva.build.treebank.verbs import BE
 from viva.build.treebank.wordings import Wordings, wordings
 
@@ -152,7 +152,7 @@ def _governs(verb: Node, finding: Finding) -> bool:
     if below is None or not verb.parent.holds(below.last):
         return False
     between = takewhile(lambda node: node is not verb.parent, below.top.above())
-    return all(node.tag != "SBAR" for node in between)
+    return "SBAR" not in tags_of(between)
 
 
 def _is_easy(phrase: Phrase) -> bool:

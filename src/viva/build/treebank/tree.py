@@ -241,7 +241,7 @@ class Node:
     @property
     def tags(self) -> set[str]:
         """The tags of its children."""
-        return {child.tag for child in self.children}
+        return tags_of(self.children)
 
     @property
     def lowered(self) -> str:
@@ -264,6 +264,11 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.tag} {self.path} {self.text!r}>"
+
+
+def tags_of(nodes: Iterable[Node]) -> set[str]:
+    """Return the tags of nodes, each once."""
+    return {node.tag for node in nodes}
 
 
 OUTSIDE = Node(*read_label(""), parent=cast("Node", None), position=0, start=-1)

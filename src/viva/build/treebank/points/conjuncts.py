@@ -16,13 +16,12 @@ from itertools import permutations
 from typing import NamedTuple
 
 from viva.benchmarks.syneval.facts import SlotKind
-from viva.build.treebank.arguments import other_extents
-from viva.build.treebank.categories import CONJUNCTIONS
+from viva.build.treebank.arguments import has_conjunction, other_extents
 from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import REDUCED_RELATIVE, Modifier
 from viva.build.treebank.points.arguments import particle_end
 from viva.build.treebank.sentence import Sentence
-from viva.build.treebank.tree import TAGS, Node, TreeError
+from viva.build.treebank.tree import TAGS, Node, TreeError, tags_of
 from viva.build.treebank.verbs import BE, VERB_TAGS, VerbSequence, verb_paths
 
 _NAMES = {
@@ -76,7 +75,7 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
     own, leaves = answer.verb.levels[-1], sentence.tree.leaves
     parts = [verb for verb in answer.verb.verbs if verb.parent is own] or [answer.verb.last]
     first = answer.verb.verbs[0].start
-    whole = () if any(leaf.tag in VERB_TAGS for leaf in leaves[parts[-1].end : own.end]) else (own.end,)
+    whole = () if tags_of(leaves[parts[-1].end : own.end]) & VERB_TAGS else (own.end,)
     apart = any(leaf.tag.startswith(("CC", "NN", "PRP")) for leaf in leaves[first : parts[0].start])
     for start in dict.fromkeys((parts[0].start, parts[0].start if apart else first)):
         for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), *whole)):
@@ -140,12 +139,11 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
 def _coordinates_nouns(node: Node) -> bool:
     if node.parent.tag in ("NP", "UCP"):
         return False
-    tags = [child.tag for child in node.children]
     return (
-        all(tag in TAGS["coordination"] for tag in tags)
-        and "DT" not in tags[1:]
-        and tags.count("NP") >= 2
-        and any(tag in CONJUNCTIONS for tag in tags)
+        node.tags <= TAGS["coordination"]
+        and "DT" not in tags_of(node.children[1:])
+        and sum(child.tag == "NP" for child in node.children) >= 2
+        and has_conjunction(node)
     )
 
 
@@ -166,7 +164,7 @@ def _could_join_higher(verb: VerbSequence) -> bool:
     """Return whether a conjunct behind a comma could belong to the verb around: "he said he is pleased, and doesn't
     see".
     """
-    return "," in verb.top.tags and any(above.tag == "VP" for above in verb.top.above())
+    return "," in verb.top.tags and "VP" in tags_of(verb.top.above())
 
 
 def _distinct(members: list[Conjunct]) -> bool:
