@@ -22,9 +22,6 @@ POINTS: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     modifiers.find_adverbs,
     conjuncts.find,
     modifiers.find_attachments,
-    modifiers.find_modified_nouns,
-    modifiers.find_modified_verbs,
-    conjuncts.find_unpaired,
 )
 _UNANALYSED = "X"
 """The treebank's mark for what its annotators could not analyse: a typing error, a sentence cut off."""
@@ -42,13 +39,18 @@ def generate(
     if not parsed.sentence or (not published and _UNANALYSED in tags_of(parsed.nodes)):
         return [], []
     reading = Reading(parsed, published)
-    findings = [finding for find in POINTS for finding in find(reading)]
+    findings = sorted((finding for find in POINTS for finding in find(reading)), key=_rank)
     findings = list(map(_as_published, findings)) if published else tidy(findings, reading)
     facts = [_fact(finding, parsed.sentence, file, tree) for finding in findings if finding.blank]
     asker = Asker(reading, file, tree, words or wordings())
     for finding in findings:
         asker.learn(finding)
     return facts, [item for finding in findings for item in asker.ask(finding)]
+
+
+def _rank(finding: Finding) -> int:
+    """Return 0 where there is an answer, 1 for whether there is a modifier, 2 for what is not coordinated."""
+    return 0 if finding.answer else 1 if finding.exists is not None else 2
 
 
 def _as_published(finding: Finding) -> Finding:

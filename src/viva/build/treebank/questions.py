@@ -315,7 +315,7 @@ class Asker:
             wrong = wrong_answers(self._pools, finding, dice)
         if finding.blank:
             yield self._item(finding, "FITB", "blank", dice, finding.answer)
-        if len(wrong) == WANTED and finding.choice:
+        if finding.answer and finding.choice and len(wrong) == WANTED:
             options, letter = self._options(finding.answer, wrong, dice)
             yield self._item(finding, "MC", "choice", dice, letter, options=options)
         if point == "MVP" or not finding.statements:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import permutations
 from typing import NamedTuple
 
 from viva.benchmarks.syneval.facts import SlotKind
@@ -46,22 +45,41 @@ class Conjunct(NamedTuple):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding an ordered pair of conjuncts."""
+    """Yield one finding an ordered pair of conjuncts; and slots to pair with a phrase that they are not coordinated
+    with, single verb phrases included.
+    """
     for kind, parent, conjuncts in _coordinations(reading):
-        for (one, slot), (other, answer) in permutations(enumerate(conjuncts), 2):
-            if not reading.published and abs(one - other) > 1:
-                continue  # by default neighbours only: a list of ten would be ninety questions
-            if _is_clear(reading, kind, slot):
-                yield replace(
-                    _unpaired(kind, parent, slot, conjuncts),
-                    answer=answer.text,
-                    tags=_tags(kind, slot, answer),
-                    answer_node=answer.node,
-                    answer_verb=answer.verb,
-                    blank=len(conjuncts) == 2,
-                    choice=True,
-                    accepted=tuple(_accepted(reading, answer)),
-                )
+        name = f"coordinated_{kind}"
+        for one, slot in enumerate(conjuncts):
+            if not _is_clear(reading, kind, slot):
+                continue
+            unpaired = Finding(
+                knowledge_point="CO",
+                slot_kind=kind,
+                slot=slot.text,
+                tags=(name,),
+                nodes=(parent, slot.node),
+                rule=kind,
+                category=name,
+                answer_node=slot.node,
+                slot_verb=slot.verb,
+                blank=False,
+                also=tuple(conjunct.text for conjunct in conjuncts),
+                related=tuple(conjunct.node for conjunct in conjuncts),
+            )
+            yield unpaired
+            for other, answer in enumerate(conjuncts):
+                # By default neighbours only: a list of ten would be ninety questions.
+                if abs(one - other) == 1 or (reading.published and one != other):
+                    yield replace(
+                        unpaired,
+                        answer=answer.text,
+                        tags=_tags(kind, slot, answer),
+                        answer_node=answer.node,
+                        answer_verb=answer.verb,
+                        blank=len(conjuncts) == 2,
+                        accepted=tuple(_accepted(reading, answer)),
+                    )
 
 
 def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
@@ -81,33 +99,6 @@ def _accepted(sentence: Sentence, answer: Conjunct) -> Iterator[str]:
         for end in dict.fromkeys((answer.verb.last.end, particle_end(answer.verb), *whole)):
             if (text := sentence.cut(start, end)) != answer.text:
                 yield text
-
-
-def find_unpaired(reading: Reading) -> Iterator[Finding]:
-    """Slots to pair with a phrase that they are not coordinated with, single verb phrases included."""
-    for kind, parent, conjuncts in _coordinations(reading):
-        for slot in conjuncts:
-            if _is_clear(reading, kind, slot):
-                yield _unpaired(kind, parent, slot, conjuncts)
-
-
-def _unpaired(kind: SlotKind, parent: Node, slot: Conjunct, conjuncts: list[Conjunct]) -> Finding:
-    name = f"coordinated_{kind}"
-    return Finding(
-        knowledge_point="CO",
-        slot_kind=kind,
-        slot=slot.text,
-        tags=(name,),
-        nodes=(parent, slot.node),
-        rule=kind,
-        category=name,
-        answer_node=slot.node,
-        slot_verb=slot.verb,
-        blank=False,
-        choice=False,
-        also=tuple(conjunct.text for conjunct in conjuncts),
-        related=tuple(conjunct.node for conjunct in conjuncts),
-    )
 
 
 def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conjunct]]]:

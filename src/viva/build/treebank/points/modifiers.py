@@ -50,41 +50,65 @@ _PP = "prepositional_phrase"
 
 
 def find_adjectives(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding a modifier of a noun phrase."""
+    """Yield one finding a modifier of a noun phrase; noun phrases that have one, and that clearly have none."""
     for host in reading.noun_hosts:
-        if not _occurs_once(reading, host.head) or (not reading.published and is_possessive(host.head)):
+        asked = [modifier for modifier in host.modifiers if _is_asked(reading, host.head, modifier)]
+        if not asked or not _occurs_once(reading, host.head):
+            continue
+        subtype = f"subtype:{_subtype(reading, host.head)}"
+        yield _existence("ADJ", "noun_phrase", host.head.text, subtype, (host.head, asked[0].node), True)
+        if not reading.published and is_possessive(host.head):
             continue  # "Congress's prohibiting ...": a gerund with its subject
-        blank = len(host.modifiers) + host.others == 1
-        for modifier in host.modifiers:
-            if _is_asked(reading, host.head, modifier):
-                yield Finding(
-                    knowledge_point="ADJ",
-                    slot_kind="noun_phrase",
-                    slot=host.head.text,
-                    answer=modifier.text,
-                    category=modifier.category,
-                    tags=(
-                        f"subtype:{_subtype(reading, host.head)}",
-                        modifier.category,
-                        f"adjective_modifier:{modifier.category}",
-                    ),
-                    nodes=(host.head, modifier.node),
-                    rule=modifier.node.tag,
-                    answer_node=modifier.node,
-                    blank=blank,
-                )
+        for modifier in asked:
+            yield Finding(
+                knowledge_point="ADJ",
+                slot_kind="noun_phrase",
+                slot=host.head.text,
+                answer=modifier.text,
+                category=modifier.category,
+                tags=(subtype, modifier.category, f"adjective_modifier:{modifier.category}"),
+                nodes=(host.head, modifier.node),
+                rule=modifier.node.tag,
+                answer_node=modifier.node,
+                blank=len(host.modifiers) + host.others == 1,
+            )
+    for node in reading.tree.nodes:
+        if node.tag == "NP" and _has_no_modifier(reading, node) and _occurs_once(reading, node):
+            subtype = f"subtype:{_subtype(reading, node)}"
+            yield _existence("ADJ", "noun_phrase", node.text, subtype, (node,), False)
+
+
+def _has_no_modifier(reading: Reading, node: Node) -> bool:
+    """Return whether a noun phrase clearly has no modifier.
+
+    As published, that is also said of one that holds an adjective or prepositional phrase (quirk 12).
+    """
+    kind = reading.category(node)
+    holders = TAGS["published_holders" if reading.published else "holders"]
+    if node.parent.tag == "NP" or kind == "existential_there" or node.tags & holders:
+        return False
+    # By default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday". So are phrases of
+    # which nobody can tell: "with its net income declining", "sold it for a song".
+    asked = kind != "pronoun" and "TMP" not in node.functions
+    return reading.published or (asked and not _has_predicate(node) and nothing_follows(reading, node))
 
 
 def find_adverbs(reading: Reading) -> Iterator[Finding]:
-    """Yield one finding a modifier of a verb phrase that occurs once."""
+    """Yield one finding a modifier of a verb phrase that occurs once; verb phrases that have one, and that have none:
+    not even a particle or `not`.
+    """
     for verb in _shown(reading):
         every = reading.verb_modifiers[verb]
         modifiers = [modifier for modifier in every if modifier.category]
         # As published, what has no category (particles, some clauses) is not counted (quirk 12).
         alone = len(modifiers if reading.published else every) == 1
-        for modifier in modifiers:
-            if not _modifies_verb(reading, verb, modifier):
-                continue
+        subtype = f"subtype:{verb.form}"
+        asked = [modifier for modifier in modifiers if _modifies_verb(reading, verb, modifier)]
+        # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
+        inverted = verb.top.parent.tag == "SINV"
+        if asked or not (every or inverted or has_other_adverbials(reading.adverbials, verb, None)):
+            yield _existence("ADV", "verb_phrase", verb.text, subtype, (verb.last,), bool(asked))
+        for modifier in asked:
             yield Finding(
                 knowledge_point="ADV",
                 slot_kind="verb_phrase",
@@ -92,7 +116,7 @@ def find_adverbs(reading: Reading) -> Iterator[Finding]:
                 answer=modifier.text,
                 category=modifier.category,
                 tags=(
-                    f"subtype:{verb.form}",
+                    subtype,
                     modifier.category,
                     f"adverbial_modifier:{modifier.category}",
                     *(("adverbial_modifier:moved",) if modifier.moved else ()),
@@ -142,45 +166,6 @@ def find_attachments(reading: Reading) -> Iterator[Finding]:
                 )
 
 
-def find_modified_nouns(reading: Reading) -> Iterator[Finding]:
-    """Yield noun phrases that have a modifier, and noun phrases that clearly have none (pronouns included)."""
-    for host in reading.noun_hosts:
-        known = (modifier for modifier in host.modifiers if _is_asked(reading, host.head, modifier))
-        if _occurs_once(reading, host.head) and (first := next(known, None)):
-            yield _of_noun(reading, host.head, first.node)
-    # As published, a phrase that holds an adjective or prepositional phrase is said to have no modifier (quirk 12).
-    holders = TAGS["published_holders" if reading.published else "holders"]
-    for node in reading.tree.nodes:
-        if node.tag != "NP" or node.parent.tag == "NP":
-            continue
-        kind = reading.category(node)
-        if kind == "existential_there" or node.tags & holders:
-            continue
-        # By default pronouns and dates are left out: nobody asks what follows "it" or "Wednesday". So are phrases of
-        # which nobody can tell: "with its net income declining", "sold it for a song".
-        asked = kind != "pronoun" and "TMP" not in node.functions
-        if not reading.published and not (asked and not _has_predicate(node) and nothing_follows(reading, node)):
-            continue
-        if _occurs_once(reading, node):
-            yield _of_noun(reading, node)
-
-
-def find_modified_verbs(reading: Reading) -> Iterator[Finding]:
-    """Yield verb phrases that have a modifier, and verb phrases that have none: not even a particle or `not`."""
-    for verb in _shown(reading):
-        modifiers = reading.verb_modifiers[verb]
-        exists = any(modifier.category and _modifies_verb(reading, verb, modifier) for modifier in modifiers)
-        # Inverted clauses ("... said Mr. Smith") are never said to have none: the counts of the sample show it.
-        inverted = verb.top.parent.tag == "SINV"
-        if exists or not (modifiers or inverted or has_other_adverbials(reading.adverbials, verb, None)):
-            yield _existence("ADV", "verb_phrase", verb.text, verb.form, (verb.last,), exists)
-
-
-def _of_noun(sentence: Sentence, node: Node, *modifier: Node) -> Finding:
-    subtype = _subtype(sentence, node)
-    return _existence("ADJ", "noun_phrase", node.text, subtype, (node, *modifier), bool(modifier))
-
-
 def _existence(
     point: KnowledgePoint, slot_kind: SlotKind, slot: str, subtype: str, nodes: tuple[Node, ...], exists: bool
 ) -> Finding:
@@ -190,13 +175,12 @@ def _existence(
         slot_kind=slot_kind,
         slot=slot,
         category=kind,
-        tags=(f"subtype:{subtype}", kind),
+        tags=(subtype, kind),
         nodes=nodes,
         rule="existence",
         exists=exists,
         answer_node=nodes[-1],
         blank=False,
-        choice=False,
     )
 
 
