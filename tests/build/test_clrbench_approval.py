@@ -21,7 +21,7 @@ from servers.fixtures import Serve, Viva
 from viva.benchmarks.clrbench.schema import read_records, to_questions
 from viva.build.approval import State
 from viva.build.reasoning.checks import Checked
-from viva.build.reasoning.project import Project, Rejected, export, fold, read_draft, read_instructions, request
+from viva.build.reasoning.project import Project, Rejected, fold, read_draft, read_instructions, released, request
 from viva.build.reasoning.sheet import approval_key
 from viva.engine.reviews import Review, ReviewLog
 from viva.errors import DataError, StorageError, VivaError
@@ -120,8 +120,8 @@ def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(ha
     filler = collected(2, rationale="Filler.")
     approval = reviewed(approval_key(filler, "Filler."), "z", "approve", filler.id)
     folded = fold([QUESTION, filler], {QUESTION.asked: ("m", "D")}, [*happened, approval])
-    made = export(folded, Checked([QUESTION, filler], [], 0), name="n", seed=0, sources={})
-    out = [json.loads(line) for line in (made.test + made.exemplars).splitlines()]
+    made = released(folded, Checked([QUESTION, filler], [], 0), name="n", seed=0, sources={})
+    out = [json.loads(line) for lines in made.contents.values() for line in lines.splitlines()]
     texts = [row["rationale"] for row in out if row["question"] == QUESTION.question]
     names = {approval_key(QUESTION, text): text for text in TEXTS}
 
@@ -140,7 +140,7 @@ def test_what_gets_out_was_approved_with_exactly_that_text_and_nobody_objects(ha
         assert text.strip()
         assert any(one.after == 1 and named(one) == text for one in last.values())
         assert not any(one.after == 0 for one in last.values())
-    held = [question for _, question, _ in made.held if question == QUESTION.id]
+    held = [what for what, _ in made.held if what.endswith(QUESTION.id)]
     assert len(texts) + len(held) == 1
 
 

@@ -252,46 +252,6 @@ def test_what_is_said_to_be_false_overlaps_nothing_right(clean: list[Made]) -> N
     tell(clash for found in clean for clash in overlapping(found))
 
 
-def attachments(found: Made) -> Iterator[tuple[Item, set[str], set[str]]]:
-    """Multiple-choice questions with the phrases that lie apart from the one they show, and among these its possible
-    rivals: of the other kind than the answer (verb phrase or noun phrase), and not overlapping it. As bare words."""
-    nodes = {node.path: node for node in found.tree.nodes}
-    verbs = [(plain(verb.plain), verb.last) for verb in Sentence(found.tree, False).verbs]
-    nouns = [(plain(node.text), node) for node in found.tree.nodes if node.tag == "NP" and node.text]
-    for item, one in found.of("MC"):
-        if item.knowledge_point == "PPA":
-            phrase = nodes[item.nodes[1]]
-            apart = {text for text, node in verbs + nouns if node.end <= phrase.start or node.start >= phrase.end}
-            others = {text for text, _ in (nouns if item.category == "predicate" else verbs)} - BE
-            taken = (gold(item), one.slot)
-            yield item, apart, {text for text in others & apart if not any(overlap(text, other) for other in taken)}
-
-
-def plain(text: str) -> str:
-    return " ".join(words(text))
-
-
-def test_attachment_offers_nothing_in_or_around_its_phrase(clean: list[Made]) -> None:
-    tell(
-        (item.id, option)
-        for found in clean
-        for item, apart, _ in attachments(found)
-        for option in wrong(item)
-        if plain(option) not in apart
-    )
-
-
-def test_attachment_offers_a_host_of_the_other_kind_where_there_is_one(clean: list[Made]) -> None:
-    every = [(item, rivals) for found in clean for item, _, rivals in attachments(found)]
-    assert len(every) > 10
-    assert sum(bool(rivals) for _, rivals in every) > len(every) / 2
-    tell(
-        (item.id, item.options, rivals)
-        for item, rivals in every
-        if rivals and rivals.isdisjoint(plain(option) for option in wrong(item))
-    )
-
-
 def test_negation_stays(clean: list[Made]) -> None:
     """Every verb phrase whose auxiliary is negated is shown, and asked for, with its negation."""
     negated = 0

@@ -27,7 +27,6 @@ from viva.build.options import (
     SetName,
     list_first,
     print_tables,
-    tell_held,
     tell_notes,
 )
 from viva.build.project import DecidingOptions, refuse_name, serve_items, tell_decisions
@@ -41,7 +40,7 @@ from viva.build.stackexchange.coverage import (
     read_cutoffs,
     read_day,
 )
-from viva.build.stackexchange.export import grading_problems, release
+from viva.build.stackexchange.export import FAILED, files, grading_problems, released
 from viva.build.stackexchange.kit import (
     asked,
     human_references,
@@ -58,7 +57,7 @@ from viva.build.stackexchange.pilots import (
     models_of,
     named_runs,
 )
-from viva.build.stackexchange.project import MANY, Project, decide, refusal, take_over, take_pool
+from viva.build.stackexchange.project import MANY, Exported, Project, decide, refusal, take_over, take_pool
 from viva.commands import command
 from viva.errors import EXIT_INCOMPLETE, EXIT_OK, DataError, flag, option
 from viva.fields import note
@@ -418,25 +417,26 @@ class ExportConfig(Struct, kw_only=True):
 @command(ExportConfig, "action")
 def export(config: ExportConfig) -> int:
     """Write the set of all that is approved."""
-    made = release(
-        Project(config.project),
+    opened = Project(config.project)
+    release = released(
+        opened,
         config.out,
         config.name,
         pilot=config.pilot,
         after=day_of(config.after),
         cutoffs=cutoffs_of(config.cutoffs),
         unsafe=config.unsafe,
-        force=config.force,
     )
-    tell_held([f"{state.id}: {why}" for state, why in made.held], everything=config.everything)
-    tell_notes(made.notes)
-    count = made.manifest.questions
+    opened.release(release, config.out, force=config.force, everything=config.everything, files=files())
+    made = release.manifest
+    opened.remember(Exported(made.fingerprint, made.pilot, made.texts))
+    count = made.questions
     print(
         f"{plural(count, 'question')} {'is' if count == 1 else 'are'} in {config.out}, "
-        f"{len(made.held):,} held back; fingerprint {made.manifest.fingerprint}; "
+        f"{len(release.held):,} held back; fingerprint {made.fingerprint}; "
         f"examine with: viva run infibench {flag('data')} {config.out} {flag('model')} ..."
     )
-    return EXIT_INCOMPLETE if made.failed else EXIT_OK
+    return EXIT_INCOMPLETE if FAILED in made.held_back else EXIT_OK
 
 
 class HumanAnswersConfig(Struct, kw_only=True):

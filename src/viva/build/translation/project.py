@@ -26,7 +26,6 @@ from msgspec import Struct
 
 from viva.benchmarks.basics import fingerprint
 from viva.benchmarks.csbench.recordfiles import (
-    FOLDERS,
     NAMES,
     TEST,
     TEXTS,
@@ -43,7 +42,7 @@ from viva.build.approval import Proposal, replay
 from viva.build.drafting import drafting_request, texts_of
 from viva.build.files import Made, clean, counted, readable_json, replace_file, toml_of
 from viva.build.options import counts_text
-from viva.build.project import TextProject, review_item
+from viva.build.project import Held, Release, TextProject, review_item
 from viva.build.translation.checks import HAN, Finding, check_pair, check_record, findings_of
 from viva.engine.journal import Entry
 from viva.errors import DataError, VivaError, flag, option
@@ -458,14 +457,13 @@ class Manifest(Made, kw_only=True):
     fingerprint: str
 
 
-def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tuple[Manifest, list[tuple[str, str]]]:
-    """Write the set of a project; `unreviewed`: also what nobody decided about. Returns its manifest, and which
-    questions were held back, and why. Raises DataError where nothing is approved.
+def released(project: Project, *, unreviewed: bool) -> Release[Manifest]:
+    """Return the set of a project; `unreviewed`: also what nobody decided about. Raises DataError where nothing is
+    approved.
     """
-    project = Project(path)
     settings = project.settings
     kept: dict[str, list[Raw]] = {"test": [], "valid": []}
-    held: list[tuple[str, str]] = []
+    held: Held = []
     unseen = 0
     for question in project.texts():
         record, why = project.record_of(question, unreviewed=unreviewed)
@@ -495,5 +493,4 @@ def write_export(path: Path, out: Path, *, force: bool, unreviewed: bool) -> tup
         instructions=project.digests([TEMPLATES])[TEMPLATES],
         fingerprint=fingerprint(contents.values()),
     )
-    project.write_set(out / FOLDERS[settings.target_language], contents, manifest, force=force, files=[VALID])
-    return manifest, held
+    return Release(manifest=manifest, contents=contents, held=held)
