@@ -145,7 +145,7 @@ def is_repeated(side: Side, found: Finding) -> bool:
     """Whether the verb phrase that it shows occurs again (ADV)."""
     if found.knowledge_point != "ADV" or found.slot_verb is None:
         return False
-    return side.reading.text_counts[found.slot_verb.text.lower()] > 1
+    return sum(verb.text.lower() == found.slot_verb.text.lower() for verb in side.reading.verbs) > 1
 
 
 def in_opened_clause(side: Side, found: Finding) -> bool:

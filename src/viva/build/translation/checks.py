@@ -194,7 +194,7 @@ def affected(findings: Sequence[Finding], severity: Severity) -> set[str]:
     return {finding.question for finding in findings if finding.severity == severity}
 
 
-_SAME = ("Domain", "SubDomain", "Format", "Tag")
+KEPT = ("Domain", "SubDomain", "Format", "Tag")
 """What a translation leaves as it is."""
 _NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f' ]\d{3})*(?:[.,]\d+)?")
 _SMALL = frozenset(str(number) for number in range(13))
@@ -226,7 +226,7 @@ def check_pair(one: Raw, other: Raw, source: Language, target: Language, *, expl
             "tag changed",
             f"{one_line(text(one.get(key)), 60)!r} became {one_line(text(other.get(key)), 60)!r}",
         )
-        for key in _SAME
+        for key in KEPT
         if text(one.get(key)) != text(other.get(key))
     ]
     found += _golds(one, other)

@@ -77,7 +77,7 @@ def arguments(sentence: Sentence) -> list[Argument]:
         if clause.tag != "S" or is_coordinated(clause, sentence.published):
             continue
         for verb in verbs:
-            if sentence.plain_counts[verb.lower] > 1:
+            if sentence.plain_counts[verb.plain.lower()] > 1:
                 continue
             for role, node in roles(sentence, verb):
                 kind = sentence.category(node)

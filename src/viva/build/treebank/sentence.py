@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import groupby
 
 from viva.build.treebank.categories import category, is_empty
@@ -21,9 +22,8 @@ class Sentence:
         self.tree = tree
         self.published = published
         self.verbs: list[VerbSequence] = sequences(tree, published)
-        self.plain_counts = Counter(verb.lower for verb in self.verbs)
+        self.plain_counts = Counter(verb.plain.lower() for verb in self.verbs)
         """How often a verb phrase occurs, lower-cased: one that occurs twice cannot be asked about."""
-        self.text_counts = Counter(verb.text.lower() for verb in self.verbs)
         self.noun_counts = Counter(node.text for node in tree.nodes if node.tag == "NP")
         """How often a noun phrase's text occurs among noun phrases."""
         self.noun_lower_counts = Counter(node.text.lower() for node in tree.nodes if node.tag == "NP")
@@ -34,12 +34,10 @@ class Sentence:
         for verb in self.verbs:
             if verb.top.parent.tag:
                 self.clauses.setdefault(verb.top.parent, []).append(verb)
-        self.antecedents: dict[str, Node] = {}
+        self.antecedents = {node.index: node for node in tree.nodes if node.index and node.children}
         """What a trace's index refers to."""
-        for node in tree.nodes:
-            if node.index and node.children:
-                self.antecedents[node.index] = node
-        self._categories: dict[Node, str] = {}
+        self.category = cache(category)
+        """The syntactic category of a phrase of this sentence."""
         first = next((leaf for leaf in tree.leaves if leaf.tag[:1].isalpha() and leaf.text), tree.root)
         own = first.tag.startswith(_CAPITALS) or first.text == "I" or first.text[1:] != first.text[1:].lower()
         # A pattern that nothing matches, where the first word keeps its capital.
@@ -66,13 +64,6 @@ class Sentence:
     def cut(self, start: int, end: int) -> str:
         """Return the text from one leaf up to another."""
         return self.tree.layout.cut(start, end)
-
-    def category(self, node: Node) -> str:
-        """Return the syntactic category of a phrase of this sentence."""
-        found = self._categories.get(node)
-        if found is None:
-            found = self._categories[node] = category(node)
-        return found
 
 
 _HOPS = 5

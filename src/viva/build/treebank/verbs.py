@@ -7,7 +7,7 @@ arXiv 2311.08287, section 3.2 and appendix; specification of Viva, "Verb sequenc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from viva.build.treebank.tree import TAGS, WORDS, Layout, Node, Tree, TreeError
@@ -60,10 +60,6 @@ class VerbSequence:
     """ "past:perfect", "None:None", ..."""
     with_adverbs: str = ""
     """By default, the plain rendering with its adverb phrases: as right an answer."""
-    lower: str = field(default="", init=False)
-
-    def __post_init__(self) -> None:
-        self.lower = self.plain.lower()
 
     @property
     def subjects(self) -> list[Node]:

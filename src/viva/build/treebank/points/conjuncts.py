@@ -168,7 +168,7 @@ def _distinct(members: list[Conjunct]) -> bool:
 def _is_clear(sentence: Sentence, kind: SlotKind, slot: Conjunct) -> bool:
     """Return whether the shown phrase occurs once, and says something (a bare form of be does not)."""
     if slot.verb is not None:
-        return sentence.plain_counts[slot.verb.lower] == 1 and slot.text not in BE
+        return sentence.plain_counts[slot.verb.plain.lower()] == 1 and slot.text not in BE
     return sentence.noun_lower_counts[slot.text.lower()] == 1
 
 

@@ -232,7 +232,6 @@ def _shown(sentence: Sentence) -> Iterator[VerbSequence]:
 
     As published, the shown text is looked up among the other rendering's (quirk 10), so repeated ones slip through.
     """
-    counts = sentence.plain_counts if sentence.published else sentence.text_counts
     for verb in sentence.verbs:
-        if counts[verb.text.lower()] <= 1:
+        if sentence.plain_counts[verb.text.lower()] <= 1:
             yield verb
