@@ -217,10 +217,10 @@ def _clauses(counts: Counts, new: Side) -> None:
 
 
 def _modifiers(counts: Counts, old: Side, new: Side) -> None:
-    hosts = zip(old.reading.noun_hosts, new.reading.noun_hosts, strict=True)
+    hosts = zip(old.reading.noun_modifiers.values(), new.reading.noun_modifiers.values(), strict=True)
     for before, after in hosts:
-        kinds = {modifier.node.path: modifier.category for modifier in before.modifiers}
-        now = {modifier.node.path: modifier.category for modifier in after.modifiers}
+        kinds = {modifier.node.path: modifier.category for modifier in before}
+        now = {modifier.node.path: modifier.category for modifier in after}
         counts["11 modifiers filed otherwise", "", "ADJ"] += sum(
             kinds.get(path) != now.get(path) for path in {*kinds, *now}
         )

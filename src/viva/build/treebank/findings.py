@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
 from viva.build.treebank.arguments import arguments
-from viva.build.treebank.modifiers import adverbials, noun_hosts, verb_modifiers
+from viva.build.treebank.modifiers import adverbials, noun_modifiers, verb_modifiers
 from viva.build.treebank.sentence import Sentence
 from viva.build.treebank.tree import Node, Tree
 from viva.build.treebank.verbs import VerbSequence
@@ -59,7 +59,7 @@ class Reading(Sentence):
         super().__init__(tree, published)
         self.arguments = arguments(self)
         """Existential `there` included, which may be shown but not asked for."""
-        self.noun_hosts = noun_hosts(self)
+        self.noun_modifiers = noun_modifiers(self)
         self.verb_modifiers = {verb: tuple(verb_modifiers(self, verb)) for verb in self.verbs}
         self.adverbials = [] if published else adverbials(self)
         """By default: all that could be taken for an adverbial of some verb."""

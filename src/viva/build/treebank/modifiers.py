@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import takewhile
 
-from viva.build.treebank.arguments import has_noun_complement, is_verb_modifier
+from viva.build.treebank.arguments import is_verb_modifier
 from viva.build.treebank.categories import CONJUNCTIONS, is_empty, is_possessive
 from viva.build.treebank.sentence import Sentence, relative_head, with_head
 from viva.build.treebank.tree import TAGS, WORDS, Node, tags_of
@@ -35,36 +35,21 @@ class Modifier:
     moved: bool = False
 
 
-@dataclass(slots=True, frozen=True, eq=False)
-class NounHost:
-    """A noun phrase with what modifies it. `others` counts what is neither: clauses that complete the noun."""
-
-    head: Node
-    modifiers: tuple[Modifier, ...]
-    others: int
-
-
 def is_phrase(modifier: Modifier) -> bool:
     """Return whether a modifier can be shown: a preposition alone ("the man she spoke to") is none."""
     return modifier.node.tag != "PP" or " " in modifier.text
 
 
-def noun_hosts(sentence: Sentence) -> list[NounHost]:
-    """Return every noun phrase inside a noun phrase that something follows."""
-    hosts: list[NounHost] = []
+def noun_modifiers(sentence: Sentence) -> dict[Node, tuple[Modifier, ...]]:
+    """Return every noun phrase inside a noun phrase that something follows → what modifies it."""
+    found: dict[Node, tuple[Modifier, ...]] = {}
     for node in sentence.tree.nodes:
-        if node.tag != "NP":
-            continue
-        head = _head(node)
-        if head is None:
-            continue
-        after = node.children[head.position + 1 :]
-        tags = tags_of(after)
-        if tags & CONJUNCTIONS or not tags & TAGS["following"]:
-            continue
-        found = tuple(_noun_modifiers(sentence, after))
-        hosts.append(NounHost(head, found, int(has_noun_complement(sentence, head))))
-    return hosts
+        head = _head(node) if node.tag == "NP" else None
+        if head is not None:
+            tags = tags_of(head.after)
+            if tags & TAGS["following"] and not tags & CONJUNCTIONS:
+                found[head] = tuple(_noun_modifiers(sentence, head.after))
+    return found
 
 
 def _head(node: Node) -> Node | None:

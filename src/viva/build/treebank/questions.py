@@ -205,7 +205,7 @@ class Pools:
         self.nouns = [Phrase(shown(n.text), n) for n in nodes if n.tag == "NP" and n.text]
         self.plain_verbs = [Phrase(shown(verb.plain), verb.last, True) for verb in verbs]
         self.text_verbs = [Phrase(shown(verb.text), verb.last, True) for verb in verbs]
-        found = (*(host.modifiers for host in reading.noun_hosts), *reading.verb_modifiers.values())
+        found = (*reading.noun_modifiers.values(), *reading.verb_modifiers.values())
         self.modifiers = [
             Phrase(shown(m.text), m.node)
             for m in chain.from_iterable(found)

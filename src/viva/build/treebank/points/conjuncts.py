@@ -105,14 +105,13 @@ def _coordinations(reading: Reading) -> Iterator[tuple[SlotKind, Node, list[Conj
     """Yield noun phrases, then the verb phrases of each clause (one alone is no coordination, but may be asked
     about).
     """
-    hosts = {host.head: host for host in reading.noun_hosts}
     for node in reading.tree.nodes:
         if node.tag == "NP" and _coordinates_nouns(node) and (reading.published or not _is_gapped(node)):
             members: list[Conjunct] = []
             for child in node.children:
                 if child.tag == "NP":
-                    inner = next((grand for grand in child.children if grand in hosts), None)
-                    modifiers = hosts[inner].modifiers if inner is not None else None
+                    known = (reading.noun_modifiers.get(inner) for inner in child.children)
+                    modifiers = next((found for found in known if found is not None), None)
                     members.append(Conjunct(reading.cased(child.text), child, None, modifiers))
             if _distinct(members):
                 yield "noun_phrase", node, members

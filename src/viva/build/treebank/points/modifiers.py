@@ -28,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from viva.benchmarks.syneval.facts import KnowledgePoint, SlotKind
+from viva.build.treebank.arguments import has_noun_complement
 from viva.build.treebank.categories import CONJUNCTIONS, is_possessive
 from viva.build.treebank.findings import Finding, Reading
 from viva.build.treebank.modifiers import (
@@ -51,26 +52,26 @@ _PP = "prepositional_phrase"
 
 def find_adjectives(reading: Reading) -> Iterator[Finding]:
     """Yield one finding a modifier of a noun phrase; noun phrases that have one, and that clearly have none."""
-    for host in reading.noun_hosts:
-        asked = [modifier for modifier in host.modifiers if _is_asked(reading, host.head, modifier)]
-        if not asked or not _occurs_once(reading, host.head):
+    for head, every in reading.noun_modifiers.items():
+        asked = [modifier for modifier in every if _is_asked(reading, head, modifier)]
+        if not asked or not _occurs_once(reading, head):
             continue
-        subtype = f"subtype:{_subtype(reading, host.head)}"
-        yield _existence("ADJ", "noun_phrase", host.head.text, subtype, (host.head, asked[0].node), True)
-        if not reading.published and is_possessive(host.head):
+        subtype = f"subtype:{_subtype(reading, head)}"
+        yield _existence("ADJ", "noun_phrase", head.text, subtype, (head, asked[0].node), True)
+        if not reading.published and is_possessive(head):
             continue  # "Congress's prohibiting ...": a gerund with its subject
         for modifier in asked:
             yield Finding(
                 knowledge_point="ADJ",
                 slot_kind="noun_phrase",
-                slot=host.head.text,
+                slot=head.text,
                 answer=modifier.text,
                 category=modifier.category,
                 tags=(subtype, modifier.category, f"adjective_modifier:{modifier.category}"),
-                nodes=(host.head, modifier.node),
+                nodes=(head, modifier.node),
                 rule=modifier.node.tag,
                 answer_node=modifier.node,
-                blank=len(host.modifiers) + host.others == 1,
+                blank=len(every) == 1 and not has_noun_complement(reading, head),
             )
     for node in reading.tree.nodes:
         if node.tag == "NP" and _has_no_modifier(reading, node) and _occurs_once(reading, node):
@@ -136,8 +137,8 @@ def find_attachments(reading: Reading) -> Iterator[Finding]:
     hosts: list[tuple[str, Node, VerbSequence | None, tuple[Modifier, ...]]] = [
         (verb.plain, verb.last, verb, found) for verb, found in reading.verb_modifiers.items()
     ]
-    hosts += [(host.head.text, host.head, None, host.modifiers) for host in reading.noun_hosts if is_plain(host.head)]
-    modifiers = [*reading.verb_modifiers.values(), *(host.modifiers for host in reading.noun_hosts)]
+    hosts += [(head.text, head, None, found) for head, found in reading.noun_modifiers.items() if is_plain(head)]
+    modifiers = [*reading.verb_modifiers.values(), *reading.noun_modifiers.values()]
     counts = Counter(modifier.text for found in modifiers for modifier in found)
     for answer, node, verb, found in hosts:
         kind, modifies = ("predicate", "adverbial_modifier") if verb else ("noun_phrase", "adjective_modifier")
