@@ -75,14 +75,6 @@ def test_the_draw_is_a_matter_of_seed_and_id() -> None:
     assert draw([], place=0, quota=0, times=2, seed=1) == []
 
 
-def test_the_draw_is_uniform() -> None:
-    counts = np.zeros(50)
-    for seed in range(500):
-        for one in draw(range(50), place=0, quota=5, times=1, seed=seed):
-            counts[one.id] += 1
-    assert abs(counts - 50).max() < 5 * np.sqrt(50 * 0.9)
-
-
 VIEWS = TABLES["views"]
 
 

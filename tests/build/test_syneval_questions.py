@@ -241,17 +241,6 @@ def test_wrong_options_overlap_neither_right_ones_nor_the_slot_nor_each_other(cl
     tell(clash for found in clean for clash in overlapping(found))
 
 
-def test_what_is_said_to_be_false_overlaps_nothing_right(clean: list[Made]) -> None:
-    def overlapping(found: Made) -> Iterator[tuple[str, str, str]]:
-        right = right_answers(found)
-        for item, one in found.of("TF"):
-            if (item.answer == "true") is not one.plain and one.stated:
-                others = right[item.knowledge_point, one.slot, one.role]
-                yield from ((item.id, one.stated, other) for other in others if overlap(one.stated, other))
-
-    tell(clash for found in clean for clash in overlapping(found))
-
-
 def test_negation_stays(clean: list[Made]) -> None:
     """Every verb phrase whose auxiliary is negated is shown, and asked for, with its negation."""
     negated = 0
